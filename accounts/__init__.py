@@ -1,0 +1,1 @@
+"""Who: workspaces, people, roles; and the book of what each workspace owns."""

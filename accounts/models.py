@@ -1,0 +1,227 @@
+"""Workspaces, people, and the book of money. State and constraints; writing is in services.
+
+All money is integer nano-USD (1 USD = 1_000_000_000 nUSD). See docs/adr/0005.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.db import models
+from django.db.models import F, Q
+
+from accounts.ids import new_id
+
+
+class UserManager(BaseUserManager["User"]):
+    """Makes users whose e-mail address is their name."""
+
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        user = self.model(email=self.normalize_email(email).lower(), **fields)
+        user.set_password(password)
+        user.save(using=self._db)
+        return user
+
+
+class User(AbstractBaseUser):
+    """A person who signs in to the dashboard. Operators run the installation."""
+
+    email = models.EmailField(unique=True)
+    name = models.CharField(max_length=120, blank=True)
+    is_active = models.BooleanField(default=True)
+    is_operator = models.BooleanField(default=False)
+    date_joined = models.DateTimeField(auto_now_add=True)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = []
+
+    def __str__(self) -> str:
+        return self.email
+
+
+class Workspace(models.Model):
+    """Who pays. Everything a caller or a member can see belongs to exactly one workspace."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=80)
+    slug = models.SlugField(max_length=80, unique=True)
+    locked_at = models.DateTimeField(null=True, blank=True)
+    locked_reason = models.CharField(max_length=200, blank=True)
+    stores_bodies = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
+        User, through="Membership", related_name="workspaces"
+    )
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name", "id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Role(models.TextChoices):
+    """What a member may do; the rule book is accounts.permissions."""
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    DEVELOPER = "developer"
+    BILLING = "billing"
+    VIEWER = "viewer"
+
+
+class Membership(models.Model):
+    """One person's place in one workspace."""
+
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace", "user"], name="accounts_membership_once_per_workspace"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} in {self.workspace} as {self.role}"
+
+
+class Wallet(models.Model):
+    """A workspace's money.
+
+    posted_nusd: the sum of the wallet's ledger entries.
+    drawn_nusd: the sum of its purses, that is what serving processes may spend.
+    sequence: how many ledger entries there are; the number of the newest.
+    """
+
+    workspace = models.OneToOneField(
+        Workspace, on_delete=models.PROTECT, primary_key=True, related_name="wallet"
+    )
+    posted_nusd = models.BigIntegerField(default=0)
+    drawn_nusd = models.BigIntegerField(default=0)
+    sequence = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(drawn_nusd__gte=0), name="accounts_wallet_drawn_not_negative"
+            ),
+            models.CheckConstraint(
+                condition=Q(posted_nusd__gte=F("drawn_nusd")),
+                name="accounts_wallet_never_below_zero",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"wallet of {self.workspace_id}"
+
+
+class LedgerEntry(models.Model):
+    """One movement of a wallet's money. Rows are only ever inserted.
+
+    source: what caused it, unique with kind, so that nothing is posted twice
+    (`grant:<uuid>`, `drain:<process>:<segment>:<offset>:<key>`).
+    """
+
+    class Kind(models.TextChoices):
+        TOP_UP = "topup", "Top-up"
+        GRANT = "grant", "Grant"
+        USAGE = "usage", "Usage"
+        ADJUSTMENT = "adjustment", "Adjustment"
+        REFUND = "refund", "Refund"
+
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="entries")
+    sequence = models.BigIntegerField()
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    amount_nusd = models.BigIntegerField(help_text="Signed: usage is negative.")
+    balance_nusd = models.BigIntegerField(help_text="posted_nusd after this entry.")
+    source = models.CharField(max_length=160)
+    key_id = models.UUIDField(null=True, blank=True, help_text="Of usage: the key that spent.")
+    calls = models.PositiveIntegerField(default=0, help_text="Of usage: how many calls it sums.")
+    actor = models.CharField(max_length=254, blank=True, help_text="Of the rest: who did it.")
+    reason = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["wallet", "sequence"], name="accounts_ledgerentry_sequence_once"
+            ),
+            models.UniqueConstraint(
+                fields=["source", "kind"], name="accounts_ledgerentry_posted_once"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.amount_nusd} nUSD"
+
+
+class Purse(models.Model):
+    """The slice of a wallet that one serving process may spend without asking."""
+
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="purses")
+    process_id = models.UUIDField(help_text="gateway.ServingProcess; no foreign key upwards.")
+    amount_nusd = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["wallet", "process_id"], name="accounts_purse_one_per_process"
+            ),
+            models.CheckConstraint(
+                condition=Q(amount_nusd__gte=0), name="accounts_purse_not_negative"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"purse of {self.process_id}: {self.amount_nusd} nUSD"
+
+
+class ConfigChange(models.Model):
+    """A line of the change feed: something the hot path keeps in memory is no longer true.
+
+    Written by services in the transaction that makes the change; read by every serving
+    process (docs/adr/0003).
+    """
+
+    class Kind(models.TextChoices):
+        CATALOGUE = "catalogue"  # models, targets, prices, providers: recompile the snapshot
+        KEY = "key"  # ref: the key's digest
+        WORKSPACE = "workspace"  # ref: the workspace's id in hex; its keys' records are stale
+        WALLET = "wallet"  # ref: the workspace's id in hex; there may be more to spend
+        RECALL = "recall"  # ref: the workspace's id in hex; return what your purse has idle
+
+    kind = models.CharField(max_length=12, choices=Kind.choices)
+    ref = models.CharField(max_length=64, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.ref}"
+
+
+class AuditEvent(models.Model):
+    """Who changed what, append-only. Never holds a secret."""
+
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.PROTECT, null=True, blank=True, related_name="audit_events"
+    )
+    actor = models.CharField(max_length=254)
+    action = models.CharField(max_length=60)
+    target = models.CharField(max_length=200)
+    details = models.JSONField(default=dict)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["workspace", "-id"], name="accounts_audit_by_workspace"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.actor} {self.action} {self.target}"

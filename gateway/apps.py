@@ -1,0 +1,8 @@
+"""App config."""
+
+from django.apps import AppConfig
+
+
+class GatewayConfig(AppConfig):
+    name = "gateway"
+    default_auto_field = "django.db.models.BigAutoField"

@@ -1,0 +1,65 @@
+"""Every kind of provider, one line each: facts that both sides need, no behaviour.
+
+The data plane finds the dialect's adapter by `dialect` (gateway.providers.registry); the control
+plane checks what people enter. Adding a look-alike is adding a line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderKind:
+    """base_url: the default, empty when the operator must give one. env_var: where a first
+    start looks for its key. limit_field: how this provider spells the output limit.
+    wants_usage_option: True when a stream reports usage only if stream_options asks for it.
+    """
+
+    name: str
+    label: str
+    base_url: str = ""
+    env_var: str = ""
+    dialect: str = "openai"
+    needs_credential: bool = True
+    limit_field: str = "max_tokens"
+    wants_usage_option: bool = True
+
+
+ALL: tuple[ProviderKind, ...] = (
+    ProviderKind(
+        "openai",
+        "OpenAI",
+        "https://api.openai.com/v1",
+        "OPENAI_API_KEY",
+        limit_field="max_completion_tokens",
+    ),
+    ProviderKind("together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    ProviderKind("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    ProviderKind(
+        "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"
+    ),
+    ProviderKind("hyperbolic", "Hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
+    ProviderKind("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
+    ProviderKind(
+        "mistral",
+        "Mistral AI",
+        "https://api.mistral.ai/v1",
+        "MISTRAL_API_KEY",
+        wants_usage_option=False,
+    ),
+    ProviderKind("vllm", "vLLM", "", "", needs_credential=False),
+    ProviderKind("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    ProviderKind(
+        "openai_compatible", "Any server that speaks OpenAI's API", "", "", needs_credential=False
+    ),
+    ProviderKind(
+        "simulated",
+        "Simulated (built in)",
+        "simulated://local",
+        "",
+        needs_credential=False,
+    ),
+)
+BY_NAME: Mapping[str, ProviderKind] = {kind.name: kind for kind in ALL}

@@ -1,0 +1,33 @@
+"""The installation's own folder (TOLLHOUSE_HOME): made on first use, readable by its owner only."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+
+def find_or_make_secret(home: Path, name: str) -> str:
+    """Return the secret kept in home/secrets/name, made from 256 random bits on first use.
+
+    Two processes that start at once agree: the file is linked into place whole.
+    Raises OSError when the folder cannot be written.
+    """
+    folder = home / "secrets"
+    path = folder / name
+    if path.exists():
+        return path.read_text().strip()
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}"
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(secrets.token_urlsafe(32))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return path.read_text().strip()

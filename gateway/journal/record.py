@@ -1,0 +1,92 @@
+"""The three things a journal says about a call.
+
+Array-like msgpack structs: fields are only ever appended, with defaults, so that a newer
+process reads an older journal. Ids are UUID text; times are seconds since the epoch; money is
+nano-USD; durations are microseconds.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Admitted(msgspec.Struct, array_like=True, tag="a", frozen=True, gc=False):
+    """Written before any byte goes upstream: a call runs and this much is held for it."""
+
+    call_id: str
+    workspace_id: str
+    key_id: str
+    at: float
+    hold_nusd: int
+    requested_model: str
+    streamed: bool
+    client_request_id: str = ""
+    user: str = ""
+    ip: str = ""
+    model: str = ""
+    input_pusd: int = 0
+    cached_input_pusd: int = 0
+    output_pusd: int = 0
+
+
+class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
+    """Written once when an admitted call ends: the whole record, hold released, charge known.
+
+    status and charge_basis: the values of gateway.models.CallRecord. attempts: JSON text of
+    [{"provider", "model", "code", "status", "us"}].
+    """
+
+    call_id: str
+    workspace_id: str
+    key_id: str
+    at: float
+    status: str
+    charge_basis: str
+    hold_nusd: int
+    charge_nusd: int
+    absorbed_nusd: int
+    http_status: int
+    error_code: str
+    requested_model: str
+    model: str
+    provider: str
+    native_model: str
+    streamed: bool
+    finish_reason: str
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    reasoning_tokens: int
+    input_pusd: int
+    cached_input_pusd: int
+    output_pusd: int
+    total_us: int
+    admit_us: int
+    queued_us: int
+    failed_us: int
+    ttft_us: int | None
+    upstream_us: int
+    attempts: str = "[]"
+    client_request_id: str = ""
+    user: str = ""
+    ip: str = ""
+    request_body: str = ""
+    response_body: str = ""
+
+
+class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):
+    """A call of a known key that was not admitted: nothing held, nothing sent, nothing charged."""
+
+    call_id: str
+    workspace_id: str
+    key_id: str
+    at: float
+    http_status: int
+    error_code: str
+    requested_model: str
+    total_us: int
+    client_request_id: str = ""
+    ip: str = ""
+
+
+Record = Admitted | Settled | Refused

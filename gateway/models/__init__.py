@@ -1,0 +1,18 @@
+"""What the gateway stores: its catalogue, its processes, its calls."""
+
+from gateway.models.call import CallBody, CallRecord
+from gateway.models.catalogue import LanguageModel, Provider, Target
+from gateway.models.process import LedgerCheck, ServingProcess
+from gateway.models.rollup import LatencyRollup, UsageRollup
+
+__all__ = [
+    "CallBody",
+    "CallRecord",
+    "LanguageModel",
+    "LatencyRollup",
+    "LedgerCheck",
+    "Provider",
+    "ServingProcess",
+    "Target",
+    "UsageRollup",
+]

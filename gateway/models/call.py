@@ -1,0 +1,114 @@
+"""The call record: one row per call that a known key made."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+
+class CallRecord(models.Model):
+    """What happened to one call. Written in batches by the drain, never edited after its end.
+
+    The id is the request id (UUIDv7), so ordering by id is ordering by time. References to
+    workspaces, keys and processes are plain ids: a record outlives what it refers to.
+    Durations are integer microseconds.
+    """
+
+    class Status(models.TextChoices):
+        IN_PROGRESS = "in_progress"
+        OK = "ok"
+        PARTIAL = "partial"
+        CANCELLED = "cancelled"
+        UPSTREAM_ERROR = "upstream_error"
+        PLATFORM_ABORTED = "platform_aborted"
+        REFUSED = "refused"  # never admitted: nothing was held, nothing went upstream
+
+    class ChargeBasis(models.TextChoices):
+        NONE = ""  # in progress or refused
+        USAGE = "usage"  # the provider's numbers
+        ESTIMATE = "estimate"  # the caller left and the provider gave no numbers
+        ZERO_PLATFORM = "zero_platform"
+        ZERO_UPSTREAM = "zero_upstream"
+        ZERO_EMPTY = "zero_empty"
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    workspace_id = models.UUIDField()
+    key_id = models.UUIDField()
+    process_id = models.UUIDField()
+    created_at = models.DateTimeField()
+    status = models.CharField(max_length=16, choices=Status.choices)
+    http_status = models.PositiveSmallIntegerField(default=0)
+    error_code = models.CharField(max_length=60, blank=True)
+    charge_basis = models.CharField(max_length=16, choices=ChargeBasis.choices, blank=True)
+
+    model = models.CharField(max_length=200, blank=True, help_text="Public name that served.")
+    requested_model = models.CharField(max_length=256, blank=True)
+    provider = models.CharField(max_length=60, blank=True)
+    native_model = models.CharField(max_length=200, blank=True)
+    streamed = models.BooleanField(default=False)
+    attempts = models.JSONField(default=list)
+    finish_reason = models.CharField(max_length=32, blank=True)
+    user = models.CharField(max_length=256, blank=True)
+    client_request_id = models.CharField(max_length=128, blank=True)
+    ip = models.CharField(max_length=45, blank=True)
+
+    prompt_tokens = models.BigIntegerField(default=0)
+    completion_tokens = models.BigIntegerField(default=0)
+    cached_tokens = models.BigIntegerField(default=0)
+    reasoning_tokens = models.BigIntegerField(default=0)
+    input_pusd_per_token = models.BigIntegerField(default=0)
+    cached_input_pusd_per_token = models.BigIntegerField(default=0)
+    output_pusd_per_token = models.BigIntegerField(default=0)
+    hold_nusd = models.BigIntegerField(default=0)
+    charge_nusd = models.BigIntegerField(default=0)
+    absorbed_nusd = models.BigIntegerField(
+        default=0, help_text="What the price says beyond the charge: cost that we took on."
+    )
+
+    total_us = models.BigIntegerField(default=0)
+    admit_us = models.BigIntegerField(default=0)
+    queued_us = models.BigIntegerField(default=0)
+    failed_us = models.BigIntegerField(default=0, help_text="Attempts that did not serve.")
+    ttft_us = models.BigIntegerField(null=True, help_text="Request to first upstream event.")
+    upstream_us = models.BigIntegerField(default=0, help_text="The attempt that served.")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(charge_nusd__gte=0) & Q(hold_nusd__gte=models.F("charge_nusd")),
+                name="gateway_callrecord_charge_within_hold",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["workspace_id", "id"], name="gateway_call_by_workspace"),
+            models.Index(fields=["key_id", "id"], name="gateway_call_by_key"),
+            models.Index(fields=["workspace_id", "model", "id"], name="gateway_call_by_model"),
+            models.Index(
+                fields=["workspace_id", "status", "id"],
+                name="gateway_call_not_ok",
+                condition=~Q(status="ok"),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} {self.status}"
+
+
+class CallBody(models.Model):
+    """What was said, for workspaces that turned storing on. Loaded only by the detail page."""
+
+    call_id = models.UUIDField(primary_key=True)
+    workspace_id = models.UUIDField()
+    created_at = models.DateTimeField()
+    request = models.TextField(blank=True)
+    response = models.TextField(blank=True)
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["created_at"], name="gateway_body_by_age"),
+        ]
+
+    def __str__(self) -> str:
+        return f"body of {self.call_id}"

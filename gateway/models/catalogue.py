@@ -1,0 +1,91 @@
+"""The catalogue: which public models there are, and the targets behind each."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from accounts.ids import new_id
+
+
+class Provider(models.Model):
+    """One account at a company (or one server of ours) that answers calls."""
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.SlugField(max_length=60, unique=True)
+    kind = models.CharField(max_length=40, help_text="A row of gateway.providers.registry.")
+    base_url = models.CharField(max_length=400, blank=True)
+    credential = models.BinaryField(
+        null=True, blank=True, editable=False, help_text="Encrypted: gateway.services.sealing."
+    )
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class LanguageModel(models.Model):
+    """A public model: the name callers use, what it costs them, and its limits.
+
+    Prices are pico-USD per token, which is USD per million tokens times 10^6.
+    """
+
+    class UnknownFields(models.TextChoices):
+        FORWARD = "forward"
+        DROP = "drop"
+        REJECT = "reject"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    name = models.CharField(max_length=200, unique=True)
+    display_name = models.CharField(max_length=200, blank=True)
+    description = models.TextField(blank=True)
+    owned_by = models.CharField(max_length=80, blank=True)
+    input_pusd_per_token = models.BigIntegerField()
+    cached_input_pusd_per_token = models.BigIntegerField()
+    output_pusd_per_token = models.BigIntegerField()
+    context_tokens = models.PositiveIntegerField(null=True, blank=True)
+    max_output_tokens = models.PositiveIntegerField()
+    unknown_fields = models.CharField(
+        max_length=8, choices=UnknownFields.choices, default=UnknownFields.FORWARD
+    )
+    enabled = models.BooleanField(default=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["name"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                condition=Q(input_pusd_per_token__gte=0)
+                & Q(cached_input_pusd_per_token__gte=0)
+                & Q(output_pusd_per_token__gte=0),
+                name="gateway_languagemodel_prices_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(max_output_tokens__gte=1),
+                name="gateway_languagemodel_output_at_least_one",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Target(models.Model):
+    """One way to serve a model: a native model name at a provider. Tried by position."""
+
+    model = models.ForeignKey(LanguageModel, on_delete=models.CASCADE, related_name="targets")
+    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, related_name="targets")
+    native_model = models.CharField(max_length=200)
+    position = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["position", "id"]
+
+    def __str__(self) -> str:
+        return f"{self.native_model} at {self.provider}"

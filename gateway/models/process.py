@@ -1,0 +1,55 @@
+"""Serving processes and the checks of the book."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class ServingProcess(models.Model):
+    """A process that admits calls: its lease, and how far its journal has been drained.
+
+    A process whose lease has run out, or whose pid is gone from this host, is dead: its
+    journal is replayed and its purses are returned once (docs/adr/0009).
+    """
+
+    class State(models.TextChoices):
+        ALIVE = "alive"
+        STOPPED = "stopped"  # ended by itself, nothing left to do
+        REAPED = "reaped"  # died; what it left behind was settled by another
+
+    id = models.UUIDField(primary_key=True, editable=False)
+    host = models.CharField(max_length=200)
+    pid = models.PositiveIntegerField()
+    state = models.CharField(max_length=8, choices=State.choices, default=State.ALIVE)
+    started_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()
+    lease_until = models.DateTimeField()
+    journal_path = models.CharField(max_length=400)
+    drained_segment = models.BigIntegerField(default=0)
+    drained_offset = models.BigIntegerField(default=0)
+
+    class Meta:
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["state", "lease_until"], name="gateway_process_by_lease"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.pid} {self.state}"
+
+
+class LedgerCheck(models.Model):
+    """One run of `prove`: when, over how much, and what was wrong."""
+
+    checked_at = models.DateTimeField()
+    duration_ms = models.PositiveIntegerField()
+    entries = models.BigIntegerField()
+    calls = models.BigIntegerField()
+    breaks = models.JSONField(default=list)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.checked_at:%Y-%m-%d %H:%M:%S}: {len(self.breaks)} breaks"

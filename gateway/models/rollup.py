@@ -1,0 +1,63 @@
+"""Totals that pages read instead of the call table. Only ever added to, by the drain."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+
+
+class UsageRollup(models.Model):
+    """Totals of finished calls per quarter of an hour, workspace, key, model and status."""
+
+    starts_at = models.DateTimeField(help_text="Start of the quarter of an hour, UTC.")
+    workspace_id = models.UUIDField()
+    key_id = models.UUIDField()
+    model = models.CharField(max_length=200)
+    status = models.CharField(max_length=16)
+    calls = models.BigIntegerField()
+    prompt_tokens = models.BigIntegerField()
+    completion_tokens = models.BigIntegerField()
+    charge_nusd = models.BigIntegerField()
+    absorbed_nusd = models.BigIntegerField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace_id", "starts_at", "key_id", "model", "status"],
+                name="gateway_usagerollup_one_row_per_group",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.model} {self.calls}"
+
+
+class LatencyRollup(models.Model):
+    """How many `ok` calls of a quarter of an hour fell into each bucket of a duration.
+
+    bucket: gateway.core.buckets, a logarithmic scale over microseconds.
+    """
+
+    class Measure(models.TextChoices):
+        TOTAL = "total"  # the whole call
+        ADDED = "added"  # the call less its upstream time: what we added
+        TTFT = "ttft"  # request to first upstream event, streamed calls
+
+    starts_at = models.DateTimeField(help_text="Start of the quarter of an hour, UTC.")
+    workspace_id = models.UUIDField()
+    model = models.CharField(max_length=200)
+    measure = models.CharField(max_length=8, choices=Measure.choices)
+    bucket = models.SmallIntegerField()
+    calls = models.BigIntegerField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace_id", "starts_at", "model", "measure", "bucket"],
+                name="gateway_latencyrollup_one_row_per_group",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.measure} {self.bucket}"

@@ -1,0 +1,1 @@
+"""Configuration as the hot path sees it: immutable, swapped whole."""

@@ -1,0 +1,73 @@
+"""The compiled catalogue and the compiled key (docs/adr/0003).
+
+The snapshot holds the catalogue only; keys can be a million, so each is compiled on first use
+and kept in admission.keyring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from ipaddress import IPv4Network, IPv6Network
+from types import MappingProxyType
+
+from gateway.core.money import Price
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRecord:
+    """One model at one provider with one secret. The secret stays out of repr."""
+
+    provider: str
+    kind: str
+    base_url: str
+    native_model: str
+    price: Price
+    secret: str = field(default="", repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRecord:
+    """A public model. unknown_fields is forward, drop or reject."""
+
+    name: str
+    display_name: str
+    description: str
+    owned_by: str
+    created: int
+    price: Price
+    context_tokens: int | None
+    max_output_tokens: int
+    unknown_fields: str
+    targets: tuple[TargetRecord, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The catalogue at one moment. version is the id of the newest ConfigChange it includes."""
+
+    version: int = 0
+    models: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRecord:
+    """A key as admission sees it, with what it needs of its workspace.
+
+    allowed_models: None means all. networks: None means any address, () means none.
+    expires_at: seconds since the epoch, or None.
+    """
+
+    key_id: str
+    digest: str
+    workspace_id: str
+    scopes: frozenset[str]
+    allowed_models: frozenset[str] | None
+    networks: tuple[IPv4Network | IPv6Network, ...] | None
+    expires_at: float | None
+    revoked: bool
+    workspace_locked: bool
+    stores_bodies: bool
+
+    def may_use(self, model: str) -> bool:
+        return self.allowed_models is None or model in self.allowed_models

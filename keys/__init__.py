@@ -1,0 +1,1 @@
+"""What callers hold: API keys and the rules on them."""

@@ -1,0 +1,78 @@
+"""API keys. State, constraints and questions; writing is in services."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.ids import new_id
+from accounts.models import User, Workspace
+
+
+class Scope(models.TextChoices):
+    """What a key may be used for (gateway contract, section 5.2)."""
+
+    COMPLETIONS = "completions"
+    USAGE = "usage"
+    FILES = "files"
+    PII = "pii"
+    LANGUAGE = "language"
+    ADMIN = "admin"
+
+
+def default_scopes() -> list[str]:
+    return [Scope.COMPLETIONS.value, Scope.USAGE.value]
+
+
+class KeyQuerySet(models.QuerySet["ApiKey"]):
+    """Reusable questions about keys. Filters only; writes live in keys.services."""
+
+    def usable(self) -> KeyQuerySet:
+        """Return keys that may be admitted right now: not revoked, not past expiry."""
+        not_expired = Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+        return self.filter(not_expired, revoked_at=None)
+
+
+class ApiKey(models.Model):
+    """A bearer credential issued to one workspace.
+
+    The secret is shown once, at creation. We keep its SHA-256 digest, which is enough because
+    the secret carries 256 random bits; a slow password hash would only tax the hot path
+    (docs/adr/0006).
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="keys")
+    label = models.CharField(max_length=80)
+    prefix = models.CharField(max_length=24, help_text="Cosmetic start of the secret.")
+    hint = models.CharField(max_length=4, help_text="Last four characters of the secret.")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    scopes = models.JSONField(default=default_scopes)
+    allowed_models = models.JSONField(default=list, help_text="Model names; empty means all.")
+    allowed_ips = models.JSONField(
+        null=True, blank=True, help_text="CIDR networks; null means any address, [] means none."
+    )
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(
+        User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = KeyQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.label} ({self.prefix}…{self.hint})"
+
+    @property
+    def is_usable(self) -> bool:
+        """True while the key may be admitted. Mirrors KeyQuerySet.usable for one row."""
+        if self.revoked_at is not None:
+            return False
+        return self.expires_at is None or self.expires_at > timezone.now()
