@@ -1,0 +1,1 @@
+"""What reads the database and does not stream, as REST framework views."""

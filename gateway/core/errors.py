@@ -1,0 +1,236 @@
+"""Every way a call can fail, and what the caller may be told.
+
+GatewayError
+├── RequestError                the caller's request is at fault
+│   ├── InvalidJson
+│   ├── UnsupportedParameter
+│   ├── PayloadTooLarge
+│   ├── ModelNotFound
+│   ├── NotFound
+│   └── MethodNotAllowed
+├── AdmissionError              the caller may not
+│   ├── InvalidKey
+│   ├── InsufficientScope
+│   ├── IpNotAllowed
+│   ├── ModelNotAllowed
+│   ├── WorkspaceLocked
+│   └── InsufficientCredits
+├── UpstreamError               the provider is at fault, or says that the caller is
+│   ├── ProviderUnavailable
+│   │   ├── ProviderUnreachable
+│   │   └── StreamBroken
+│   ├── ProviderAuth
+│   ├── ProviderRateLimit
+│   ├── ProviderOverloaded
+│   ├── ProviderTimeout
+│   ├── ProviderRejected
+│   ├── ContextLengthExceeded
+│   └── ContentFiltered
+├── PlatformError               we are at fault
+│   ├── DatabaseUnavailable
+│   ├── StorageUnavailable
+│   ├── ServerStopping
+│   └── NoUpstreamAvailable
+└── CallerGone                  nobody is left to be told
+    ├── CallerLeft
+    └── CallerStalled
+
+status, code and type are the catalogue of docs/errors.md, which is made from these classes.
+The message of any GatewayError is safe to show; what is not safe goes in `detail`, which is
+logged and never sent. `retry_elsewhere` lets the pipeline try the next target, before the first
+byte only. `should_retry`, where set, is sent as x-should-retry, which the official SDKs obey.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+
+class GatewayError(Exception):
+    """A failure of ours: internal_error. The base of every other."""
+
+    status: ClassVar[int] = 500
+    code: ClassVar[str] = "internal_error"
+    type: ClassVar[str] = "api_error"
+    meaning: ClassVar[str] = "Something went wrong on our side; nothing was charged."
+    retry_elsewhere: ClassVar[bool] = False
+    should_retry: ClassVar[bool | None] = None
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        param: str | None = None,
+        detail: str = "",
+        details: Mapping[str, Any] | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(message or self.meaning)
+        self.message = message or self.meaning
+        self.param = param
+        self.detail = detail
+        self.details = dict(details or {})
+        self.retry_after_s = retry_after_s
+
+
+class RequestError(GatewayError):
+    status, code, type = 400, "invalid_request", "invalid_request_error"
+    meaning = "The request does not fit the schema; param names the place."
+
+
+class InvalidJson(RequestError):
+    code = "invalid_json"
+    meaning = "The body is not JSON."
+
+
+class UnsupportedParameter(RequestError):
+    code = "unsupported_parameter"
+    meaning = "The parameter cannot be used here; param names it."
+
+
+class PayloadTooLarge(RequestError):
+    status, code = 413, "payload_too_large"
+    meaning = "The body is larger than this endpoint takes."
+
+
+class ModelNotFound(RequestError):
+    status, code, type = 404, "model_not_found", "not_found_error"
+    meaning = "There is no such model."
+
+
+class NotFound(RequestError):
+    status, code, type = 404, "not_found", "not_found_error"
+    meaning = "There is nothing at this address."
+
+
+class MethodNotAllowed(RequestError):
+    status, code = 405, "method_not_allowed"
+    meaning = "This address does not take that method; the Allow header names those it takes."
+
+
+class AdmissionError(GatewayError):
+    status, code, type = 403, "request_blocked", "permission_error"
+    meaning = "The call is not permitted."
+
+
+class InvalidKey(AdmissionError):
+    status, code, type = 401, "invalid_api_key", "authentication_error"
+    meaning = "The API key is missing, unknown, revoked or expired."
+
+
+class InsufficientScope(AdmissionError):
+    code = "insufficient_scope"
+    meaning = "The key lacks the scope named in details.required_scope."
+
+
+class IpNotAllowed(AdmissionError):
+    code = "ip_not_allowed"
+    meaning = "The key may not be used from this address."
+
+
+class ModelNotAllowed(AdmissionError):
+    code = "model_not_allowed"
+    meaning = "The key may not use this model."
+
+
+class WorkspaceLocked(AdmissionError):
+    code = "workspace_locked"
+    meaning = "The workspace is locked; its calls are refused until an operator unlocks it."
+
+
+class InsufficientCredits(AdmissionError):
+    status, code, type = 402, "insufficient_credits", "insufficient_credits"
+    meaning = "The balance, less what running calls hold, does not cover this call."
+
+
+class UpstreamError(GatewayError):
+    status, code = 502, "provider_unavailable"
+    meaning = "The provider failed."
+
+
+class ProviderUnavailable(UpstreamError):
+    retry_elsewhere = True
+    meaning = "The provider could not be reached, or failed, or its answer made no sense."
+
+
+class ProviderUnreachable(ProviderUnavailable):
+    """Never connected: no byte of the request left, so trying again cannot run it twice."""
+
+
+class StreamBroken(ProviderUnavailable):
+    """The answer had begun and did not come to its end."""
+
+
+class ProviderAuth(UpstreamError):
+    code, retry_elsewhere, should_retry = "provider_auth", True, False
+    meaning = "The provider refused our credential; the operator has to mend it."
+
+
+class ProviderRateLimit(UpstreamError):
+    status, code, type, retry_elsewhere = 429, "provider_rate_limit", "rate_limit_error", True
+    meaning = "The provider is limiting our rate."
+
+
+class ProviderOverloaded(UpstreamError):
+    status, code, type, retry_elsewhere = 529, "provider_overloaded", "overloaded_error", True
+    meaning = "The provider is overloaded."
+
+
+class ProviderTimeout(UpstreamError):
+    status, code, retry_elsewhere, should_retry = 504, "provider_timeout", True, False
+    meaning = "The provider took too long."
+
+
+class ProviderRejected(UpstreamError):
+    status, code, type = 400, "invalid_request", "invalid_request_error"
+    meaning = "The provider rejected the request; the message is the provider's."
+
+
+class ContextLengthExceeded(UpstreamError):
+    status, code, type = 400, "context_length_exceeded", "invalid_request_error"
+    meaning = "The prompt is longer than the model takes."
+
+
+class ContentFiltered(UpstreamError):
+    status, code, type = 400, "content_filter", "invalid_request_error"
+    meaning = "The provider's content policy refused the prompt."
+
+
+class PlatformError(GatewayError):
+    status = 503
+    meaning = "We cannot serve the call right now; nothing was charged."
+
+
+class DatabaseUnavailable(PlatformError):
+    code = "database_unavailable"
+    meaning = "The database cannot be reached right now."
+
+
+class StorageUnavailable(PlatformError):
+    code = "storage_unavailable"
+    meaning = "The journal cannot be written right now."
+
+
+class ServerStopping(PlatformError):
+    code = "server_restarting"
+    meaning = "The server is restarting; the call was cut off and costs nothing."
+
+
+class NoUpstreamAvailable(PlatformError):
+    code = "no_upstream_available"
+    meaning = "No provider serves this model right now."
+
+
+class CallerGone(GatewayError):
+    status, code = 499, "client_cancelled"
+    meaning = "The caller is gone. Seen in records only: there is nobody to send it to."
+
+
+class CallerLeft(CallerGone):
+    """The connection was closed by the caller."""
+
+
+class CallerStalled(CallerGone):
+    code = "client_stalled"
+    meaning = "The caller stopped reading the answer. Seen in records only."

@@ -1,0 +1,1 @@
+"""What callers speak: one module per format."""

@@ -1,0 +1,1 @@
+"""What providers speak: one module per dialect, and the one module that owns the sockets."""

@@ -1,0 +1,1 @@
+"""Which targets, in which order."""

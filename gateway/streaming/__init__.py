@@ -1,0 +1,1 @@
+"""The mechanics of a stream: events from bytes, the meter, the watch over live calls."""
