@@ -1,0 +1,58 @@
+"""The two lines that every change of ours leaves behind: for the machines, and for the people.
+
+Both belong in the transaction that makes the change, so that neither can be missing or be
+there without it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import transaction
+
+from accounts.models import AuditEvent, ConfigChange, Workspace
+
+
+class OutsideTransaction(RuntimeError):
+    """A line was to be written on its own, apart from the change that it speaks of."""
+
+
+def record_change(kind: ConfigChange.Kind, ref: str = "") -> ConfigChange:
+    """Tell every serving process that something it keeps in memory is no longer true.
+
+    ref: see ConfigChange.Kind; ids are written as 32 hex digits.
+    Raises OutsideTransaction unless called inside one.
+    """
+    _require_transaction()
+    return ConfigChange.objects.create(kind=kind, ref=ref)
+
+
+def record_audit(
+    *,
+    actor: str,
+    action: str,
+    target: str,
+    workspace: Workspace | None = None,
+    details: dict[str, Any] | None = None,
+) -> AuditEvent:
+    """Write down who did what. The book is append-only and holds no secret.
+
+    actor: a person's e-mail address, or where the order came from (`command`, `seed`).
+    action: noun and verb, such as `key.revoke`. target: what it was done to, as people know it.
+    workspace: None for the installation's own matters. details: what changed, JSON only;
+    for an edit, {field: [before, after]}.
+    Raises OutsideTransaction unless called inside one.
+    """
+    _require_transaction()
+    return AuditEvent.objects.create(
+        workspace=workspace,
+        actor=actor[:254],
+        action=action,
+        target=target[:200],
+        details=details or {},
+    )
+
+
+def _require_transaction() -> None:
+    if not transaction.get_connection().in_atomic_block:
+        raise OutsideTransaction("Write this line in the transaction that makes the change.")
