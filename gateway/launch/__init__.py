@@ -1,0 +1,1 @@
+"""What `manage.py up` does, in order: check, prepare, start, watch, stop."""

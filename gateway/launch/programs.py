@@ -1,0 +1,32 @@
+"""The command lines of the programs that make up a running installation."""
+
+from __future__ import annotations
+
+import sys
+
+DRAIN_S = 30  # how long live calls may take to end after a stop was asked for
+
+
+def server_command(*, host: str, port: int) -> list[str]:
+    """Return how to start one serving process.
+
+    Forwarded headers are ours to judge (gateway.admission knows the trusted proxies), so
+    uvicorn is told to leave the peer's address alone.
+    """
+    return [
+        *(sys.executable, "-m", "uvicorn", "gateway.asgi:application"),
+        *("--host", host, "--port", str(port)),
+        *("--loop", "uvloop", "--http", "httptools", "--ws", "none", "--lifespan", "on"),
+        *("--no-proxy-headers", "--no-server-header", "--no-access-log"),
+        *("--log-level", "warning", "--timeout-keep-alive", "75"),
+        *("--timeout-graceful-shutdown", str(DRAIN_S), "--backlog", "2048"),
+    ]
+
+
+def worker_command(*, threads: int = 2) -> list[str]:
+    """Return how to start the background worker with its clock (beat) inside."""
+    return [
+        *(sys.executable, "-m", "celery", "--quiet", "-A", "gateway", "worker", "--beat"),
+        *("--pool", "threads", "--concurrency", str(threads), "--loglevel", "warning"),
+        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+    ]

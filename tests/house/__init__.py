@@ -1,0 +1,1 @@
+"""Tests of the house itself: its sizes, its drawings, its documents."""

@@ -1,0 +1,31 @@
+"""The product's settings with a home of their own, gone when the test run ends."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+_HOME = Path(tempfile.mkdtemp(prefix="tollhouse-test-"))
+_OWNER_PID = os.getpid()
+
+
+def _remove_home() -> None:
+    if os.getpid() == _OWNER_PID:  # a forked child must not take the folder away
+        shutil.rmtree(_HOME, ignore_errors=True)
+
+
+atexit.register(_remove_home)
+for _name in [name for name in os.environ if name.startswith("TOLLHOUSE_")]:
+    if _name != "TOLLHOUSE_REQUIRE":
+        del os.environ[_name]
+os.environ["TOLLHOUSE_HOME"] = str(_HOME)
+
+from gateway.settings import *  # noqa: E402, F403
+from gateway.settings import DATABASES, HOME  # noqa: E402
+
+# A file, not memory: an in-memory database hides locking and is not shared between threads.
+DATABASES["default"]["TEST"] = {"NAME": HOME / "test.sqlite3"}
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

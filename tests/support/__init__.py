@@ -1,0 +1,1 @@
+"""What tests start and wait for: servers, deadlines, binaries."""

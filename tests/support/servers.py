@@ -1,0 +1,240 @@
+"""The real servers that tests talk to: the gateway and the fake upstream, each its own process.
+
+Every gateway gets a home (TOLLHOUSE_HOME) of its own, copied from a template that was
+migrated and seeded once: a workspace with 10 USD, an operator, a key, a simulated model.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 30
+STOP_S = 40
+
+
+def free_port() -> int:
+    """Return a loopback port that nothing listens on right now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the environment of a child that shall use `home` and the product's own settings."""
+    names = [n for n in os.environ if n.startswith("TOLLHOUSE_") or n.endswith("_API_KEY")]
+    env = {name: value for name, value in os.environ.items() if name not in names}
+    env |= {
+        "DJANGO_SETTINGS_MODULE": "gateway.settings",
+        "TOLLHOUSE_HOME": str(home),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+    }
+    return env | dict(extra or {})
+
+
+def run_manage(
+    home: Path, *arguments: str, env: Mapping[str, str] | None = None, stdin: str | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run `manage.py ARGUMENTS` against a home and return what it printed, whatever its exit."""
+    return subprocess.run(
+        [sys.executable, str(ROOT / "manage.py"), *arguments],
+        env=environment(home, env),
+        cwd=ROOT,
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def manage_json(home: Path, *arguments: str, stdin: str | None = None) -> dict[str, Any]:
+    """Run a command with --json and return its object. Raises AssertionError when it fails."""
+    done = run_manage(home, *arguments, "--json", stdin=stdin)
+    assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+@dataclass
+class GatewayServer:
+    """A running gateway. base_url ends in /v1; `log` holds what it wrote."""
+
+    home: Path
+    port: int
+    process: subprocess.Popen[bytes]
+    log: Path
+    key: str
+    model: str
+    email: str
+    password: str
+    env: dict[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.origin}/v1"
+
+    def manage(self, *arguments: str, stdin: str | None = None) -> dict[str, Any]:
+        """Run a management command with --json against this gateway's home."""
+        return manage_json(self.home, *arguments, stdin=stdin)
+
+    def kill(self) -> None:
+        """SIGKILL: nothing is flushed, nothing is said."""
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        """SIGTERM, then wait for the end. Returns the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(STOP_S)
+
+    def restart(self) -> None:
+        """Start the same home on the same port again, after kill() or stop()."""
+        self.process = _spawn_gateway(self.home, self.port, self.log, self.env)
+        _wait_for_gateway(self)
+
+
+def prepare_home(home: Path) -> None:
+    """Migrate and seed an empty home, as the first `make up` does, without starting servers."""
+    done = run_manage(home, "prepare", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def start_gateway(
+    home: Path, *, port: int | None = None, env: Mapping[str, str] | None = None
+) -> GatewayServer:
+    """Start one serving process on a prepared home and wait until it answers."""
+    seeded = json.loads((home / "quickstart.json").read_text())
+    port = port or free_port()
+    log = home / "server.log"
+    extra = dict(env or {})
+    server = GatewayServer(
+        home=home,
+        port=port,
+        process=_spawn_gateway(home, port, log, extra),
+        log=log,
+        key=seeded["api_key"],
+        model=seeded["model"],
+        email=seeded["email"],
+        password=seeded["password"],
+        env=extra,
+    )
+    _wait_for_gateway(server)
+    return server
+
+
+@contextmanager
+def running_gateway(home: Path, **options: Any) -> Iterator[GatewayServer]:
+    """start_gateway, stopped at the end of the block however it ends."""
+    server = start_gateway(home, **options)
+    try:
+        yield server
+    finally:
+        _end(server.process)
+
+
+@dataclass
+class UpstreamServer:
+    """A running fake upstream. Its base_url is what a provider row needs."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def base_url(self) -> str:
+        return f"{self.origin}/v1"
+
+    def book(self) -> list[dict[str, Any]]:
+        """Return what the upstream says it has done, one object per call."""
+        with urllib.request.urlopen(f"{self.origin}/book", timeout=10) as answer:
+            calls: list[dict[str, Any]] = json.load(answer)["calls"]
+        return calls
+
+    def clear(self) -> None:
+        request = urllib.request.Request(f"{self.origin}/book", method="DELETE")
+        urllib.request.urlopen(request, timeout=10).close()
+
+
+@contextmanager
+def running_upstream() -> Iterator[UpstreamServer]:
+    """Start the fake upstream on a free port; ended with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.fakes.upstream", "--port", "0"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        yield UpstreamServer(json.loads(process.stdout.readline())["port"], process)
+    finally:
+        _end(process)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _spawn_gateway(
+    home: Path, port: int, log: Path, extra: Mapping[str, str]
+) -> subprocess.Popen[bytes]:
+    from gateway.launch.programs import server_command
+
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            server_command(host="127.0.0.1", port=port),
+            cwd=ROOT,
+            env=environment(home, extra),
+            stdout=output,
+            stderr=output,
+        )
+
+
+def _wait_for_gateway(server: GatewayServer) -> None:
+    request = urllib.request.Request(
+        f"{server.base_url}/models", headers={"Authorization": f"Bearer {server.key}"}
+    )
+    deadline = time.monotonic() + START_S
+    while True:
+        try:
+            urllib.request.urlopen(request, timeout=5).close()
+            return
+        except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
+            ended = server.process.poll()
+            if ended is not None or time.monotonic() > deadline:
+                _end(server.process)
+                raise AssertionError(
+                    f"the gateway did not start (exit {ended}, {error}):\n{server.log.read_text()}"
+                ) from None
+        time.sleep(0.05)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a child for certain: politely, then not."""
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
