@@ -1,0 +1,196 @@
+"""The only module that writes workspaces, people and memberships. Money is in accounts.book."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from accounts import book
+from accounts.changes import record_audit, record_change
+from accounts.models import ConfigChange, Membership, Role, User, Workspace
+from accounts.text import read_line
+
+NAME_CHARS = 80
+REASON_CHARS = 200
+_SLUG_CHARS = 70  # leaves room for the number that makes it unique
+
+
+@transaction.atomic
+def create_workspace(
+    *, name: str, credit_nusd: int = 0, owner: User | None = None, actor: str
+) -> Workspace:
+    """Create a workspace with its wallet, and give it credit and an owner when asked to.
+
+    credit_nusd: what it starts with, in nano-USD. Names may repeat; the slug is made unique.
+    Raises ValidationError when the name is not one visible line or the credit is negative.
+    """
+    name = read_line(name, field="name", max_chars=NAME_CHARS)
+    if credit_nusd < 0:
+        raise ValidationError({"credit": "The first credit cannot be negative."})
+    workspace = _insert_with_free_slug(name)
+    book.open_wallet(workspace)
+    record_audit(
+        actor=actor,
+        action="workspace.create",
+        target=workspace.slug,
+        workspace=workspace,
+        details={"name": name},
+    )
+    if owner is not None:
+        add_member(workspace, user=owner, role=Role.OWNER, actor=actor)
+    if credit_nusd:
+        book.grant(workspace, amount_nusd=credit_nusd, actor=actor, reason="First credit")
+    return workspace
+
+
+def _insert_with_free_slug(name: str) -> Workspace:
+    stem = slugify(name)[:_SLUG_CHARS].strip("-_") or "workspace"
+    for number in count(1):
+        slug = stem if number == 1 else f"{stem}-{number}"
+        if Workspace.objects.filter(slug=slug).exists():
+            continue
+        try:
+            with transaction.atomic():
+                return Workspace.objects.create(name=name, slug=slug)
+        except IntegrityError:  # somebody took it in between: try the next number
+            continue
+    raise AssertionError("count() does not end")
+
+
+@transaction.atomic
+def create_user(
+    *,
+    email: str,
+    password: str | None = None,
+    name: str = "",
+    is_operator: bool = False,
+    actor: str,
+) -> User:
+    """Create a person who can sign in. Without a password they cannot until they set one.
+
+    Raises ValidationError when the address is not one or is taken, or the password is too weak.
+    """
+    email = read_line(email, field="email", max_chars=254).lower()
+    user = User(email=email, name=name.strip(), is_operator=is_operator)
+    if password is not None:
+        try:
+            validate_password(password, user)
+        except ValidationError as error:
+            raise ValidationError({"password": error.messages}) from None
+    user.set_password(password)
+    user.full_clean()
+    user.save()
+    record_audit(
+        actor=actor, action="user.create", target=email, details={"is_operator": is_operator}
+    )
+    return user
+
+
+@transaction.atomic
+def add_member(workspace: Workspace, *, user: User, role: str, actor: str) -> Membership:
+    """Make a person a member. Raises ValidationError when they are one already."""
+    role = _read_role(role)
+    membership, is_new = Membership.objects.get_or_create(
+        workspace=workspace, user=user, defaults={"role": role}
+    )
+    if not is_new:
+        raise ValidationError({"user": f"{user.email} is a member of {workspace} already."})
+    record_audit(
+        actor=actor,
+        action="member.add",
+        target=user.email,
+        workspace=workspace,
+        details={"role": role},
+    )
+    return membership
+
+
+@transaction.atomic
+def change_role(membership: Membership, *, role: str, actor: str) -> bool:
+    """Give a member another role. Returns False when it is theirs already.
+
+    Raises ValidationError when the workspace would be left without an owner.
+    """
+    role = _read_role(role)
+    workspace = membership.workspace
+    # Writing to the workspace's row makes changes of its members wait for each other, so that
+    # two owners cannot step down at the same moment.
+    Workspace.objects.filter(pk=workspace.pk).update(slug=workspace.slug)
+    before = Membership.objects.values_list("role", flat=True).get(pk=membership.pk)
+    if before == role:
+        return False
+    others = Membership.objects.filter(workspace=workspace, role=Role.OWNER)
+    if before == Role.OWNER and not others.exclude(pk=membership.pk).exists():
+        raise ValidationError(
+            {"role": f"{workspace} needs an owner: make somebody else one first."}
+        )
+    Membership.objects.filter(pk=membership.pk).update(role=role)
+    membership.role = role
+    record_audit(
+        actor=actor,
+        action="member.change_role",
+        target=membership.user.email,
+        workspace=workspace,
+        details={"role": [before, role]},
+    )
+    return True
+
+
+def lock_workspace(workspace: Workspace, *, reason: str, actor: str) -> bool:
+    """Refuse all its calls from now on. Returns False when it was locked already."""
+    reason = read_line(reason, field="reason", max_chars=REASON_CHARS)
+    with transaction.atomic():
+        changed = Workspace.objects.filter(pk=workspace.pk, locked_at=None).update(
+            locked_at=timezone.now(), locked_reason=reason
+        )
+        if changed:
+            _record(workspace, actor=actor, action="workspace.lock", details={"reason": reason})
+    workspace.refresh_from_db(fields=["locked_at", "locked_reason"])
+    return changed == 1
+
+
+def unlock_workspace(workspace: Workspace, *, actor: str) -> bool:
+    """Admit its calls again. Returns False when it was not locked."""
+    with transaction.atomic():
+        changed = Workspace.objects.filter(pk=workspace.pk, locked_at__isnull=False).update(
+            locked_at=None, locked_reason=""
+        )
+        if changed:
+            _record(workspace, actor=actor, action="workspace.unlock", details={})
+    workspace.refresh_from_db(fields=["locked_at", "locked_reason"])
+    return changed == 1
+
+
+def set_stores_bodies(workspace: Workspace, *, stores_bodies: bool, actor: str) -> bool:
+    """Keep what is asked and answered, or stop to. Returns False when nothing changes."""
+    with transaction.atomic():
+        changed = Workspace.objects.filter(pk=workspace.pk, stores_bodies=not stores_bodies).update(
+            stores_bodies=stores_bodies
+        )
+        if changed:
+            _record(
+                workspace,
+                actor=actor,
+                action="workspace.set_stores_bodies",
+                details={"stores_bodies": [not stores_bodies, stores_bodies]},
+            )
+    workspace.refresh_from_db(fields=["stores_bodies"])
+    return changed == 1
+
+
+def _record(workspace: Workspace, *, actor: str, action: str, details: dict[str, object]) -> None:
+    record_change(ConfigChange.Kind.WORKSPACE, workspace.pk.hex)
+    record_audit(
+        actor=actor, action=action, target=workspace.slug, workspace=workspace, details=details
+    )
+
+
+def _read_role(role: str) -> str:
+    if role not in Role.values:
+        raise ValidationError({"role": f"A role is one of {', '.join(Role.values)}."})
+    return role

@@ -1,0 +1,160 @@
+"""The rules on a key as people write them, checked and brought into the form we store.
+
+Every function raises ValidationError for the field it reads, with sentences for people.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    collapse_addresses,
+    ip_address,
+    ip_network,
+)
+
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from accounts.text import is_visible
+from keys.models import Scope
+
+MAX_RULES = 1_000
+MAX_MODELS = 1_000
+MODEL_CHARS = 200
+_RULE_CHARS = 64
+_SHOWN_ERRORS = 5
+_ANY_ADDRESS = "These rules let every address in. Confirm that you mean it, or leave the rules out."
+_PREFIX = re.compile(r"0|[1-9][0-9]{0,2}")
+
+Network = IPv4Network | IPv6Network
+
+
+def read_scopes(scopes: Sequence[str]) -> list[str]:
+    """Return the scopes once each, in the order of Scope. At least one is needed."""
+    if isinstance(scopes, str) or not all(isinstance(scope, str) for scope in scopes):
+        raise ValidationError({"scopes": "Scopes are a list of names."})
+    unknown = sorted(set(scopes) - set(Scope.values))
+    if unknown:
+        known = ", ".join(Scope.values)
+        raise ValidationError(
+            {"scopes": f"There is no scope {unknown[0][:40]!r}. The scopes are {known}."}
+        )
+    if not scopes:
+        raise ValidationError({"scopes": "Choose at least one scope."})
+    return [scope for scope in Scope.values if scope in scopes]
+
+
+def read_model_names(names: Sequence[str]) -> list[str]:
+    """Return the names trimmed, once each. An empty list means every model."""
+    if isinstance(names, str):
+        raise ValidationError({"allowed_models": "Models are a list of names."})
+    if len(names) > MAX_MODELS:
+        raise ValidationError({"allowed_models": f"At most {MAX_MODELS} models, not {len(names)}."})
+    return list(dict.fromkeys(_read_model_name(name) for name in names))
+
+
+def _read_model_name(name: object) -> str:
+    text = name.strip() if isinstance(name, str) else ""
+    if not text:
+        raise ValidationError({"allowed_models": "A model's name cannot be empty."})
+    if len(text) > MODEL_CHARS or not is_visible(text):
+        raise ValidationError(
+            {
+                "allowed_models": f"{text[:40]!r}… is not a model's name: at most {MODEL_CHARS}"
+                " visible characters."
+            }
+        )
+    return text
+
+
+def read_expiry(expires_at: datetime | None) -> datetime | None:
+    """Return the moment, which must be aware and lie ahead. None means never."""
+    if expires_at is None:
+        return None
+    if timezone.is_naive(expires_at):
+        raise ValidationError({"expires_at": "The moment needs a time zone."})
+    if expires_at <= timezone.now():
+        raise ValidationError({"expires_at": "This moment has passed: choose one that lies ahead."})
+    return expires_at
+
+
+def read_networks(rules: Sequence[str] | None, *, allow_any_address: bool) -> list[str] | None:
+    """Return the networks in canonical form, once each.
+
+    None means any address and [] means none. Rules that together let a whole address family in
+    are usually a slip, so they need allow_any_address.
+    """
+    if rules is None:
+        return None
+    if isinstance(rules, str):
+        raise ValidationError({"allowed_ips": "IP rules are a list of networks."})
+    if len(rules) > MAX_RULES:
+        raise ValidationError({"allowed_ips": f"At most {MAX_RULES} rules, not {len(rules)}."})
+    networks: dict[Network, None] = {}
+    errors: list[str] = []
+    for rule in rules:
+        try:
+            networks[read_network(rule)] = None
+        except ValueError as error:
+            errors.append(str(error))
+    if errors:
+        raise ValidationError({"allowed_ips": errors[:_SHOWN_ERRORS]})
+    if not allow_any_address and _cover_a_family(networks):
+        raise ValidationError({"allowed_ips": _ANY_ADDRESS})
+    return [str(network) for network in networks]
+
+
+def read_network(rule: object) -> Network:
+    """Return the network that a rule such as `203.0.113.0/24` or `2001:db8::7` means.
+
+    IPv4-mapped forms become IPv4, because that is how callers are seen. Other forms that carry
+    an IPv4 address (NAT64, 6to4) stay what they are. Raises ValueError with a sentence.
+    """
+    if not isinstance(rule, str):
+        raise ValueError("An IP rule is text, such as 203.0.113.0/24.")
+    text = rule.strip(" \t\r\n,")
+    shown = repr(text[:_RULE_CHARS])
+    if not text:
+        raise ValueError("An IP rule cannot be empty.")
+    if "%" in text:
+        raise ValueError(f"{shown} names a network interface, which a rule cannot.")
+    address_text, slash, prefix_text = text.partition("/")
+    try:
+        if len(text) > _RULE_CHARS:
+            raise ValueError("too long")
+        address = ip_address(address_text)
+    except ValueError:
+        raise ValueError(
+            f"{shown} is not an IP address or network: write 203.0.113.7, 203.0.113.0/24 or"
+            " 2001:db8::/32."
+        ) from None
+    width = address.max_prefixlen
+    if slash and not (_PREFIX.fullmatch(prefix_text) and int(prefix_text) <= width):
+        raise ValueError(f"{shown}: what follows the slash must be a number from 0 to {width}.")
+    return _network_of(address, int(prefix_text) if slash else width, shown)
+
+
+def _network_of(address: IPv4Address | IPv6Address, prefix: int, shown: str) -> Network:
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        if prefix < 96:
+            raise ValueError(f"{shown} is wider than all of IPv4: write the IPv4 network instead.")
+        address, prefix = address.ipv4_mapped, prefix - 96
+    network = ip_network((address, prefix), strict=False)
+    if network.network_address != address:
+        raise ValueError(
+            f"{shown} names one address and a network at once: write {network} for the network or"
+            f" {address} for the address alone."
+        )
+    return network
+
+
+def _cover_a_family(networks: Iterable[Network]) -> bool:
+    four = collapse_addresses(net for net in networks if isinstance(net, IPv4Network))
+    six = collapse_addresses(net for net in networks if isinstance(net, IPv6Network))
+    return any(net.prefixlen == 0 for net in four) or any(net.prefixlen == 0 for net in six)

@@ -1,0 +1,68 @@
+"""Questions about keys. Reads only."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from accounts.models import User, Workspace
+from accounts.permissions import Action, may
+from keys.models import ApiKey, Scope
+from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret
+
+# A key may do what its holder may: `usage` reads what the key itself has spent, which whoever
+# makes keys may see; `admin` is the management of the workspace.
+_NEEDED: dict[str, Action] = {
+    scope: Action.MANAGE_WORKSPACE if scope == Scope.ADMIN else Action.MANAGE_KEYS
+    for scope in Scope.values
+}
+
+
+def keys_visible_to(user: User, workspace: Workspace) -> QuerySet[ApiKey]:
+    """Return the keys of the workspace that this person may see, newest first.
+
+    Members who may not see all of them see those they made.
+    """
+    keys = ApiKey.objects.filter(workspace=workspace).select_related("created_by")
+    if may(user, Action.VIEW_KEYS, workspace):
+        return keys
+    if may(user, Action.VIEW_OWN_USAGE, workspace):
+        return keys.filter(created_by=user)
+    return keys.none()
+
+
+def grantable_scopes(user: User, workspace: Workspace) -> frozenset[str]:
+    """Return the scopes that this person may put on a key: never more than they have."""
+    held = {action for action in set(_NEEDED.values()) if may(user, action, workspace)}
+    if Action.MANAGE_KEYS not in held:
+        return frozenset()
+    return frozenset(scope for scope, action in _NEEDED.items() if action in held)
+
+
+def get_key(text: str) -> ApiKey:
+    """Return the key with this id, secret, or last four characters of the secret.
+
+    Raises LookupError with a sentence for people, which never repeats the text: it may be a
+    secret.
+    """
+    text = text.strip()
+    if text.startswith(SECRET_PREFIX):
+        found = list(ApiKey.objects.filter(digest=digest_secret(text)))
+    elif len(text) == HINT_CHARS:
+        found = list(ApiKey.objects.filter(hint=text)[:10])
+    else:
+        found = _by_id(text)
+    if len(found) > 1:
+        ids = ", ".join(str(key.pk) for key in found)
+        raise LookupError(f"Several keys end in these characters: name one by its id ({ids}).")
+    if not found:
+        raise LookupError("There is no such key. Name it by its id, secret or last 4 characters.")
+    return found[0]
+
+
+def _by_id(text: str) -> list[ApiKey]:
+    try:
+        return list(ApiKey.objects.filter(pk=UUID(text)))
+    except ValueError:
+        return []

@@ -1,0 +1,187 @@
+"""The only module that writes keys. Pages, API, tasks and commands all come here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from accounts.changes import record_audit, record_change
+from accounts.models import ConfigChange, User, Workspace
+from accounts.text import read_line
+from keys.models import ApiKey, default_scopes
+from keys.rules import read_expiry, read_model_names, read_networks, read_scopes
+from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret, new_secret
+from keys.selectors import grantable_scopes
+
+LABEL_CHARS = 80
+
+__all__ = ["IssuedKey", "digest_secret", "issue_key", "revoke_key", "update_key"]
+
+
+class IssuedKey(NamedTuple):
+    """A new key together with the only copy of its secret that will ever exist."""
+
+    key: ApiKey
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"IssuedKey({self.key})"
+
+
+def issue_key(
+    *,
+    workspace: Workspace,
+    label: str,
+    scopes: Sequence[str] | None = None,
+    allowed_models: Sequence[str] = (),
+    allowed_ips: Sequence[str] | None = None,
+    expires_at: datetime | None = None,
+    created_by: User | None = None,
+    actor: str,
+    allow_any_address: bool = False,
+) -> IssuedKey:
+    """Create a key and return it with its secret.
+
+    scopes: None means the default ones. allowed_models: empty means all. allowed_ips: None means
+    any address, [] means none. created_by: the person who asks, if one does; the key cannot be
+    given more than they may do. allow_any_address: confirms rules that let everyone in.
+    Raises ValidationError with one entry for each field that cannot be taken.
+    """
+    rules = _read_rules(
+        label=label,
+        scopes=default_scopes() if scopes is None else scopes,
+        allowed_models=allowed_models,
+        allowed_ips=allowed_ips,
+        expires_at=expires_at,
+        allow_any_address=allow_any_address,
+    )
+    _refuse_more_than_held(rules["scopes"], created_by, workspace)
+    secret = new_secret()
+    with transaction.atomic():
+        key = ApiKey.objects.create(
+            workspace=workspace,
+            prefix=SECRET_PREFIX,
+            hint=secret[-HINT_CHARS:],
+            digest=digest_secret(secret),
+            created_by=created_by,
+            **rules,
+        )
+        _record(key, actor=actor, action="key.issue", details=_written(rules))
+    return IssuedKey(key, secret)
+
+
+def update_key(
+    key: ApiKey,
+    *,
+    label: str,
+    scopes: Sequence[str],
+    allowed_models: Sequence[str],
+    allowed_ips: Sequence[str] | None,
+    expires_at: datetime | None,
+    actor: str,
+    changed_by: User | None = None,
+    allow_any_address: bool = False,
+) -> bool:
+    """Replace the label and rules of a key. Returns False when nothing is different.
+
+    changed_by: the person who asks, if one does; a key that may do more than they may, before or
+    after, is not theirs to edit.
+    Raises ValidationError as issue_key does, and when the key is revoked.
+    """
+    with transaction.atomic():
+        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+        if stored.revoked_at is not None:
+            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+        # What stays as it was needs no second confirmation, and may have expired meanwhile.
+        rules = _read_rules(
+            label=label,
+            scopes=scopes,
+            allowed_models=allowed_models,
+            allowed_ips=allowed_ips,
+            expires_at=None if expires_at == stored.expires_at else expires_at,
+            allow_any_address=allow_any_address or allowed_ips == stored.allowed_ips,
+        ) | {"expires_at": expires_at}
+        _refuse_more_than_held([*stored.scopes, *rules["scopes"]], changed_by, stored.workspace)
+        before = {name: getattr(stored, name) for name in rules}
+        changed = {name: value for name, value in rules.items() if before[name] != value}
+        if not changed:
+            return False
+        # Conditional: a revocation in between wins.
+        if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**changed):
+            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+        old, new = _written(before), _written(rules)
+        details = {name: [old[name], new[name]] for name in changed}
+        _record(stored, actor=actor, action="key.update", details=details)
+    key.refresh_from_db()
+    return True
+
+
+def revoke_key(key: ApiKey, *, actor: str) -> bool:
+    """Stop a key for good. Returns False when it was already revoked.
+
+    The row-level condition makes two simultaneous revocations safe without a lock.
+    """
+    with transaction.atomic():
+        changed = ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(
+            revoked_at=timezone.now()
+        )
+        if changed:
+            _record(key, actor=actor, action="key.revoke", details={})
+    key.refresh_from_db(fields=["revoked_at"])
+    return changed == 1
+
+
+def _read_rules(
+    *,
+    label: str,
+    scopes: Sequence[str],
+    allowed_models: Sequence[str],
+    allowed_ips: Sequence[str] | None,
+    expires_at: datetime | None,
+    allow_any_address: bool,
+) -> dict[str, Any]:
+    """Return the fields as they are stored, or raise with the errors of all of them at once."""
+    readers: dict[str, Callable[[], object]] = {
+        "label": lambda: read_line(label, field="label", max_chars=LABEL_CHARS),
+        "scopes": lambda: read_scopes(scopes),
+        "allowed_models": lambda: read_model_names(allowed_models),
+        "allowed_ips": lambda: read_networks(allowed_ips, allow_any_address=allow_any_address),
+        "expires_at": lambda: read_expiry(expires_at),
+    }
+    rules: dict[str, Any] = {}
+    errors: dict[str, list[ValidationError]] = {}
+    for name, read in readers.items():
+        try:
+            rules[name] = read()
+        except ValidationError as error:
+            errors.update(error.error_dict)
+    if errors:
+        raise ValidationError(errors)
+    return rules
+
+
+def _refuse_more_than_held(
+    scopes: Sequence[str], person: User | None, workspace: Workspace
+) -> None:
+    if person is None:
+        return
+    beyond = sorted(set(scopes) - grantable_scopes(person, workspace))
+    if beyond:
+        raise ValidationError({"scopes": f"You may not give a key the scope {beyond[0]!r}."})
+
+
+def _written(rules: dict[str, Any]) -> dict[str, Any]:
+    expires_at: datetime | None = rules["expires_at"]
+    return rules | {"expires_at": expires_at.isoformat() if expires_at else None}
+
+
+def _record(key: ApiKey, *, actor: str, action: str, details: dict[str, Any]) -> None:
+    record_change(ConfigChange.Kind.KEY, key.digest)
+    record_audit(
+        actor=actor, action=action, target=str(key.pk), workspace=key.workspace, details=details
+    )
