@@ -1,0 +1,155 @@
+"""The only module that writes public models, their prices and their targets."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import Max
+
+from accounts.changes import record_audit, record_change
+from accounts.models import ConfigChange
+from accounts.text import is_visible
+from gateway.models import LanguageModel, Provider, Target
+
+# 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
+MAX_PUSD_PER_TOKEN = 10**12
+MAX_TOKENS = 2**31 - 1
+NATIVE_CHARS = 200
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+
+
+@transaction.atomic
+def add_model(
+    *,
+    name: str,
+    provider: Provider,
+    native_model: str = "",
+    input_pusd: int,
+    output_pusd: int,
+    cached_input_pusd: int | None = None,
+    context_tokens: int | None = None,
+    max_output_tokens: int,
+    display_name: str = "",
+    description: str = "",
+    owned_by: str = "",
+    unknown_fields: str = LanguageModel.UnknownFields.FORWARD,
+    actor: str,
+) -> LanguageModel:
+    """Add a public model with its first target. Prices are pico-USD per token.
+
+    native_model: the provider's name for it; empty means the public one.
+    cached_input_pusd: None means that tokens from a cache cost what others do.
+    Raises ValidationError for the fields that cannot be taken.
+    """
+    if not _NAME.fullmatch(name):
+        raise ValidationError(
+            {"name": "1 to 200 letters, digits and . _ : / @ + -, starting with one of the first."}
+        )
+    prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
+    _check_tokens("context_tokens", context_tokens)
+    _check_tokens("max_output_tokens", max_output_tokens)
+    model = LanguageModel(
+        name=name,
+        display_name=display_name,
+        description=description,
+        owned_by=owned_by or provider.name,
+        context_tokens=context_tokens,
+        max_output_tokens=max_output_tokens,
+        unknown_fields=unknown_fields,
+        **prices,
+    )
+    model.full_clean()
+    model.save()
+    _record(
+        model,
+        actor=actor,
+        action="model.add",
+        details=prices | {"context_tokens": context_tokens, "max_output_tokens": max_output_tokens},
+    )
+    add_target(model, provider=provider, native_model=native_model or name, actor=actor)
+    return model
+
+
+@transaction.atomic
+def add_target(
+    model: LanguageModel, *, provider: Provider, native_model: str, actor: str
+) -> Target:
+    """Add another way to serve the model, tried after those it has. Raises ValidationError."""
+    native_model = native_model.strip()
+    if not native_model or len(native_model) > NATIVE_CHARS or not is_visible(native_model):
+        raise ValidationError({"native_model": f"1 to {NATIVE_CHARS} visible characters."})
+    if model.targets.filter(provider=provider, native_model=native_model).exists():
+        raise ValidationError({"native_model": f"{model} has this target already."})
+    last = model.targets.aggregate(last=Max("position"))["last"]
+    target = Target.objects.create(
+        model=model,
+        provider=provider,
+        native_model=native_model,
+        position=0 if last is None else last + 1,
+    )
+    _record(model, actor=actor, action="model.add_target", details={"target": str(target)})
+    return target
+
+
+@transaction.atomic
+def set_prices(
+    model: LanguageModel,
+    *,
+    input_pusd: int,
+    output_pusd: int,
+    cached_input_pusd: int | None = None,
+    actor: str,
+) -> bool:
+    """Change what calls cost from now on. Returns False when nothing is different.
+
+    Calls that run keep the price they were admitted at. Raises ValidationError.
+    """
+    prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
+    before = LanguageModel.objects.values(*prices).get(pk=model.pk)
+    details = {name: [before[name], price] for name, price in prices.items()}
+    if before == prices:
+        return False
+    LanguageModel.objects.filter(pk=model.pk).update(**prices)
+    model.refresh_from_db(fields=list(prices))
+    _record(model, actor=actor, action="model.set_prices", details=details)
+    return True
+
+
+@transaction.atomic
+def set_model_enabled(model: LanguageModel, *, enabled: bool, actor: str) -> bool:
+    """Offer the model to callers, or no more. Returns False when nothing changes."""
+    changed = LanguageModel.objects.filter(pk=model.pk, enabled=not enabled).update(enabled=enabled)
+    model.enabled = enabled
+    if changed:
+        action = "model.enable" if enabled else "model.disable"
+        _record(model, actor=actor, action=action, details={})
+    return changed == 1
+
+
+def _read_prices(input_pusd: int, cached_pusd: int | None, output_pusd: int) -> dict[str, int]:
+    prices = {
+        "input_pusd_per_token": input_pusd,
+        "cached_input_pusd_per_token": input_pusd if cached_pusd is None else cached_pusd,
+        "output_pusd_per_token": output_pusd,
+    }
+    errors = {
+        name: "A price lies between 0 and 1,000,000 USD per million tokens."
+        for name, price in prices.items()
+        if not 0 <= price <= MAX_PUSD_PER_TOKEN
+    }
+    if errors:
+        raise ValidationError(errors)
+    return prices
+
+
+def _check_tokens(field: str, tokens: int | None) -> None:
+    if tokens is not None and not 1 <= tokens <= MAX_TOKENS:
+        raise ValidationError({field: f"Between 1 and {MAX_TOKENS} tokens."})
+
+
+def _record(model: LanguageModel, *, actor: str, action: str, details: dict[str, Any]) -> None:
+    record_change(ConfigChange.Kind.CATALOGUE)
+    record_audit(actor=actor, action=action, target=model.name, details=details)

@@ -1,0 +1,107 @@
+"""The only module that writes providers and their credentials."""
+
+from __future__ import annotations
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.changes import record_audit, record_change
+from accounts.models import ConfigChange
+from gateway.core import provider_kinds
+from gateway.core.provider_kinds import ProviderKind
+from gateway.models import Provider
+from gateway.services.addresses import origin_of, read_base_url
+from gateway.services.sealing import seal
+
+CREDENTIAL_CHARS = 4_096
+
+
+@transaction.atomic
+def add_provider(
+    *, name: str, kind: str, base_url: str = "", credential: str | None = None, actor: str
+) -> Provider:
+    """Add an account at a company, or a server of ours, that answers calls.
+
+    name: a slug, unique. kind: a name of gateway.core.provider_kinds. base_url: empty means the
+    kind's own. Raises ValidationError for the field that cannot be taken.
+    """
+    facts = _get_kind(kind)
+    if not base_url.strip() and not facts.base_url:
+        raise ValidationError({"base_url": f"{facts.label} has no address of its own: give one."})
+    if facts.needs_credential and not credential:
+        raise ValidationError({"credential": f"{facts.label} needs a credential."})
+    provider = Provider(
+        name=name.strip(), kind=kind, base_url=read_base_url(base_url or facts.base_url, kind=kind)
+    )
+    if credential:
+        provider.credential = seal(_read_credential(credential), provider.pk)
+    provider.full_clean()
+    provider.save()
+    _record(provider, actor=actor, action="provider.add", kind=kind, base_url=provider.base_url)
+    return provider
+
+
+@transaction.atomic
+def set_credential(provider: Provider, *, credential: str, actor: str) -> None:
+    """Replace what we show the provider. The old one is gone. Raises ValidationError."""
+    sealed = seal(_read_credential(credential), provider.pk)
+    Provider.objects.filter(pk=provider.pk).update(credential=sealed)
+    provider.credential = sealed
+    _record(provider, actor=actor, action="provider.set_credential")
+
+
+@transaction.atomic
+def set_base_url(
+    provider: Provider, *, base_url: str, credential: str | None = None, actor: str
+) -> bool:
+    """Move a provider to another address. Returns False when it is there already.
+
+    A credential is bound to whom it was entered for: another scheme, host or port asks for it
+    again, so that nobody can have a stored one sent elsewhere. Raises ValidationError.
+    """
+    before = Provider.objects.get(pk=provider.pk)
+    url = read_base_url(base_url or _get_kind(before.kind).base_url, kind=before.kind)
+    if url == before.base_url:
+        return False
+    moved = origin_of(url) != origin_of(before.base_url)
+    if moved and before.credential is not None and not credential:
+        raise ValidationError({"credential": "Enter the credential again: the host is another."})
+    if credential:
+        set_credential(provider, credential=credential, actor=actor)
+    Provider.objects.filter(pk=provider.pk).update(base_url=url)
+    provider.base_url = url
+    _record(provider, actor=actor, action="provider.set_base_url", base_url=[before.base_url, url])
+    return True
+
+
+@transaction.atomic
+def set_provider_enabled(provider: Provider, *, enabled: bool, actor: str) -> bool:
+    """Send calls to this provider, or none any more. Returns False when nothing changes."""
+    changed = Provider.objects.filter(pk=provider.pk, enabled=not enabled).update(enabled=enabled)
+    provider.enabled = enabled
+    if changed:
+        _record(provider, actor=actor, action="provider.enable" if enabled else "provider.disable")
+    return changed == 1
+
+
+def _get_kind(name: str) -> ProviderKind:
+    kind = provider_kinds.BY_NAME.get(name)
+    if kind is None:
+        known = ", ".join(provider_kinds.BY_NAME)
+        raise ValidationError({"kind": f"There is no kind {name[:40]!r}. The kinds are {known}."})
+    return kind
+
+
+def _read_credential(text: str) -> str:
+    """Return it trimmed. It travels in a header, where anything invisible could do harm."""
+    credential = text.strip()
+    if not credential or len(credential) > CREDENTIAL_CHARS:
+        raise ValidationError({"credential": f"1 to {CREDENTIAL_CHARS} characters."})
+    if not (credential.isascii() and credential.isprintable()) or " " in credential:
+        raise ValidationError({"credential": "Only visible ASCII characters without spaces."})
+    return credential
+
+
+def _record(provider: Provider, *, actor: str, action: str, **details: object) -> None:
+    record_change(ConfigChange.Kind.CATALOGUE)
+    record_audit(actor=actor, action=action, target=provider.name, details=details)

@@ -1,0 +1,84 @@
+"""The database's catalogue, compiled for the hot path."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from types import MappingProxyType
+
+from django.db.models import Prefetch
+
+from accounts.models import ConfigChange
+from gateway.core import provider_kinds
+from gateway.core.money import Price
+from gateway.models import LanguageModel, Provider, Target
+from gateway.services.sealing import SealBroken, unseal
+from gateway.snapshot.types import ModelRecord, Snapshot, TargetRecord
+
+log = logging.getLogger(__name__)
+
+
+def compile_snapshot() -> Snapshot:
+    """Return the enabled models that can be served, with the secrets of their targets.
+
+    A row that cannot be used is left out and logged; the rest is served. The version is read
+    before the rows: a change in between is compiled again rather than missed.
+    """
+    newest = ConfigChange.objects.order_by("-id").values_list("id", flat=True).first()
+    secrets = dict(_open_credentials())
+    targets = Target.objects.filter(provider__in=secrets).select_related("provider")
+    rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
+        Prefetch("targets", queryset=targets, to_attr="usable_targets")
+    )
+    models = {}
+    for row in rows:
+        record = _compile_model(row, secrets)
+        if record.targets:
+            models[record.name] = record
+        else:
+            log.warning("Model %s has no usable target and is not offered.", record.name)
+    return Snapshot(version=newest or 0, models=MappingProxyType(models))
+
+
+def _open_credentials() -> Iterator[tuple[Provider, str]]:
+    """Yield each usable provider with its secret, which is empty when it needs none."""
+    for provider in Provider.objects.filter(enabled=True):
+        if provider.kind not in provider_kinds.BY_NAME:
+            log.error("Provider %s is left out: kind %s is unknown.", provider, provider.kind)
+            continue
+        try:
+            sealed = provider.credential
+            yield provider, unseal(bytes(sealed), provider.pk) if sealed else ""
+        except SealBroken as error:
+            log.error("Provider %s is left out: its credential is lost. %s", provider, error)
+
+
+def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRecord:
+    price = Price(
+        input_pusd=row.input_pusd_per_token,
+        cached_input_pusd=row.cached_input_pusd_per_token,
+        output_pusd=row.output_pusd_per_token,
+    )
+    usable: list[Target] = getattr(row, "usable_targets")  # noqa: B009  # set by the prefetch
+    return ModelRecord(
+        name=row.name,
+        display_name=row.display_name or row.name,
+        description=row.description,
+        owned_by=row.owned_by,
+        created=int(row.created_at.timestamp()),
+        price=price,
+        context_tokens=row.context_tokens,
+        max_output_tokens=row.max_output_tokens,
+        unknown_fields=row.unknown_fields,
+        targets=tuple(
+            TargetRecord(
+                provider=target.provider.name,
+                kind=target.provider.kind,
+                base_url=target.provider.base_url,
+                native_model=target.native_model,
+                price=price,
+                secret=secrets[target.provider],
+            )
+            for target in usable
+        ),
+    )

@@ -1,0 +1,55 @@
+"""One key, looked up in the database and compiled for admission."""
+
+from __future__ import annotations
+
+import logging
+from ipaddress import IPv4Network, IPv6Network, ip_network
+
+from django.db import Error, connection
+
+from gateway.snapshot.types import KeyRecord
+from keys.models import ApiKey
+
+log = logging.getLogger(__name__)
+
+
+def load_key_record(digest: str) -> KeyRecord | None:
+    """Return the key with this digest, or None when there is none. One query; call in a thread.
+
+    Raises django.db.Error when the database cannot answer: that says nothing about the key. The
+    thread's connection is closed then, so that the next look-up gets a fresh one.
+    """
+    try:
+        key = ApiKey.objects.select_related("workspace").filter(digest=digest).first()
+    except Error:
+        connection.close()
+        raise
+    return None if key is None else _compile(key)
+
+
+def _compile(key: ApiKey) -> KeyRecord:
+    return KeyRecord(
+        key_id=str(key.pk),
+        digest=key.digest,
+        workspace_id=str(key.workspace_id),
+        scopes=frozenset(key.scopes),
+        allowed_models=frozenset(key.allowed_models) or None,
+        networks=_read_networks(key),
+        expires_at=key.expires_at.timestamp() if key.expires_at else None,
+        revoked=key.revoked_at is not None,
+        workspace_locked=key.workspace.locked_at is not None,
+        stores_bodies=key.workspace.stores_bodies,
+    )
+
+
+def _read_networks(key: ApiKey) -> tuple[IPv4Network | IPv6Network, ...] | None:
+    """Return the rules that can be read. One that cannot admits nobody, and is logged."""
+    if key.allowed_ips is None:
+        return None
+    networks = []
+    for rule in key.allowed_ips:
+        try:
+            networks.append(ip_network(rule))
+        except ValueError:
+            log.error("Key %s has an IP rule that cannot be read: %r.", key.pk, rule)
+    return tuple(networks)
