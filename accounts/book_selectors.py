@@ -1,0 +1,70 @@
+"""The book of money, read: balances and ledger entries. Writing is in accounts.book."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from accounts.models import LedgerEntry, Wallet
+
+ENTRIES_PER_PAGE = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """posted: what the ledger adds up to. drawn: the part serving processes may spend unasked."""
+
+    posted_nusd: int
+    drawn_nusd: int
+    entries: int
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPage:
+    """Some entries, newest first. newer, older: sequences to page from, None at either end."""
+
+    entries: list[LedgerEntry]
+    newer: int | None
+    older: int | None
+
+
+def find_balance(workspace_id: uuid.UUID) -> Balance:
+    """Return what a workspace has; zeros before its wallet is opened."""
+    wallet = Wallet.objects.filter(workspace_id=workspace_id).first()
+    if wallet is None:
+        return Balance(0, 0, 0)
+    return Balance(wallet.posted_nusd, wallet.drawn_nusd, wallet.sequence)
+
+
+def ledger_page(
+    workspace_id: uuid.UUID,
+    *,
+    before: int | None = None,
+    after: int | None = None,
+    without_usage: bool = False,
+    size: int = ENTRIES_PER_PAGE,
+) -> LedgerPage:
+    """Return up to `size` entries older than `before` or newer than `after`, newest first.
+
+    Walks the unique index on (wallet, sequence): the cost does not grow with the ledger.
+    """
+    rows = LedgerEntry.objects.filter(wallet_id=workspace_id)
+    if without_usage:
+        rows = rows.filter(~Q(kind="usage"))
+    if after is not None:
+        return _newer_page(rows, after, size)
+    if before is not None:
+        rows = rows.filter(sequence__lt=before)
+    found = list(rows.order_by("-sequence")[: size + 1])
+    entries = found[:size]
+    newer = entries[0].sequence if before is not None and entries else None
+    return LedgerPage(entries, newer, entries[-1].sequence if len(found) > size else None)
+
+
+def _newer_page(rows: QuerySet[LedgerEntry], after: int, size: int) -> LedgerPage:
+    found = list(rows.filter(sequence__gt=after).order_by("sequence")[: size + 1])
+    entries = found[:size][::-1]
+    newer = entries[0].sequence if len(found) > size else None
+    return LedgerPage(entries, newer, entries[-1].sequence if entries else None)

@@ -1,0 +1,107 @@
+"""What to look for among calls, and which index finds it."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from gateway.models import CallRecord
+from gateway.selectors.id_times import first_id_at
+from gateway.selectors.usage import FAILED_STATUSES
+from gateway.selectors.visible import Visible
+from keys.models import ApiKey
+
+FAILED = "failed"  # a filter word that means all of FAILED_STATUSES
+
+
+@dataclass(frozen=True, slots=True)
+class CallFilters:
+    """Conditions on calls; the empty ones do not narrow. min_total_us: at least this long."""
+
+    status: str = ""
+    model: str = ""
+    key_id: uuid.UUID | None = None
+    streamed: bool | None = None
+    error_code: str = ""
+    min_total_us: int = 0
+    starts_at: datetime | None = None
+    ends_at: datetime | None = None
+
+    @property
+    def statuses(self) -> list[str]:
+        """The statuses asked for; empty means any."""
+        if self.status == FAILED:
+            return sorted(FAILED_STATUSES)
+        return [self.status] if self.status else []
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Calls that one index yields in order of their ids, and what is left to check on each.
+
+    rest: an empty Q when the index alone decides.
+    """
+
+    rows: QuerySet[CallRecord]
+    rest: Q
+
+
+def branches(visible: Visible, filters: CallFilters) -> list[Branch]:
+    """Return the branches whose rows together are the calls looked for.
+
+    Each branch pins every leading column of one index to one value, so that the database reads
+    it in order of ids and can stop early; several keys or statuses become several branches.
+    """
+    calls = CallRecord.objects.filter(**_id_range(filters))
+    key_ids = _key_ids(visible, filters)
+    if key_ids is not None:
+        rest = _rest(filters, status=True, model=True)
+        return [Branch(calls.filter(key_id=key_id), rest) for key_id in key_ids]
+    calls = calls.filter(workspace_id=visible.workspace_id)
+    if filters.statuses and CallRecord.Status.OK not in filters.statuses:
+        rest = _rest(filters, status=False, model=True)
+        # The first condition repeats the partial index's own: SQLite needs to see it.
+        not_ok = calls.filter(~Q(status="ok"))
+        return [Branch(not_ok.filter(status=status), rest) for status in filters.statuses]
+    rest = _rest(filters, status=True, model=False)
+    if filters.model:
+        return [Branch(calls.filter(model=filters.model), rest)]
+    return [Branch(calls, rest)]
+
+
+def _key_ids(visible: Visible, filters: CallFilters) -> list[uuid.UUID] | None:
+    """Return the keys to read one by one, or None to read the whole workspace."""
+    if filters.key_id is None:
+        return None if visible.key_ids is None else list(visible.key_ids)
+    if visible.key_ids is not None:
+        return [filters.key_id] if filters.key_id in visible.key_ids else []
+    own = ApiKey.objects.filter(id=filters.key_id, workspace_id=visible.workspace_id)
+    return [filters.key_id] if own.exists() else []
+
+
+def _id_range(filters: CallFilters) -> dict[str, uuid.UUID]:
+    bounds = {}
+    if filters.starts_at is not None:
+        bounds["id__gte"] = first_id_at(filters.starts_at)
+    if filters.ends_at is not None:
+        bounds["id__lt"] = first_id_at(filters.ends_at)
+    return bounds
+
+
+def _rest(filters: CallFilters, *, status: bool, model: bool) -> Q:
+    """Return the conditions that no index decides; status and model only when told to."""
+    rest = Q()
+    if status and filters.statuses:
+        rest &= Q(status__in=filters.statuses)
+    if model and filters.model:
+        rest &= Q(model=filters.model)
+    if filters.streamed is not None:
+        rest &= Q(streamed=filters.streamed)
+    if filters.error_code:
+        rest &= Q(error_code=filters.error_code)
+    if filters.min_total_us:
+        rest &= Q(total_us__gte=filters.min_total_us)
+    return rest

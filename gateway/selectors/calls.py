@@ -1,0 +1,140 @@
+"""Lists of calls, page by page, and one call whole. Never counts, never skips, never scans on.
+
+Pages are cut by id (newest first). A condition that no index decides is checked on at most
+SCAN_ROWS rows per index read; the page then says how far back it has looked.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import OuterRef, QuerySet, Subquery
+
+from gateway.models import CallBody, CallRecord
+from gateway.selectors.call_filters import Branch, CallFilters, branches
+from gateway.selectors.id_times import moment_of
+from gateway.selectors.visible import Visible
+from keys.models import ApiKey
+
+CALLS_PER_PAGE = 50
+SCAN_ROWS = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class CallPage:
+    """Some calls, newest first.
+
+    newer, older: ids to page from, None at either end. searched_to: set when the search stopped
+    before the end of the period because it had read its share; `older` goes on from there.
+    """
+
+    calls: list[CallRecord]
+    newer: uuid.UUID | None
+    older: uuid.UUID | None
+    searched_to: datetime | None = None
+
+
+def call_page(
+    visible: Visible,
+    filters: CallFilters,
+    *,
+    before: uuid.UUID | None = None,
+    after: uuid.UUID | None = None,
+    size: int = CALLS_PER_PAGE,
+) -> CallPage:
+    """Return up to `size` calls older than `before`, or newer than `after`, newest first."""
+    upwards = after is not None
+    found, edge = _read(branches(visible, filters), before=before, after=after, size=size)
+    calls = found[:size]
+    onwards = calls[-1].id if len(found) > size else edge
+    back = (after if upwards else before) is not None
+    if upwards:
+        calls.reverse()
+        older = calls[-1].id if calls else after
+        return CallPage(calls, onwards, older, moment_of(edge) if edge else None)
+    newer = (calls[0].id if calls else before) if back else None
+    searched_to = moment_of(edge) if edge and len(found) <= size else None
+    return CallPage(calls, newer, onwards, searched_to)
+
+
+def each_call(visible: Visible, filters: CallFilters, *, size: int = 500) -> Iterator[CallPage]:
+    """Yield every page of the calls looked for, newest first: what an export walks through."""
+    before: uuid.UUID | None = None
+    while True:
+        page = call_page(visible, filters, before=before, size=size)
+        yield page
+        if page.older is None:
+            return
+        before = page.older
+
+
+def find_call(visible: Visible, call_id: uuid.UUID) -> CallRecord | None:
+    """Return one call if this person may see it."""
+    call = CallRecord.objects.filter(id=call_id, workspace_id=visible.workspace_id).first()
+    if call is None or visible.key_ids is None or call.key_id in visible.key_ids:
+        return call
+    return None
+
+
+def find_body(call: CallRecord) -> CallBody | None:
+    """Return what was said in a call, if its workspace had storing on and it is still kept."""
+    return CallBody.objects.filter(call_id=call.id, workspace_id=call.workspace_id).first()
+
+
+def last_used_at(key_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, datetime]:
+    """Return when each key last made a call, by one index seek each; unused keys are missing."""
+    newest = CallRecord.objects.filter(key_id=OuterRef("id")).order_by("-id").values("id")[:1]
+    keys = ApiKey.objects.filter(id__in=list(key_ids)).annotate(newest=Subquery(newest))
+    rows = keys.order_by().values_list("id", "newest")
+    return {key_id: moment_of(call_id) for key_id, call_id in rows if call_id is not None}
+
+
+def _read(
+    wanted: list[Branch], *, before: uuid.UUID | None, after: uuid.UUID | None, size: int
+) -> tuple[list[CallRecord], uuid.UUID | None]:
+    """Return up to size + 1 calls in reading order, and the id where the search stopped short.
+
+    A branch that stopped short may have matches beyond that id which it has not seen: what the
+    other branches found beyond it is left for the next page, or the order would break.
+    """
+    upwards = after is not None
+    found: list[CallRecord] = []
+    edges: list[uuid.UUID] = []
+    for branch in wanted:
+        rows = branch.rows.order_by("id" if upwards else "-id")
+        if before is not None:
+            rows = rows.filter(id__lt=before)
+        if after is not None:
+            rows = rows.filter(id__gt=after)
+        matches, edge = _read_branch(rows, branch, size)
+        found += matches
+        edges += [edge] if edge else []
+    found.sort(key=_id_of, reverse=not upwards)
+    edge = (min(edges) if upwards else max(edges)) if edges else None
+    if edge is not None:
+        found = [call for call in found if (call.id <= edge if upwards else call.id >= edge)]
+    return found[: size + 1], edge
+
+
+def _read_branch(
+    rows: QuerySet[CallRecord], branch: Branch, size: int
+) -> tuple[list[CallRecord], uuid.UUID | None]:
+    if not branch.rest:
+        return list(rows[: size + 1]), None
+    window = rows.values("id")[:SCAN_ROWS]
+    order: Any = rows.query.order_by
+    matching = CallRecord.objects.filter(branch.rest, id__in=window).order_by(*order)
+    matches = list(matching[: size + 1])
+    if len(matches) > size:
+        return matches, None
+    # A fixed offset: the last row of the window, read from the index alone.
+    edge = rows.values_list("id", flat=True)[SCAN_ROWS - 1 : SCAN_ROWS].first()
+    return matches, edge
+
+
+def _id_of(call: CallRecord) -> uuid.UUID:
+    return call.id

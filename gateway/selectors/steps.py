@@ -1,0 +1,33 @@
+"""Which step of a period a row belongs to, worked out by the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import ExpressionWrapper, F, Func, IntegerField
+from django.db.models.expressions import Combinable
+from django.db.models.sql.compiler import SQLCompiler
+
+from gateway.selectors.periods import Period
+
+
+class EpochSeconds(Func):
+    """A moment as whole seconds since 1970, in the database's own arithmetic."""
+
+    template = "CAST(EXTRACT(EPOCH FROM %(expressions)s) AS BIGINT)"
+    output_field = IntegerField()
+    arity = 1
+
+    def as_sqlite(
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **extra: Any
+    ) -> tuple[str, tuple[str | int, ...]]:
+        template = "CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
+        sql, params = super().as_sql(compiler, connection, template=template, **extra)
+        return sql, tuple(params)
+
+
+def step_number(period: Period, name: str = "starts_at") -> Combinable:
+    """Return an expression for the step (from 0) that the moment in column `name` falls into."""
+    since = EpochSeconds(F(name)) - int(period.starts_at.timestamp())
+    return ExpressionWrapper(since / period.step_s, output_field=IntegerField())
