@@ -1,0 +1,79 @@
+"""What the fake upstream reads of a chat-completions request, and the HTTP request around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from tests.fakes.script import Script, read_script
+
+
+class Message(msgspec.Struct):
+    role: str = ""
+    content: Any = None
+
+
+class Chat(msgspec.Struct):
+    """The body. Members that do not matter here are not looked at."""
+
+    model: str = ""
+    messages: list[Message] = []
+    stream: bool | None = False
+    stream_options: dict[str, Any] | None = None
+    max_tokens: int | None = None
+    max_completion_tokens: int | None = None
+    n: int | None = 1
+    tools: list[dict[str, Any]] | None = None
+    response_format: dict[str, Any] | None = None
+    logprobs: bool | None = False
+    top_logprobs: int | None = None
+
+    @property
+    def limit_tokens(self) -> int | None:
+        limits = [n for n in (self.max_tokens, self.max_completion_tokens) if n is not None]
+        return min(limits, default=None)
+
+    @property
+    def wants_usage(self) -> bool:
+        return bool(self.stream_options and self.stream_options.get("include_usage"))
+
+    @property
+    def is_plain(self) -> bool:
+        """True when nothing in the body asks for more than tokens."""
+        return not (self.tools or self.response_format or self.logprobs) and self.n in (None, 1)
+
+    def text_of(self, message: Message) -> str:
+        if isinstance(message.content, str):
+            return message.content
+        if not isinstance(message.content, list):
+            return ""
+        parts = [part for part in message.content if isinstance(part, dict)]
+        return " ".join(str(part.get("text", "")) for part in parts if part.get("text"))
+
+    def count_words(self) -> int:
+        """Return the prompt's length: one word, one token."""
+        return sum(len(self.text_of(message).split()) for message in self.messages)
+
+    def script(self) -> Script:
+        """Return what the last user message asks for. Raises ScriptError."""
+        for message in reversed(self.messages):
+            if message.role == "user":
+                return read_script(self.text_of(message))
+        return read_script("")
+
+
+@dataclass(slots=True)
+class Request:
+    """One HTTP request, complete."""
+
+    method: str = ""
+    path: str = ""
+    headers: list[tuple[str, str]] = field(default_factory=list)
+    request_id: str = ""
+    body: bytes = b""
+    keep_alive: bool = True
+
+
+read_chat = msgspec.json.Decoder(Chat).decode

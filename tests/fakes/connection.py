@@ -1,0 +1,169 @@
+"""One connection to the fake upstream: HTTP/1.1 by hand, for speed and for control of the socket.
+
+The socket is always read, so a caller who hangs up is noticed at once, even in silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import struct
+import time
+from collections import deque
+from typing import cast
+
+import httptools
+import msgspec
+
+from tests.fakes.asked import Chat, Request, read_chat
+from tests.fakes.book import FAILED, Entry, TokenBook
+from tests.fakes.outgoing import head
+from tests.fakes.plain import plain_answer
+from tests.fakes.player import Player
+from tests.fakes.routes import answer_control
+from tests.fakes.script import Script, ScriptError
+
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+HIGH_WATER_BYTES = 65536
+
+
+class House:
+    """What the connections of one process share."""
+
+    def __init__(self, book: TokenBook) -> None:
+        self.book = book
+        self.connections: set[Connection] = set()
+        self.serial = 0
+
+
+class Connection(asyncio.Protocol):
+    """Requests are answered one after the other, in the order they came."""
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._loop = asyncio.get_running_loop()
+        self._parser = httptools.HttpRequestParser(self)
+        self._request = Request()
+        self._waiting: deque[Request] = deque()
+        self._entry: Entry | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._writable = asyncio.Event()
+        self._writable.set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        # uvloop's transports have the methods but not the base class.
+        self._transport = transport = cast(asyncio.Transport, transport)
+        transport.set_write_buffer_limits(high=HIGH_WATER_BYTES)
+        self._house.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._house.connections.discard(self)
+        self._hang_up()
+
+    def eof_received(self) -> None:
+        self._hang_up()
+        self._transport.abort()
+
+    def _hang_up(self) -> None:
+        self._waiting.clear()
+        if self._task is not None and self._entry is not None:
+            self._entry.hang_up()
+            self._task.cancel()
+
+    def pause_writing(self) -> None:
+        self._writable.clear()
+
+    def resume_writing(self) -> None:
+        self._writable.set()
+
+    # What the parser calls.
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            self._transport.write(head(400, [(b"connection", b"close")]))
+            self._transport.close()
+
+    def on_url(self, url: bytes) -> None:
+        self._request.path += url.decode("latin-1")
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        request = self._request
+        text = value.decode("latin-1")
+        request.headers.append((name.decode("latin-1"), text))
+        if len(name) == 12 and name.lower() == b"x-request-id":
+            request.request_id = text
+
+    def on_body(self, data: bytes) -> None:
+        self._request.body += data
+
+    def on_message_complete(self) -> None:
+        request, self._request = self._request, Request()
+        request.method = self._parser.get_method().decode()
+        request.keep_alive = self._parser.should_keep_alive()
+        if self._task is not None:
+            self._waiting.append(request)
+        else:
+            self._serve(request)
+
+    # What is answered.
+
+    def _serve(self, request: Request) -> None:
+        if request.method != "POST" or not request.path.endswith("/chat/completions"):
+            book, open_connections = self._house.book, len(self._house.connections)
+            self._transport.write(answer_control(request, book, open_connections))
+            return
+        entry = self._house.book.open(request.request_id)
+        self._house.serial += 1
+        try:
+            chat = read_chat(request.body)
+            self._begin(request, chat, chat.script(), entry)
+        except (msgspec.DecodeError, ScriptError) as error:
+            entry.end(FAILED)
+            self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
+
+    def _begin(self, request: Request, chat: Chat, script: Script, entry: Entry) -> None:
+        entry.model = chat.model
+        entry.stream = bool(chat.stream)
+        entry.prompt_tokens = chat.count_words()
+        if script.is_plain and chat.is_plain and request.keep_alive:
+            serial, second = self._house.serial, int(time.time())
+            self._transport.write(plain_answer(chat, script, entry, serial, second))
+            return
+        entry.cached_tokens = min(script.cached, entry.prompt_tokens)
+        self._entry = entry
+        player = Player(self, request, chat, script, entry, self._house.serial)
+        self._task = self._loop.create_task(player.play())
+        self._task.add_done_callback(self._played)
+
+    def _played(self, task: asyncio.Task[None]) -> None:
+        self._task = None
+        if not task.cancelled():
+            task.result()
+        if self._waiting:
+            self._serve(self._waiting.popleft())
+
+    def _answer_json(self, status: int, value: object) -> None:
+        body = msgspec.json.encode(value)
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        self._transport.write(head(status, headers) + body)
+
+    # What a player needs of us.
+
+    def write(self, data: bytes) -> None:
+        self._transport.write(data)
+
+    async def drained(self) -> None:
+        await self._writable.wait()
+
+    def reset(self) -> None:
+        """Close with a TCP RST instead of a FIN."""
+        number = self._transport.get_extra_info("socket").fileno()
+        with socket.socket(fileno=os.dup(number)) as double:
+            double.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        self._transport.abort()
+
+    def close(self) -> None:
+        self._transport.close()
