@@ -49,13 +49,19 @@ class Branch:
     rest: Q
 
 
-def branches(visible: Visible, filters: CallFilters) -> list[Branch]:
-    """Return the branches whose rows together are the calls looked for.
+def branches(
+    visible: Visible,
+    filters: CallFilters,
+    *,
+    before: uuid.UUID | None = None,
+    after: uuid.UUID | None = None,
+) -> list[Branch]:
+    """Return the branches whose rows together are the calls looked for, between the two ids.
 
     Each branch pins every leading column of one index to one value, so that the database reads
     it in order of ids and can stop early; several keys or statuses become several branches.
     """
-    calls = CallRecord.objects.filter(**_id_range(filters))
+    calls = CallRecord.objects.filter(**_id_range(filters, before, after))
     key_ids = _key_ids(visible, filters)
     if key_ids is not None:
         rest = _rest(filters, status=True, model=True)
@@ -82,12 +88,21 @@ def _key_ids(visible: Visible, filters: CallFilters) -> list[uuid.UUID] | None:
     return [filters.key_id] if own.exists() else []
 
 
-def _id_range(filters: CallFilters) -> dict[str, uuid.UUID]:
-    bounds = {}
+def _id_range(
+    filters: CallFilters, before: uuid.UUID | None, after: uuid.UUID | None
+) -> dict[str, uuid.UUID]:
+    """Return one bound at each end: given two, SQLite seeks to the first and reads from there."""
+    lower = [after] if after is not None else []
+    upper = [before] if before is not None else []
     if filters.starts_at is not None:
-        bounds["id__gte"] = first_id_at(filters.starts_at)
+        lower.append(uuid.UUID(int=first_id_at(filters.starts_at).int - 1))
     if filters.ends_at is not None:
-        bounds["id__lt"] = first_id_at(filters.ends_at)
+        upper.append(first_id_at(filters.ends_at))
+    bounds = {}
+    if lower:
+        bounds["id__gt"] = max(lower)
+    if upper:
+        bounds["id__lt"] = min(upper)
     return bounds
 
 

@@ -1,7 +1,7 @@
 """Lists of calls, page by page, and one call whole. Never counts, never skips, never scans on.
 
 Pages are cut by id (newest first). A condition that no index decides is checked on at most
-SCAN_ROWS rows per index read; the page then says how far back it has looked.
+SCAN_ROWS rows per page; the page then says how far back it has looked.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import uuid
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Subquery
 
 from gateway.models import CallBody, CallRecord
 from gateway.selectors.call_filters import Branch, CallFilters, branches
@@ -22,6 +21,7 @@ from keys.models import ApiKey
 
 CALLS_PER_PAGE = 50
 SCAN_ROWS = 20_000
+LEAST_SCAN_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ def call_page(
 ) -> CallPage:
     """Return up to `size` calls older than `before`, or newer than `after`, newest first."""
     upwards = after is not None
-    found, edge = _read(branches(visible, filters), before=before, after=after, size=size)
+    wanted = branches(visible, filters, before=before, after=after)
+    found, edge = _read(wanted, upwards=upwards, size=size)
     calls = found[:size]
     onwards = calls[-1].id if len(found) > size else edge
     back = (after if upwards else before) is not None
@@ -94,23 +95,18 @@ def last_used_at(key_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, datetime]:
 
 
 def _read(
-    wanted: list[Branch], *, before: uuid.UUID | None, after: uuid.UUID | None, size: int
+    wanted: list[Branch], *, upwards: bool, size: int
 ) -> tuple[list[CallRecord], uuid.UUID | None]:
     """Return up to size + 1 calls in reading order, and the id where the search stopped short.
 
     A branch that stopped short may have matches beyond that id which it has not seen: what the
     other branches found beyond it is left for the next page, or the order would break.
     """
-    upwards = after is not None
     found: list[CallRecord] = []
     edges: list[uuid.UUID] = []
+    share = max(SCAN_ROWS // max(1, len(wanted)), LEAST_SCAN_ROWS)
     for branch in wanted:
-        rows = branch.rows.order_by("id" if upwards else "-id")
-        if before is not None:
-            rows = rows.filter(id__lt=before)
-        if after is not None:
-            rows = rows.filter(id__gt=after)
-        matches, edge = _read_branch(rows, branch, size)
+        matches, edge = _read_branch(branch, "id" if upwards else "-id", size=size, scan=share)
         found += matches
         edges += [edge] if edge else []
     found.sort(key=_id_of, reverse=not upwards)
@@ -121,19 +117,18 @@ def _read(
 
 
 def _read_branch(
-    rows: QuerySet[CallRecord], branch: Branch, size: int
+    branch: Branch, order: str, *, size: int, scan: int
 ) -> tuple[list[CallRecord], uuid.UUID | None]:
+    rows = branch.rows.order_by(order)
     if not branch.rest:
         return list(rows[: size + 1]), None
-    window = rows.values("id")[:SCAN_ROWS]
-    order: Any = rows.query.order_by
-    matching = CallRecord.objects.filter(branch.rest, id__in=window).order_by(*order)
+    window = rows.values("id")[:scan]
+    matching = CallRecord.objects.filter(branch.rest, id__in=window).order_by(order)
     matches = list(matching[: size + 1])
     if len(matches) > size:
         return matches, None
     # A fixed offset: the last row of the window, read from the index alone.
-    edge = rows.values_list("id", flat=True)[SCAN_ROWS - 1 : SCAN_ROWS].first()
-    return matches, edge
+    return matches, rows.values_list("id", flat=True)[scan - 1 : scan].first()
 
 
 def _id_of(call: CallRecord) -> uuid.UUID:
