@@ -1,0 +1,49 @@
+"""create_workspace: somebody new who pays."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.models import User, Wallet
+from accounts.services import create_workspace
+from gateway.core.money import format_usd, read_usd
+
+
+class Command(JsonCommand):
+    help = "Create a workspace with its wallet."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name")
+        parser.add_argument("--credit", default="0", metavar="USD", help="What it starts with.")
+        parser.add_argument("--owner", metavar="EMAIL", help="A person who has an account.")
+
+    def answer(
+        self, *, name: str, credit: str, owner: str | None, **options: Any
+    ) -> dict[str, Any]:
+        workspace = create_workspace(
+            name=name,
+            credit_nusd=read_usd(credit),
+            owner=_get_user(owner) if owner else None,
+            actor=ACTOR,
+        )
+        balance_nusd = Wallet.objects.get(workspace=workspace).posted_nusd
+        return {
+            "workspace_id": str(workspace.pk),
+            "slug": workspace.slug,
+            "name": workspace.name,
+            "balance_nusd": balance_nusd,
+            "balance_usd": format_usd(balance_nusd),
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "Workspace {slug} ({workspace_id}) has {balance_usd} USD.".format(**answer)
+
+
+def _get_user(email: str) -> User:
+    user = User.objects.filter(email=email.lower()).first()
+    if user is None:
+        raise LookupError(f"Nobody has an account as {email[:254]}.")
+    return user

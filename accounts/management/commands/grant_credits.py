@@ -1,0 +1,44 @@
+"""grant_credits: give a workspace money to spend."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.book import grant
+from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.selectors import get_workspace
+from accounts.services import REASON_CHARS
+from accounts.text import read_line
+from gateway.core.money import format_usd, read_usd
+
+
+class Command(JsonCommand):
+    help = "Give a workspace credit."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("workspace", help="Its id, slug or name.")
+        parser.add_argument("usd", help="How much, such as 12.50.")
+        parser.add_argument("--reason", required=True, help="Why; people see it in the ledger.")
+
+    def answer(self, *, workspace: str, usd: str, reason: str, **options: Any) -> dict[str, Any]:
+        amount_nusd = read_usd(usd)
+        if amount_nusd <= 0:
+            raise ValueError("Give more than 0 USD.")
+        entry = grant(
+            get_workspace(workspace),
+            amount_nusd=amount_nusd,
+            actor=ACTOR,
+            reason=read_line(reason, field="reason", max_chars=REASON_CHARS),
+        )
+        return {
+            "workspace_id": str(entry.wallet_id),
+            "entry": entry.sequence,
+            "amount_nusd": amount_nusd,
+            "balance_nusd": entry.balance_nusd,
+            "balance_usd": format_usd(entry.balance_nusd),
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "The workspace has {balance_usd} USD now.".format(**answer)

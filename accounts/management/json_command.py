@@ -1,0 +1,80 @@
+"""What our management commands share: an answer for people or, with --json, for scripts."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured, ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import Error as DatabaseError
+
+from accounts.book import BookError
+
+ACTOR = "command"
+
+
+class JsonCommand(BaseCommand):
+    """A command that does one thing and answers one JSON object.
+
+    With --json standard output holds that object and nothing else. A failure is one sentence
+    on standard error, with --json as {"error": sentence}, and the exit status is 1.
+    """
+
+    _typed = False
+
+    def run_from_argv(self, argv: list[str]) -> None:
+        self._typed = True
+        super().run_from_argv(argv)
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Answer with one JSON object.")
+
+    @abstractmethod
+    def answer(self, *args: Any, **options: Any) -> dict[str, Any]:
+        """Do it, and return what --json shows. Errors of services may pass through."""
+
+    @abstractmethod
+    def describe(self, answer: dict[str, Any]) -> str:
+        """Return the answer as people read it."""
+
+    def handle(self, *, json: bool, **options: Any) -> None:
+        try:
+            answer = self.answer(**options)
+        except (
+            *(ValidationError, ValueError, LookupError, BookError),
+            *(ImproperlyConfigured, DatabaseError, CommandError),
+        ) as error:
+            self._fail(_sentence(error), as_json=json)
+        else:
+            self.stdout.write(_encode(answer) if json else self.describe(answer))
+
+    def _fail(self, sentence: str, *, as_json: bool) -> None:
+        if not as_json:
+            raise CommandError(sentence)
+        if not self._typed:
+            raise CommandError(_encode({"error": sentence}))
+        # Django would put the exception's name before it, and then it is not JSON any more.
+        self.stderr.style_func = None
+        self.stderr.write(_encode({"error": sentence}))
+        raise SystemExit(1)
+
+
+def _encode(answer: dict[str, Any]) -> str:
+    return json.dumps(answer)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        if not hasattr(error, "error_dict"):
+            return " ".join(error.messages)
+        return " ".join(
+            f"{'' if field == '__all__' else field + ': '}{message}"
+            for field, messages in error.message_dict.items()
+            for message in messages
+        )
+    if isinstance(error, DatabaseError):
+        return f"The database cannot be used: {error}."
+    return str(error) or type(error).__name__

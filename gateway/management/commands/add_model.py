@@ -1,0 +1,77 @@
+"""add_model: a public model, its prices and its first target."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from gateway.core.money import read_usd_per_mtok
+from gateway.models import LanguageModel, Provider
+from gateway.services.models import add_model
+
+
+class Command(JsonCommand):
+    help = "Add a model that callers can use. Prices are USD per million tokens."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="What callers call it.")
+        parser.add_argument("--provider", required=True, help="The provider's name.")
+        parser.add_argument("--native", default="", help="The provider's name for it.")
+        parser.add_argument("--input", required=True, metavar="USD", help="Of prompt tokens.")
+        parser.add_argument("--output", required=True, metavar="USD", help="Of completion tokens.")
+        parser.add_argument("--cached-input", metavar="USD", help="Of cached ones; default input.")
+        parser.add_argument("--context", type=int, metavar="TOKENS")
+        parser.add_argument("--max-output", type=int, required=True, metavar="TOKENS")
+
+    def answer(
+        self,
+        *,
+        name: str,
+        provider: str,
+        native: str,
+        input: str,
+        output: str,
+        cached_input: str | None,
+        context: int | None,
+        max_output: int,
+        **options: Any,
+    ) -> dict[str, Any]:
+        model = add_model(
+            name=name,
+            provider=_get_provider(provider),
+            native_model=native,
+            input_pusd=read_usd_per_mtok(input),
+            output_pusd=read_usd_per_mtok(output),
+            cached_input_pusd=read_usd_per_mtok(cached_input) if cached_input else None,
+            context_tokens=context,
+            max_output_tokens=max_output,
+            actor=ACTOR,
+        )
+        return _written(model)
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "Model {name} is offered, served by {provider} as {native_model}.".format(**answer)
+
+
+def _get_provider(name: str) -> Provider:
+    provider = Provider.objects.filter(name=name).first()
+    if provider is None:
+        raise LookupError(f"There is no provider {name[:60]!r}: add it first.")
+    return provider
+
+
+def _written(model: LanguageModel) -> dict[str, Any]:
+    target = model.targets.select_related("provider").get()
+    return {
+        "model_id": str(model.pk),
+        "name": model.name,
+        "provider": target.provider.name,
+        "native_model": target.native_model,
+        "input_pusd_per_token": model.input_pusd_per_token,
+        "cached_input_pusd_per_token": model.cached_input_pusd_per_token,
+        "output_pusd_per_token": model.output_pusd_per_token,
+        "context_tokens": model.context_tokens,
+        "max_output_tokens": model.max_output_tokens,
+    }

@@ -1,0 +1,92 @@
+"""issue_key: a new key, and the only time its secret is shown."""
+
+from __future__ import annotations
+
+import re
+from argparse import ArgumentParser
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.selectors import get_workspace
+from keys.services import issue_key
+
+_SPAN = re.compile(r"([1-9][0-9]{0,4})([hd])")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
+
+
+class Command(JsonCommand):
+    help = "Issue a key. Its secret is shown once and kept nowhere."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("workspace", help="Its id, slug or name.")
+        parser.add_argument("label", help="What the key is for.")
+        parser.add_argument(
+            "--model", action="append", metavar="NAME", help="May use only this one; repeatable."
+        )
+        parser.add_argument(
+            "--ip", action="append", metavar="CIDR", help="May call only from here; repeatable."
+        )
+        parser.add_argument("--scope", action="append", help="May do only this; repeatable.")
+        parser.add_argument("--expires", metavar="WHEN", help="30d, 12h or an ISO 8601 moment.")
+        parser.add_argument(
+            "--allow-any-address",
+            action="store_true",
+            help="Confirm IP rules that let every address in.",
+        )
+
+    def answer(
+        self,
+        *,
+        workspace: str,
+        label: str,
+        model: list[str] | None,
+        ip: list[str] | None,
+        scope: list[str] | None,
+        expires: str | None,
+        allow_any_address: bool,
+        **options: Any,
+    ) -> dict[str, Any]:
+        key, secret = issue_key(
+            workspace=get_workspace(workspace),
+            label=label,
+            scopes=scope,
+            allowed_models=model or (),
+            allowed_ips=ip,
+            expires_at=read_moment(expires) if expires else None,
+            allow_any_address=allow_any_address,
+            actor=ACTOR,
+        )
+        return {
+            "key_id": str(key.pk),
+            "secret": secret,
+            "workspace_id": str(key.workspace_id),
+            "label": key.label,
+            "scopes": key.scopes,
+            "allowed_models": key.allowed_models,
+            "allowed_ips": key.allowed_ips,
+            "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "Key {key_id}. Its secret, shown once:\n{secret}".format(**answer)
+
+
+def read_moment(text: str) -> datetime:
+    """Return the moment meant by `30d`, `12h` or ISO 8601, in UTC where no zone is given.
+
+    Raises ValueError with a sentence.
+    """
+    span = _SPAN.fullmatch(text.strip())
+    if span:
+        return timezone.now() + int(span[1]) * _UNITS[span[2]]
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(
+            f"{text[:40]!r} is not a moment: write 30d, 12h or 2030-01-31T12:00:00Z."
+        ) from None
+    return moment if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)

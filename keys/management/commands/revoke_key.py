@@ -1,0 +1,34 @@
+"""revoke_key: stop a key for good."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from keys.selectors import get_key
+from keys.services import revoke_key
+
+
+class Command(JsonCommand):
+    help = "Revoke a key. Every server refuses it within a second."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "key", help="Its id (best: it is no secret), last 4 characters, or secret."
+        )
+
+    def answer(self, *, key: str, **options: Any) -> dict[str, Any]:
+        found = get_key(key)
+        was_usable = revoke_key(found, actor=ACTOR)
+        return {
+            "key_id": str(found.pk),
+            "label": found.label,
+            "changed": was_usable,
+            "revoked_at": found.revoked_at.isoformat() if found.revoked_at else None,
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        state = "is revoked" if answer["changed"] else "was revoked already"
+        return f"Key {answer['label']} ({answer['key_id']}) {state}."
