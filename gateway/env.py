@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from urllib.parse import urlsplit
 
 TRUE = {"1", "true", "yes", "on"}
 FALSE = {"0", "false", "no", "off", ""}
@@ -28,24 +29,50 @@ def read_bool(name: str, default: bool) -> bool:
     raise SettingError(f"{name} must be yes or no, not {text!r}.")
 
 
-def read_int(name: str, default: int) -> int:
+def read_int(name: str, default: int, *, least: int, most: int) -> int:
     text = os.environ.get(name)
     if text is None or text == "":
         return default
     try:
-        return int(text)
+        number = int(text)
     except ValueError:
         raise SettingError(f"{name} must be a whole number, not {text!r}.") from None
+    if not least <= number <= most:
+        raise SettingError(f"{name} must lie between {least} and {most}, not {number}.")
+    return number
+
+
+def read_url(name: str) -> str:
+    """Return scheme://host[:port] without a path, or "" when the variable is not set."""
+    text = os.environ.get(name, "").strip().rstrip("/")
+    if not text:
+        return ""
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
+        raise SettingError(f"{name} must look like https://gateway.example.com, not {text!r}.")
+    return text
 
 
 def read_list(name: str) -> list[str]:
     """Return the comma-separated items, trimmed, without empty ones."""
-    return [item.strip() for item in os.environ.get(name, "").split(",") if item.strip()]
+    return _split(os.environ.get(name, ""))
+
+
+def read_secrets(name: str) -> list[str]:
+    """Return the comma-separated items of NAME, or of the file that NAME_FILE points to."""
+    return _split(read_secret(name))
+
+
+def _split(text: str) -> list[str]:
+    return [item.strip() for item in text.split(",") if item.strip()]
 
 
 def read_secret(name: str, default: str = "") -> str:
     """Return NAME, or the content of the file that NAME_FILE points to."""
     path = os.environ.get(f"{name}_FILE")
     if path:
-        return Path(path).read_text().strip()
+        try:
+            return Path(path).read_text().strip()
+        except OSError as error:
+            raise SettingError(f"{name}_FILE cannot be read: {error.strerror}.") from None
     return os.environ.get(name, default)

@@ -6,14 +6,25 @@ import os
 import secrets
 from pathlib import Path
 
+from gateway.env import SettingError
+
 
 def find_or_make_secret(home: Path, name: str) -> str:
-    """Return the secret kept in home/secrets/name, made from 256 random bits on first use.
+    """Return the secret kept in home/secrets/name, made from 384 random bits on first use.
 
     Two processes that start at once agree: the file is linked into place whole.
-    Raises OSError when the folder cannot be written.
+    Raises SettingError when the folder cannot be read or written.
     """
-    folder = home / "secrets"
+    try:
+        return _find_or_make(home / "secrets", name)
+    except OSError as error:
+        raise SettingError(
+            f"TOLLHOUSE_HOME ({home}) cannot be used: {error.strerror}. "
+            "Name a folder that this account may write."
+        ) from None
+
+
+def _find_or_make(folder: Path, name: str) -> str:
     path = folder / name
     if path.exists():
         return path.read_text().strip()
@@ -21,7 +32,7 @@ def find_or_make_secret(home: Path, name: str) -> str:
     draft = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:
-        file.write(secrets.token_urlsafe(32))
+        file.write(secrets.token_urlsafe(48))
         file.flush()
         os.fsync(file.fileno())
     try:

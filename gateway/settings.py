@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
-from gateway.env import read_bool, read_list, read_secret, read_str
+from csp.constants import NONCE, NONE, SELF
+
+from gateway.env import (
+    read_bool,
+    read_int,
+    read_list,
+    read_secret,
+    read_secrets,
+    read_str,
+    read_url,
+)
 from gateway.home import find_or_make_secret
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -13,13 +25,29 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 # Where this installation keeps its data: database, journal, broker folders, secrets.
 HOME = Path(read_str("TOLLHOUSE_HOME", str(BASE_DIR / "var"))).resolve()
 
+# Where `manage.py up` listens. Another host than this one needs TOLLHOUSE_PUBLIC_URL too.
+HOST = read_str("TOLLHOUSE_HOST", "127.0.0.1")
+PORT = read_int("TOLLHOUSE_PORT", 8000, least=1, most=65535)
+# The address people and programs use, when it is not the one above: "https://gw.example.com".
+PUBLIC_URL = read_url("TOLLHOUSE_PUBLIC_URL")
+# Networks (CIDR) of the proxies whose X-Forwarded-For is believed. Empty: nobody's is.
+TRUSTED_PROXIES = read_list("TOLLHOUSE_TRUSTED_PROXIES")
+
 DEBUG = read_bool("TOLLHOUSE_DEBUG", False)
 SECRET_KEY = read_secret("TOLLHOUSE_SECRET_KEY") or find_or_make_secret(HOME, "secret_key")
 # First key seals, all keys open: put a new one in front to rotate.
-SEALING_KEYS = read_list("TOLLHOUSE_SEALING_KEYS") or [find_or_make_secret(HOME, "sealing_key")]
-ALLOWED_HOSTS = read_list("TOLLHOUSE_ALLOWED_HOSTS") or ["127.0.0.1", "localhost", "[::1]"]
+SEALING_KEYS = read_secrets("TOLLHOUSE_SEALING_KEYS") or [find_or_make_secret(HOME, "sealing_key")]
+_PUBLIC = urlsplit(PUBLIC_URL)
+_IS_HTTPS = _PUBLIC.scheme == "https"
+ALLOWED_HOSTS = [
+    *("127.0.0.1", "localhost", "[::1]"),
+    *([_PUBLIC.hostname] if _PUBLIC.hostname else []),
+    *read_list("TOLLHOUSE_ALLOWED_HOSTS"),
+]
 
 INSTALLED_APPS = [
+    # Daphne is for development: it teaches `runserver` ASGI (docs/adr/0013).
+    *(["daphne"] if "runserver" in sys.argv else []),
     "dashboard",
     "gateway",
     "keys",
@@ -100,3 +128,74 @@ USE_TZ = True
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = HOME / "static"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "servestatic.storage.CompressedManifestStaticFilesStorage"},
+}
+SERVESTATIC_ALLOW_ALL_ORIGINS = False
+
+# Behind a proxy that speaks TLS we see plain HTTP. Nothing a request says about its scheme is
+# believed: what is public is known from PUBLIC_URL.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _IS_HTTPS
+SESSION_COOKIE_NAME = "tollhouse_session"
+SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
+CSRF_COOKIE_NAME = "tollhouse_csrf"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_TRUSTED_ORIGINS = [f"{_PUBLIC.scheme}://{_PUBLIC.netloc}"] if PUBLIC_URL else []
+SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if _IS_HTTPS else 0
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _IS_HTTPS else "http"
+# The redirect to https is the proxy's; subdomains and preload lists are the domain's owner's.
+SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF, NONCE],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+
+# Background work: one worker with its clock, its queue a folder (started by `manage.py up`).
+_QUEUE = str(HOME / "broker" / "queue")
+CELERY_BROKER_URL = "filesystem://"
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "data_folder_in": _QUEUE,
+    "data_folder_out": _QUEUE,
+    "control_folder": str(HOME / "broker" / "control"),
+}
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "broker" / "beat")
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_TIME_LIMIT = 600
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_TIMEZONE = TIME_ZONE
+
+# Days that stored bodies are kept, where a workspace stores them. Records and ledger stay.
+BODY_DAYS = read_int("TOLLHOUSE_BODY_DAYS", 30, least=1, most=3650)
+
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "filters": {"hide_secrets": {"()": "gateway.logs.HideSecrets"}},
+    "formatters": {
+        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+    },
+    "handlers": {
+        "stderr": {
+            "class": "logging.StreamHandler",
+            "formatter": "plain",
+            "filters": ["hide_secrets"],
+        },
+    },
+    "root": {"handlers": ["stderr"], "level": read_str("TOLLHOUSE_LOG_LEVEL", "WARNING").upper()},
+    # Django would add a console of its own under DEBUG, and e-mail under nothing.
+    "loggers": {"django": {"handlers": [], "propagate": True}},
+}

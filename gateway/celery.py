@@ -1,0 +1,30 @@
+"""The background worker's application: what runs, and how often."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from celery import Celery
+from django.conf import settings
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+
+MINUTE_S = 60
+HOUR_S = 60 * MINUTE_S
+
+app = Celery("tollhouse")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["gateway"])
+# A run that waited longer than its period is dropped: the next one does the same work.
+app.conf.beat_schedule = {
+    "reap": {"task": "gateway.reap", "schedule": 10, "options": {"expires": 10}},
+    "prove": {"task": "gateway.prove", "schedule": MINUTE_S, "options": {"expires": MINUTE_S}},
+    "prune": {"task": "gateway.prune", "schedule": HOUR_S, "options": {"expires": HOUR_S}},
+}
+
+
+def make_broker_folders() -> None:
+    """Make the folders that the filesystem broker expects to find."""
+    for name in ("queue", "control"):
+        (Path(settings.HOME) / "broker" / name).mkdir(mode=0o700, parents=True, exist_ok=True)

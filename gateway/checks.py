@@ -1,0 +1,107 @@
+"""Settings that must not meet the outside world. `manage.py up` refuses to start on an error."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.apps import AppConfig
+from django.conf import settings
+from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+MIN_SECRET_CHARS = 32
+
+
+@register(Tags.security)
+def check_exposure(
+    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """What is harmless on a developer's own machine and dangerous anywhere else."""
+    found: list[CheckMessage] = []
+    if not is_exposed():
+        return found
+    if settings.DEBUG:
+        found.append(
+            Error(
+                "TOLLHOUSE_DEBUG shows source code and settings to whoever causes an error.",
+                hint="Unset it, or serve this machine alone.",
+                id="gateway.E001",
+            )
+        )
+    if "*" in settings.ALLOWED_HOSTS:
+        found.append(
+            Error(
+                "TOLLHOUSE_ALLOWED_HOSTS lets any Host header in, and with it forged links.",
+                hint="Name the hosts, or set TOLLHOUSE_PUBLIC_URL.",
+                id="gateway.E002",
+            )
+        )
+    if urlsplit(settings.PUBLIC_URL).scheme != "https":
+        found.append(
+            Warning(
+                "Keys and passwords cross the network in the clear.",
+                hint="Put a proxy that speaks TLS in front and set TOLLHOUSE_PUBLIC_URL.",
+                id="gateway.W001",
+            )
+        )
+    return found
+
+
+@register(Tags.security)
+def check_secrets(
+    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """Secrets that could be guessed."""
+    secrets = {
+        "TOLLHOUSE_SECRET_KEY": [settings.SECRET_KEY],
+        "TOLLHOUSE_SEALING_KEYS": settings.SEALING_KEYS,
+    }
+    return [
+        Error(
+            f"{name} is shorter than {MIN_SECRET_CHARS} characters.",
+            hint="Unset it to have one made, or use 32 random bytes in base64.",
+            id="gateway.E003",
+        )
+        for name, values in secrets.items()
+        if any(len(value) < MIN_SECRET_CHARS for value in values)
+    ]
+
+
+@register(Tags.security)
+def check_proxies(
+    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """Networks whose word about a caller's address is taken."""
+    found: list[CheckMessage] = []
+    for text in settings.TRUSTED_PROXIES:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            found.append(Error(f"TOLLHOUSE_TRUSTED_PROXIES: {error}.", id="gateway.E004"))
+            continue
+        if network.prefixlen == 0:
+            found.append(
+                Error(
+                    f"TOLLHOUSE_TRUSTED_PROXIES: {text} lets everyone name their own address.",
+                    hint="Name the addresses of your proxies.",
+                    id="gateway.E005",
+                )
+            )
+    return found
+
+
+def is_exposed() -> bool:
+    """True when others than this machine can reach us: by address, or through a proxy."""
+    public_host = urlsplit(settings.PUBLIC_URL).hostname
+    return not all(is_loopback(host) for host in (settings.HOST, public_host) if host)
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
