@@ -140,7 +140,10 @@ class Connection(asyncio.Protocol):
 
     def _played(self, task: asyncio.Task[None]) -> None:
         self._task = None
-        if not task.cancelled():
+        if task.cancelled():
+            return
+        if task.exception() is not None:
+            self._transport.abort()  # the traceback goes to stderr; nobody waits for an answer
             task.result()
         if self._waiting:
             self._serve(self._waiting.popleft())

@@ -75,7 +75,7 @@ class Script:
     # How it refuses.
     fail: int = 0  # status
     fail_times: int = 0  # only the first so many tries with one x-request-id; 0 is every try
-    body: str = "json"  # "json", "html", "text", "empty", "null", "array", "bare", "broken"
+    body: str = "json"  # one of _CHOICES, below
     message: str = "The fake upstream was told to fail."
     code: str = "scripted"
     retry_after: str = ""
@@ -99,6 +99,12 @@ class Script:
 
 
 _ONLY_TEXT = (Script(),)
+_CHOICES = {
+    "body": ("json", "html", "text", "empty", "null", "array", "bare", "broken"),
+    "drop": ("", "reset", "close"),
+    "framing": ("", "chunked", "eof"),
+    "reasoning_field": ("reasoning", "reasoning_content"),
+}
 _KINDS = {field.name: str(field.type) for field in fields(Script)}
 
 
@@ -125,6 +131,8 @@ def _read_value(name: str, kind: str, text: str) -> object:
     if kind == "bool":
         return text not in ("0", "no")
     if kind == "str":
+        if text not in _CHOICES.get(name, (text,)):
+            raise ScriptError(f"The script's {name} must be one of {_CHOICES[name]}, not {text!r}.")
         return text
     try:
         return int(text) if kind == "int" else float(text)
