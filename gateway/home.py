@@ -28,7 +28,8 @@ def _find_or_make(folder: Path, name: str) -> str:
     path = folder / name
     if path.exists():
         return path.read_text().strip()
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
     draft = folder / f".{name}.{os.getpid()}.{secrets.token_hex(4)}"
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "w") as file:

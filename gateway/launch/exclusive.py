@@ -1,0 +1,34 @@
+"""One `up` per home."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from gateway.launch.failure import CannotStart
+
+
+@contextmanager
+def only_one(home: Path) -> Iterator[None]:
+    """Hold the home for the length of the block. Raises CannotStart when another does.
+
+    The lock is the kernel's and ends with the process that holds it, however that ends.
+    """
+    descriptor = os.open(home / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            pid = os.read(descriptor, 20).decode() or "unknown"
+            raise CannotStart(
+                f"This installation runs already (process {pid}, {home}): stop it first, or name "
+                "another folder with TOLLHOUSE_HOME."
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.write(descriptor, str(os.getpid()).encode())
+        yield
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,94 @@
+"""What must be true before anything is started. Each failure is one sentence."""
+
+from __future__ import annotations
+
+import errno
+import socket
+import tempfile
+from pathlib import Path
+
+from django.core.checks import Error, run_checks
+from django.db import DatabaseError, connection
+from django.db.migrations.exceptions import InconsistentMigrationHistory
+from django.db.migrations.executor import MigrationExecutor
+
+from gateway.launch.failure import CannotStart
+
+OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
+
+
+def check_home(home: Path) -> None:
+    """Raises CannotStart unless files can be made in the installation's folder."""
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home) as probe:
+            probe.write(b"x")
+    except OSError as error:
+        raise CannotStart(
+            f"TOLLHOUSE_HOME ({home}) cannot be written: {error.strerror}. "
+            "Name a folder that this account may write."
+        ) from None
+
+
+def check_port(host: str, port: int) -> None:
+    """Raises CannotStart when something else listens there, or we may not."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                raise CannotStart(
+                    f"Port {port} is taken: stop what listens there, or name another with "
+                    f"TOLLHOUSE_PORT={port + 1 if port < 65_535 else port - 1}."
+                ) from None
+            raise CannotStart(f"{host}:{port} cannot be used: {error.strerror}.") from None
+
+
+def check_settings() -> None:
+    """Raises CannotStart with the first setting that must not meet the outside world."""
+    for message in run_checks():
+        if isinstance(message, Error):
+            raise CannotStart(f"{message.msg} {message.hint or ''}".strip())
+
+
+def check_database() -> bool:
+    """Return True when the database waits for migrations of this version.
+
+    Raises CannotStart when it cannot be read, or was used by a newer version than this one.
+    """
+    try:
+        executor = MigrationExecutor(connection)
+        executor.loader.check_consistent_history(connection)
+    except InconsistentMigrationHistory:
+        raise CannotStart(
+            f"The database {_name()} was not made by this product, or was changed by hand: "
+            "restore a backup of it."
+        ) from None
+    except DatabaseError as error:
+        raise CannotStart(f"The database {_name()} cannot be read: {error}.") from None
+    unknown = sorted(
+        f"{app}.{name}"
+        for app, name in executor.loader.applied_migrations
+        if app in OUR_APPS and (app, name) not in executor.loader.disk_migrations
+    )
+    if unknown:
+        raise CannotStart(
+            f"The database {_name()} is newer than this version of Tollhouse, which does not "
+            f"know {unknown[-1]}: start the version that last used it, or restore a backup."
+        )
+    return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def check_database_is_current() -> None:
+    """Raises CannotStart unless a serving process may use the database as it is."""
+    if check_database():
+        raise CannotStart(
+            f"The database {_name()} is older than this version of Tollhouse: "
+            "run `manage.py migrate` after a backup."
+        )
+
+
+def _name() -> str:
+    return str(connection.settings_dict["NAME"])

@@ -1,0 +1,64 @@
+"""Everything before the first server starts: folders, database, static files, contents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles.finders import get_finders
+from django.core.management import call_command
+
+from gateway import __version__
+from gateway.celery import make_broker_folders
+from gateway.launch import preflight
+from gateway.launch.from_environment import add_found_providers
+from gateway.launch.quickstart import Quickstart
+from gateway.launch.seed import seed
+
+
+def prepare(*, say: Callable[[str], object]) -> Quickstart:
+    """Bring the installation in HOME up to date and return how to use it.
+
+    say: takes a line for the person at the terminal. Raises CannotStart.
+    """
+    home = Path(settings.HOME)
+    preflight.check_home(home)
+    preflight.check_settings()
+    if preflight.check_database():
+        say("Bringing the database up to date.")
+        call_command("migrate", interactive=False, verbosity=0)
+    make_broker_folders()
+    _collect_static(home)
+    quickstart = seed(home, base_url=f"{public_origin()}/v1")
+    for line in add_found_providers(os.environ):
+        say(f"Found a key in the environment: added {line}.")
+    return quickstart
+
+
+def public_origin() -> str:
+    """Return scheme://host:port as people reach this installation."""
+    if settings.PUBLIC_URL:
+        return str(settings.PUBLIC_URL)
+    host = "127.0.0.1" if settings.HOST in ("0.0.0.0", "::") else settings.HOST  # noqa: S104
+    return f"http://[{host}]:{settings.PORT}" if ":" in host else f"http://{host}:{settings.PORT}"
+
+
+def _collect_static(home: Path) -> None:
+    """Copy, name by content and compress the static files, when any of them has changed."""
+    stamp_path = home / "static.stamp"
+    stamp = _static_stamp()
+    if stamp_path.exists() and stamp_path.read_text() == stamp:
+        return
+    call_command("collectstatic", interactive=False, clear=True, verbosity=0)
+    stamp_path.write_text(stamp)
+
+
+def _static_stamp() -> str:
+    newest_ns, count = 0, 0
+    for finder in get_finders():
+        for path, storage in finder.list([]):
+            newest_ns = max(newest_ns, os.stat(storage.path(path)).st_mtime_ns)
+            count += 1
+    return f"{__version__} {count} {newest_ns} {settings.STORAGES['staticfiles']['BACKEND']}"

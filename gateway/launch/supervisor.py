@@ -1,0 +1,113 @@
+"""Keeps the children running until somebody asks to stop, then stops them in order."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from types import FrameType
+
+from gateway.launch.child import Child
+from gateway.launch.failure import CannotStart
+from gateway.launch.programs import DRAIN_S
+
+POLL_S = 0.1
+FIRST_BACK_OFF_S = 1.0
+LONGEST_BACK_OFF_S = 30.0
+STEADY_S = 60.0  # a child that ran this long has proved itself: its back-off starts anew
+KILL_AFTER_S = DRAIN_S + 10
+
+
+class Supervisor:
+    """Children in the order of their start; the first is stopped first.
+
+    say: takes a line for the person at the terminal.
+    """
+
+    def __init__(self, children: Sequence[Child], *, say: Callable[[str], object]) -> None:
+        self._children = list(children)
+        self._say = say
+        self._stops = 0  # how often we were asked
+        self._restart_at: dict[str, float] = {}
+        self._back_off_s: dict[str, float] = {}
+
+    def listen_for_signals(self) -> None:
+        """From now on Ctrl-C, SIGTERM and a closed terminal mean: stop."""
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, self._on_signal)
+
+    @property
+    def is_stopping(self) -> bool:
+        return self._stops > 0
+
+    def start(self) -> None:
+        for child in self._children:
+            child.start()
+
+    def wait_until(self, is_ready: Callable[[], bool], *, within_s: float) -> None:
+        """Return when everything is ready, or a stop was asked for. Raises CannotStart."""
+        deadline = time.monotonic() + within_s
+        while not self.is_stopping and not is_ready():
+            for child in self._children:
+                code = child.ended()
+                if code is not None:
+                    raise CannotStart(
+                        f"The {child.name} ended while starting ({_describe(code)}): "
+                        "what it said is above."
+                    )
+            if time.monotonic() > deadline:
+                raise CannotStart(f"Nothing answered within {within_s:.0f} s.")
+            time.sleep(POLL_S)
+
+    def watch(self) -> None:
+        """Start again what ends by itself, until a stop is asked for."""
+        while not self.is_stopping:
+            for child in self._children:
+                self._look_after(child)
+            time.sleep(POLL_S)
+
+    def stop(self) -> None:
+        """Let live calls end, then end everything. A second request does not wait."""
+        for child in self._children:
+            child.ask_to_stop()
+        asked, patience = time.monotonic(), self._stops
+        while any(child.is_running() for child in self._children):
+            if self._stops > max(patience, 1):
+                break
+            if time.monotonic() - asked > KILL_AFTER_S:
+                self._say("It takes too long: ending what is left.")
+                break
+            time.sleep(POLL_S)
+        for child in self._children:
+            child.kill()
+
+    def _look_after(self, child: Child) -> None:
+        code = child.ended()
+        if code is None:
+            return
+        now = time.monotonic()
+        due = self._restart_at.get(child.name)
+        if due is None:
+            if now - child.started_at > STEADY_S:
+                self._back_off_s.pop(child.name, None)
+            wait_s = self._back_off_s.get(child.name, FIRST_BACK_OFF_S)
+            self._back_off_s[child.name] = min(wait_s * 2, LONGEST_BACK_OFF_S)
+            self._restart_at[child.name] = now + wait_s
+            self._say(
+                f"The {child.name} ended ({_describe(code)}); starting it again in {wait_s:.0f} s."
+            )
+        elif now >= due:
+            del self._restart_at[child.name]
+            child.start()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._stops += 1
+
+
+def _describe(code: int) -> str:
+    if code >= 0:
+        return f"exit code {code}"
+    try:
+        return signal.Signals(-code).name
+    except ValueError:
+        return f"signal {-code}"

@@ -1,0 +1,95 @@
+"""`manage.py up`, told in order."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.db import connections
+
+from gateway.launch import local_model, local_provider, preflight
+from gateway.launch.child import Child
+from gateway.launch.exclusive import only_one
+from gateway.launch.failure import CannotStart
+from gateway.launch.greeting import greeting
+from gateway.launch.prepare import prepare, public_origin
+from gateway.launch.programs import server_command, worker_command
+from gateway.launch.quickstart import Quickstart, path_in
+from gateway.launch.ready import answers
+from gateway.launch.seed import is_key_usable, name_served_model
+from gateway.launch.supervisor import Supervisor
+
+READY_S = 60.0
+
+
+def run(*, with_local_model: bool, say: Callable[[str], object]) -> None:
+    """Start the installation in HOME and keep it running until somebody asks to stop.
+
+    say: takes a line for the person at the terminal. Raises CannotStart.
+    """
+    home = Path(settings.HOME)
+    preflight.check_home(home)
+    with only_one(home):
+        preflight.check_port(settings.HOST, settings.PORT)
+        quickstart = prepare(say=say)
+        model_port = _choose_model_port(with_local_model)
+        prefer = local_model.MODEL if model_port else ""
+        quickstart = name_served_model(home, quickstart, prefer=prefer)
+        is_usable = is_key_usable(quickstart)
+        connections.close_all()  # nothing of ours is open while the children run
+        supervisor = Supervisor(_children(model_port), say=say)
+        supervisor.listen_for_signals()
+        try:
+            supervisor.start()
+            supervisor.wait_until(lambda: _is_ready(model_port, quickstart), within_s=READY_S)
+            if not supervisor.is_stopping:
+                say(
+                    greeting(
+                        quickstart,
+                        origin=public_origin(),
+                        file=str(path_in(home)),
+                        key_is_usable=is_usable,
+                    )
+                )
+            supervisor.watch()
+            say("Stopping: live calls have 30 s to end. Ctrl-C again ends them now.")
+        finally:
+            supervisor.stop()
+        say("Stopped.")
+
+
+def _choose_model_port(with_local_model: bool) -> int:
+    """Return where the local model shall listen; 0 when it is not wanted."""
+    if not with_local_model:
+        local_provider.switch_off()
+        return 0
+    if local_model.find_weights() is None:
+        raise CannotStart("The local model is not installed: run `make up MODEL=local`.")
+    port = local_model.free_port()
+    local_provider.switch_on(port)
+    return port
+
+
+def _children(model_port: int) -> list[Child]:
+    environ = {**os.environ, "DJANGO_SETTINGS_MODULE": "gateway.settings"}
+    environ["PYTHONPATH"] = os.pathsep.join(
+        [str(settings.BASE_DIR), *filter(None, [os.environ.get("PYTHONPATH")])]
+    )
+    server = server_command(host=settings.HOST, port=settings.PORT)
+    children = [
+        Child("server", server, environ=environ),
+        Child("background worker", worker_command(), environ=environ),
+    ]
+    if model_port:
+        model = local_model.command(model_port)
+        children.append(Child("local model", model, environ=environ))
+    return children
+
+
+def _is_ready(model_port: int, quickstart: Quickstart) -> bool:
+    host = "127.0.0.1" if settings.HOST in ("0.0.0.0", "::") else settings.HOST  # noqa: S104
+    if model_port and not answers("127.0.0.1", model_port, "/health"):
+        return False
+    return answers(host, settings.PORT, "/v1/models", api_key=quickstart.api_key)

@@ -1,0 +1,26 @@
+"""prepare: migrate and seed an installation without starting it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError
+
+from accounts.management.json_command import JsonCommand
+from gateway.launch.failure import CannotStart
+from gateway.launch.prepare import prepare
+
+
+class Command(JsonCommand):
+    help = "Migrate and seed this installation, as `up` does before it starts anything."
+    requires_system_checks = ()  # run() makes them, and says less
+
+    def answer(self, **options: Any) -> dict[str, Any]:
+        try:
+            return asdict(prepare(say=self.stderr.write))
+        except CannotStart as error:
+            raise CommandError(str(error)) from None
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return f"Prepared: quickstart.json knows a key for {answer['model']}."

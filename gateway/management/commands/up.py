@@ -1,0 +1,31 @@
+"""up: the whole installation with one command."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gateway.launch.failure import CannotStart
+from gateway.launch.up import run
+
+
+class Command(BaseCommand):
+    help = "Migrate, seed and start everything; Ctrl-C stops it."
+    requires_system_checks = ()  # run() makes them, and says less
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--model", choices=["local"], help="Also serve a real small model on this machine."
+        )
+
+    def handle(self, *, model: str | None, **options: Any) -> None:
+        try:
+            run(with_local_model=model == "local", say=self._say)
+        except CannotStart as error:
+            raise CommandError(str(error)) from None
+
+    def _say(self, line: str) -> None:
+        self.stdout.write(line)
+        self.stdout.flush()

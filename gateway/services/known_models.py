@@ -1,0 +1,61 @@
+"""A few well-known models per provider, so that a provider's key in the environment is enough.
+
+Prices are the providers' list prices in USD per million tokens as last looked up by hand. They
+change without notice: compare them with the provider's price page before you charge anyone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+
+class KnownModel(NamedTuple):
+    """Public name and native name are the same. cached: None means as dear as other input."""
+
+    name: str
+    input_usd: str
+    output_usd: str
+    cached_usd: str | None
+    context_tokens: int
+    max_output_tokens: int
+
+
+BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
+    "openai": (
+        KnownModel("gpt-4o-mini", "0.15", "0.60", "0.075", 128_000, 16_384),
+        KnownModel("gpt-4.1-mini", "0.40", "1.60", "0.10", 1_047_576, 32_768),
+        KnownModel("gpt-4.1", "2.00", "8.00", "0.50", 1_047_576, 32_768),
+        KnownModel("gpt-5-mini", "0.25", "2.00", "0.025", 400_000, 128_000),
+        KnownModel("gpt-5", "1.25", "10.00", "0.125", 400_000, 128_000),
+    ),
+    "together": (
+        KnownModel("meta-llama/Llama-3.3-70B-Instruct-Turbo", "0.88", "0.88", None, 131_072, 8_192),
+    ),
+    "deepseek": (
+        KnownModel("deepseek-chat", "0.28", "0.42", "0.028", 128_000, 8_192),
+        KnownModel("deepseek-reasoner", "0.28", "0.42", "0.028", 128_000, 65_536),
+    ),
+    "fireworks": (
+        KnownModel(
+            "accounts/fireworks/models/llama-v3p3-70b-instruct",
+            *("0.90", "0.90", None),
+            *(131_072, 16_384),
+        ),
+    ),
+    "hyperbolic": (
+        KnownModel("meta-llama/Llama-3.3-70B-Instruct", "0.40", "0.40", None, 131_072, 8_192),
+    ),
+    "xai": (
+        KnownModel("grok-3-mini", "0.30", "0.50", "0.075", 131_072, 16_384),
+        KnownModel("grok-4", "3.00", "15.00", "0.75", 256_000, 64_000),
+    ),
+    "mistral": (
+        KnownModel("mistral-small-latest", "0.10", "0.30", None, 128_000, 16_384),
+        KnownModel("mistral-large-latest", "2.00", "6.00", None, 128_000, 16_384),
+    ),
+    "openrouter": (
+        KnownModel("openai/gpt-4o-mini", "0.15", "0.60", "0.075", 128_000, 16_384),
+        KnownModel("meta-llama/llama-3.3-70b-instruct", "0.13", "0.40", None, 131_072, 16_384),
+    ),
+}

@@ -1,0 +1,66 @@
+"""What has outlived its use: stored bodies, lines of the change feed, old checks of the book.
+
+Call records and ledger entries are never pruned: `prove` recomputes the one from the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Max
+from django.utils import timezone
+
+from accounts.models import ConfigChange
+from gateway.models import CallBody, LedgerCheck
+
+BATCH = 500  # rows per statement: one writer at a time, and calls are waiting
+FEED_DAYS = 7  # processes read the feed within a second; a week is for people
+CHECK_DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Pruned:
+    """How many rows went."""
+
+    bodies: int
+    changes: int
+    checks: int
+
+
+def prune(*, now: datetime | None = None) -> Pruned:
+    """Delete what is older than its days, a batch at a time. Safe to stop and to repeat."""
+    now = now or timezone.now()
+    return Pruned(
+        bodies=_prune_bodies(now - timedelta(days=settings.BODY_DAYS)),
+        changes=_prune_changes(now - timedelta(days=FEED_DAYS)),
+        checks=_prune_checks(now - timedelta(days=CHECK_DAYS)),
+    )
+
+
+def _prune_bodies(before: datetime) -> int:
+    deleted = 0
+    while ids := list(
+        CallBody.objects.filter(created_at__lt=before).values_list("pk", flat=True)[:BATCH]
+    ):
+        deleted += CallBody.objects.filter(pk__in=ids).delete()[0]
+    return deleted
+
+
+def _prune_changes(before: datetime) -> int:
+    """Keep the newest line whatever its age: its id is where every process has read to."""
+    newest = ConfigChange.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    deleted = 0
+    while ids := list(
+        ConfigChange.objects.filter(pk__lt=newest, created_at__lt=before)
+        .order_by("pk")
+        .values_list("pk", flat=True)[:BATCH]
+    ):
+        deleted += ConfigChange.objects.filter(pk__in=ids).delete()[0]
+    return deleted
+
+
+def _prune_checks(before: datetime) -> int:
+    newest = LedgerCheck.objects.aggregate(newest=Max("pk"))["newest"] or 0
+    return LedgerCheck.objects.filter(pk__lt=newest, checked_at__lt=before).delete()[0]

@@ -1,0 +1,36 @@
+"""What runs in the background: thin entries, each one call to a service. When: gateway.celery."""
+
+from __future__ import annotations
+
+import logging
+
+from celery import shared_task
+from django.core.management import call_command
+
+from gateway.services.pruning import prune
+from gateway.services.reaping import Reaper
+
+log = logging.getLogger(__name__)
+_reaper = Reaper()  # it remembers its doubts from one look to the next
+
+
+@shared_task(name="gateway.reap")
+def reap_task() -> None:
+    """Settle what dead serving processes left behind, also while no other process serves."""
+    _reaper.run()
+
+
+@shared_task(name="gateway.prove")
+def prove_task() -> None:
+    """Check the book of money and record the verdict for the dashboard."""
+    try:
+        call_command("prove", record=True, json=True, verbosity=0)
+    except SystemExit:
+        log.error("the book does not add up: run `manage.py prove` and read what it says")
+
+
+@shared_task(name="gateway.prune")
+def prune_task() -> None:
+    """Delete what has outlived its use, sessions included."""
+    prune()
+    call_command("clearsessions")
