@@ -10,10 +10,10 @@ All amounts are nano-USD.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import F
@@ -210,9 +210,9 @@ def post_usage(
     Raises PurseOverdrawn when a purse holds less than was spent; nothing of it may be committed.
     """
     ordered = sorted(spends, key=lambda spend: (spend.workspace_id, spend.key_id))
-    wallets: list[tuple[object, ...]] = []
-    purses: list[tuple[object, ...]] = []
-    entries: list[tuple[object, ...]] = []
+    wallets: list[tuple[Any, ...]] = []
+    purses: list[tuple[Any, ...]] = []
+    entries: list[tuple[Any, ...]] = []
     moment = connection.ops.adapt_datetimefield_value(at)
     process = _raw(process_id)
     for workspace_id, group in groupby(ordered, key=lambda spend: spend.workspace_id):
@@ -251,10 +251,10 @@ def close_purses(process_id: uuid.UUID) -> int:
 
 
 def purse_amounts(
-    process_id: uuid.UUID, workspace_ids: Iterable[uuid.UUID]
+    process_id: uuid.UUID, workspace_ids: Collection[uuid.UUID]
 ) -> dict[uuid.UUID, int]:
     """Return what the process's purses hold, per workspace; 0 where there is none."""
-    found = Purse.objects.filter(process_id=process_id, wallet_id__in=list(workspace_ids))
+    found = Purse.objects.filter(process_id=process_id, wallet_id__in=workspace_ids)
     amounts = dict(found.values_list("wallet_id", "amount_nusd"))
     return {workspace_id: amounts.get(workspace_id, 0) for workspace_id in workspace_ids}
 
@@ -296,6 +296,6 @@ def _undraw(workspace_id: uuid.UUID, amount_nusd: int) -> None:
         raise BookError(f"wallet {workspace_id} has less than {amount_nusd} nUSD drawn")
 
 
-def _raw(value: uuid.UUID) -> object:
+def _raw(value: uuid.UUID) -> Any:
     """Return the id as this database stores it."""
     return models.UUIDField().get_db_prep_value(value, connection)

@@ -90,6 +90,11 @@ class CallRecord(models.Model):
                 name="gateway_call_not_ok",
                 condition=~Q(status="ok"),
             ),
+            models.Index(
+                fields=["process_id"],
+                name="gateway_call_running",
+                condition=Q(status="in_progress"),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,178 @@
+"""What a serving process leaves behind: its journal is replayed, its purses are returned, once.
+
+A process is dead when the kernel has let go of its lock (same host), or when its lease is over
+and stays over while we watch: so a process that merely could not reach the database, or a laptop
+that slept, has the time to renew it.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import book
+from gateway.journal.file import Position, end_of, read_records
+from gateway.journal.record import Record, Settled
+from gateway.models import CallRecord, ServingProcess
+from gateway.stores.drain import apply, source_of
+from gateway.stores.process import claim_end, is_here, is_locked, set_position
+
+log = logging.getLogger(__name__)
+
+State = ServingProcess.State
+# Longer than the time between two heartbeats, when we can see that the process exists.
+WATCH_PRESENT_S = 12.0
+WATCH_ABSENT_S = 5.0
+BATCH = 2_000
+ABORTED_CODE = "server_restarting"
+
+
+@dataclass(frozen=True, slots=True)
+class Reaped:
+    """What was done for one dead process. Amounts are nano-USD."""
+
+    process_id: uuid.UUID
+    records: int
+    aborted_calls: int
+    returned_nusd: int
+
+
+@dataclass(slots=True)
+class Reaper:
+    """Looks for dead processes and ends them. Keep it between looks: it remembers doubts."""
+
+    watch_present_s: float = WATCH_PRESENT_S
+    watch_absent_s: float = WATCH_ABSENT_S
+    _doubts: dict[uuid.UUID, tuple[datetime, float]] = field(default_factory=dict)
+
+    def run(self) -> list[Reaped]:
+        """End every process that is dead now; return what was done.
+
+        Any number may run at once: each process is ended by one. Raises DatabaseError when the
+        database does not answer; what was not ended then is found again.
+        """
+        alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
+        known = {process.pk for process in alive}
+        self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in known}
+        ended = (end_process(process, State.REAPED) for process in alive if self._is_dead(process))
+        return [reaped for reaped in ended if reaped is not None]
+
+    def _is_dead(self, process: ServingProcess) -> bool:
+        present = is_here(process.host) and Path(process.journal_path).exists()
+        if present and not is_locked(Path(process.journal_path)):
+            return True
+        if process.lease_until >= timezone.now():
+            self._doubts.pop(process.pk, None)
+            return False
+        seen_until, since = self._doubts.get(process.pk, (None, 0.0))
+        if seen_until != process.lease_until:
+            self._doubts[process.pk] = (process.lease_until, time.monotonic())
+            seen_until, since = self._doubts[process.pk]
+        watch_s = self.watch_present_s if present else self.watch_absent_s
+        return time.monotonic() - since >= watch_s
+
+
+def end_process(process: ServingProcess, state: ServingProcess.State) -> Reaped | None:
+    """End a process: post the rest of its journal, abort its running calls, return its purses.
+
+    One transaction, on the condition that the process is alive as it was read: None when
+    somebody else was first, or it has renewed its lease.
+    """
+    folder = Path(process.journal_path)
+    with transaction.atomic():
+        if not claim_end(process.pk, state, process.lease_until):
+            return None
+        # Read again: the position may have moved since the process was listed.
+        process.refresh_from_db()
+        start = Position(process.drained_segment, process.drained_offset)
+        end, records = _replay(process.pk, folder, start)
+        aborted = _abort_running(process.pk, end)
+        returned_nusd = book.close_purses(process.pk)
+        set_position(process.pk, end)
+    _clear_away(folder, end)
+    reaped = Reaped(process.pk, records, aborted, returned_nusd)
+    if state == State.REAPED:
+        log.warning("reaped a dead process: %s", reaped)
+    return reaped
+
+
+def _replay(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Position, int]:
+    """Post what the process had not drained; return where that ends, and how many records."""
+    end, count = start, 0
+    for records, position in _batches(folder, start):
+        apply(process_id, records, source=source_of(process_id, position))
+        end, count = position, count + len(records)
+    return end, count
+
+
+def _batches(folder: Path, start: Position) -> Iterator[tuple[list[Record], Position]]:
+    reader = read_records(folder, start)
+    while batch := list(islice(reader, BATCH)):
+        yield [record for record, _ in batch], batch[-1][1]
+
+
+def _abort_running(process_id: uuid.UUID, end: Position) -> int:
+    """End the calls that died with the process: our fault, so they cost nothing."""
+    running = CallRecord.objects.filter(process_id=process_id, status=CallRecord.Status.IN_PROGRESS)
+    records: list[Record] = [_aborted(call) for call in running]
+    if records:
+        apply(process_id, records, source=f"{source_of(process_id, end)}:aborted")
+    return len(records)
+
+
+def _aborted(call: CallRecord) -> Settled:
+    return Settled(
+        call_id=str(call.pk),
+        workspace_id=str(call.workspace_id),
+        key_id=str(call.key_id),
+        at=call.created_at.timestamp(),
+        status=CallRecord.Status.PLATFORM_ABORTED.value,
+        charge_basis=CallRecord.ChargeBasis.ZERO_PLATFORM.value,
+        hold_nusd=call.hold_nusd,
+        charge_nusd=0,
+        absorbed_nusd=0,
+        http_status=503,
+        error_code=ABORTED_CODE,
+        requested_model=call.requested_model,
+        model=call.model,
+        provider=call.provider,
+        native_model=call.native_model,
+        streamed=call.streamed,
+        finish_reason="",
+        prompt_tokens=0,
+        completion_tokens=0,
+        cached_tokens=0,
+        reasoning_tokens=0,
+        input_pusd=call.input_pusd_per_token,
+        cached_input_pusd=call.cached_input_pusd_per_token,
+        output_pusd=call.output_pusd_per_token,
+        total_us=0,
+        admit_us=0,
+        queued_us=0,
+        failed_us=0,
+        ttft_us=None,
+        upstream_us=0,
+        user=call.user,
+        client_request_id=call.client_request_id,
+        ip=call.ip,
+    )
+
+
+def _clear_away(folder: Path, end: Position) -> None:
+    """Remove a journal that is wholly in the database; keep one with bytes nobody could read."""
+    if not folder.exists():
+        return
+    if end_of(folder) > end:
+        log.error("journal %s is kept: it is damaged behind %s", folder.name, end)
+        return
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,391 @@
+"""Money and records as the hot path uses them: in memory, on the event loop, never waiting.
+
+A call's life at the bank:
+
+    granted_nusd = want if bank.try_hold(ws, want) else await bank.hold(ws, want_nusd=want,
+                                                                       least_nusd=least)
+    bank.admitted(Admitted(...))             # before any byte goes upstream
+    ...
+    bank.release(ws, granted_nusd, charge_nusd)
+    bank.settled(Settled(...))               # right after, nothing awaited in between
+
+A call that took a hold and is not admitted after all only releases it, with charge 0. A call
+that holds nothing (a free model) takes no hold and releases none. Refusals: bank.refused(...).
+
+Everything slow is done by one thread (stores.writer). Workspace ids are UUID text; amounts are
+nano-USD. All methods are for the event loop's thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, StorageUnavailable
+from gateway.journal.record import Admitted, Refused, Settled
+from gateway.stores.purse import Purse
+from gateway.stores.teller import Answer, Draw, GiveBack
+from gateway.stores.writer import Writer
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long the bank waits for what, in seconds."""
+
+    database_s: float = 2.0  # hold() gives up on the database
+    recall_s: float = 0.5  # for money that other processes have idle
+    look_s: float = 0.1  # between two looks for such money
+    empty_s: float = 0.25  # an empty wallet is believed to be empty
+    refill_s: float = 1.0  # between two refills that brought too little
+    window_s: float = 5.0  # spending is measured over two of these; idle money goes back
+
+
+class Waiter(NamedTuple):
+    """A call that waits for its hold."""
+
+    want_nusd: int
+    least_nusd: int
+    granted: asyncio.Future[int]
+
+
+@dataclass(slots=True, eq=False)
+class Account:
+    """A workspace's purse and what is going on about it."""
+
+    purse: Purse = field(default_factory=Purse)
+    waiters: list[Waiter] = field(default_factory=list)
+    drawing: bool = False
+    empty_until: float = 0.0
+    recall_until: float = 0.0  # 0: nothing recalled
+    refill_after: float = 0.0
+
+
+class Bank:
+    """One process's money. start() before use, stop() at the end."""
+
+    def __init__(self, journal_home: Path, *, patience: Patience | None = None) -> None:
+        """journal_home: the folder that gets a folder per process (HOME / "journal")."""
+        self._patience = patience or Patience()
+        self._accounts: dict[str, Account] = {}
+        self._open: set[str] = set()
+        self._holds = 0
+        self._writer = Writer(journal_home)
+        self._stopping = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop: asyncio.AbstractEventLoop
+        self.is_fenced = False
+        self.late_settles = 0
+
+    @property
+    def process_id(self) -> str:
+        """Id of this process's row, as UUID text. Known once started."""
+        return str(self._writer.process_id)
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Enter this process in the database, settle what dead ones left here, start the thread.
+
+        Blocking: run it before serving, or in a thread. loop: the one that will call the bank.
+        Raises DatabaseError or OSError when this process cannot be entered.
+        """
+        self._loop = loop
+        self._writer.start(self)
+        loop.call_soon_threadsafe(self._tick)
+
+    async def stop(self) -> None:
+        """Post everything, return all purses, leave the database. No call may be running.
+
+        When the database does not answer within 10 s the journal is left for the reaper.
+        """
+        self._stopping = True
+        if self._timer is not None:
+            self._timer.cancel()
+        self._fail_waiters(DatabaseUnavailable("The server is stopping."))
+        await asyncio.to_thread(self._writer.stop)
+
+    # Holds
+
+    def try_hold(self, workspace_id: str, want_nusd: int) -> bool:
+        """Set money aside if this process's purse covers it. Never waits."""
+        account = self._accounts.get(workspace_id)
+        if account is None or not account.purse.hold(want_nusd):
+            return want_nusd == 0 and self._count_free_hold(workspace_id)
+        self._holds += 1
+        purse = account.purse
+        if purse.balance_nusd - purse.held_nusd < purse.refill_below_nusd and not account.drawing:
+            self._refill(workspace_id, account)
+        return True
+
+    async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int:
+        """Set aside between least_nusd and want_nusd, less than wanted only when no more is there.
+
+        Draws from the wallet, and calls back what other processes have idle, when the purse does
+        not cover it. Safe to cancel: what was set aside is then free again.
+        Raises InsufficientCredits when the balance, less what running calls hold, is below
+        least_nusd; DatabaseUnavailable when that cannot be found out within 2 s.
+        """
+        if self.try_hold(workspace_id, want_nusd):
+            return want_nusd
+        if self.is_fenced or self._stopping:
+            raise DatabaseUnavailable(retry_after_s=1)
+        account = self._accounts.setdefault(workspace_id, Account())
+        if self._loop.time() < account.empty_until:
+            return self._grant_rest(account, want_nusd, least_nusd)
+        waiter = Waiter(want_nusd, least_nusd, self._loop.create_future())
+        account.waiters.append(waiter)
+        if not account.drawing:
+            self._draw(workspace_id, account)
+        timer = self._loop.call_later(self._patience.database_s, _give_up, waiter)
+        try:
+            return await waiter.granted
+        except asyncio.CancelledError:
+            if waiter.granted.done() and not waiter.granted.cancelled():
+                with suppress(Exception):
+                    self.release(workspace_id, waiter.granted.result(), 0)
+            raise
+        finally:
+            timer.cancel()
+
+    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None:
+        """End a hold. charge_nusd, which is at most hold_nusd, leaves the purse for good."""
+        self._holds -= 1
+        account = self._accounts.get(workspace_id)
+        if account is None or self.is_fenced:
+            if self.may_rejoin:
+                self._writer.wake()
+            return
+        account.purse.release(hold_nusd, min(charge_nusd, hold_nusd))
+        if account.empty_until:
+            account.empty_until = 0.0
+
+    # Records
+
+    def admitted(self, record: Admitted) -> None:
+        """Write down that a call begins, before any byte of it goes upstream.
+
+        Raises StorageUnavailable when the journal cannot be written, DatabaseUnavailable when
+        this process has been declared dead; then the call must not be made.
+        """
+        if self.is_fenced:
+            raise DatabaseUnavailable(retry_after_s=1)
+        try:
+            self._writer.append(record)
+        except OSError as error:
+            raise StorageUnavailable(detail=str(error), retry_after_s=5) from error
+        self._open.add(record.call_id)
+
+    def settled(self, record: Settled) -> None:
+        """Write down how a call ended. Never raises; the second end of a call is dropped."""
+        if record.call_id not in self._open:
+            self.late_settles += 1
+            log.warning("late settle of call %s dropped", record.call_id)
+            return
+        self._open.discard(record.call_id)
+        self._writer.append_surely(record)
+
+    def refused(self, record: Refused) -> None:
+        """Write down a call of a known key that was not let in. Never raises."""
+        if not self.is_fenced:
+            self._writer.append_surely(record)
+
+    # News from the change feed
+
+    def on_wallet_changed(self, workspace_id: str) -> None:
+        """There may be more in the wallet than this process last saw."""
+        account = self._accounts.get(workspace_id)
+        if account is None:
+            return
+        account.empty_until = 0.0
+        account.refill_after = 0.0
+        if account.waiters and not account.drawing:
+            self._draw(workspace_id, account)
+
+    def on_recall(self, workspace_id: str) -> None:
+        """Another process needs money: return what no call holds."""
+        account = self._accounts.get(workspace_id)
+        if account is None or account.waiters or account.drawing:
+            return
+        account.refill_after = self._loop.time() + self._patience.refill_s
+        self._give_back(workspace_id, account, account.purse.free_nusd, announce=True)
+
+    # The writer's answers, on the loop
+
+    def deliver(self, answer: Callable[[], None]) -> None:
+        """Run the writer's answer on the loop. The one method for the writer's thread."""
+        # A loop that has ended has nobody left who waits.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(answer)
+
+    def on_drawn(self, answer: Answer) -> None:
+        """A draw came back; serve those who wait, in the order they came."""
+        account = self._accounts.setdefault(answer.workspace_id, Account())
+        account.drawing = False
+        account.purse.add(answer.gained_nusd)
+        self._serve(answer, account)
+        account.waiters = [waiter for waiter in account.waiters if not waiter.granted.done()]
+
+    def on_draw_failed(self, workspace_id: str) -> None:
+        """The database did not answer."""
+        account = self._accounts.setdefault(workspace_id, Account())
+        account.drawing = False
+        account.recall_until = 0.0
+        account.refill_after = self._loop.time() + self._patience.refill_s
+        for waiter in _waiting(account):
+            if account.purse.hold(waiter.want_nusd):
+                self._grant(waiter, waiter.want_nusd)
+            else:
+                waiter.granted.set_exception(DatabaseUnavailable(retry_after_s=1))
+        account.waiters.clear()
+
+    def on_fenced(self) -> None:
+        """Another process has ended this one in the books. Nothing it holds is its own any more.
+
+        When the last running call has ended, the process enters again under a new id.
+        """
+        self.is_fenced = True
+        self._fail_waiters(DatabaseUnavailable(retry_after_s=1))
+        self._accounts.clear()
+        self._open.clear()
+        self._writer.wake()
+
+    def on_rejoined(self) -> None:
+        """This process has a row, a journal and empty purses again."""
+        self.is_fenced = False
+
+    @property
+    def may_rejoin(self) -> bool:
+        """True when no call of the former life runs any more."""
+        return self.is_fenced and self._holds == 0 and not self._stopping
+
+    def _serve(self, answer: Answer, account: Account) -> None:
+        now = self._loop.time()
+        waiting = list(_waiting(account))
+        if not waiting:
+            if account.purse.free_nusd < account.purse.refill_below_nusd:
+                account.refill_after = now + self._patience.refill_s
+            return
+        if not answer.has_more and answer.elsewhere_nusd and self._recall(answer, account, now):
+            return
+        for waiter in waiting:
+            if account.purse.hold(waiter.want_nusd):
+                self._grant(waiter, waiter.want_nusd)
+            elif answer.has_more:
+                self._draw(answer.workspace_id, account)
+                return
+            else:
+                self._grant_or_refuse(account, waiter)
+        account.recall_until = 0.0
+        if not answer.has_more:
+            account.empty_until = now + self._patience.empty_s
+            account.refill_after = now + self._patience.refill_s
+
+    def _recall(self, answer: Answer, account: Account, now: float) -> bool:
+        """Call idle money back and look again soon. False when that has been tried for long."""
+        if all(account.purse.free_nusd >= waiter.want_nusd for waiter in _waiting(account)):
+            return False
+        if account.recall_until == 0.0:
+            account.recall_until = now + self._patience.recall_s
+            self._writer.call_back(answer.workspace_id)
+        elif now >= account.recall_until:
+            return False
+        self._loop.call_later(self._patience.look_s, self._look_again, answer.workspace_id)
+        return True
+
+    def _look_again(self, workspace_id: str) -> None:
+        account = self._accounts.get(workspace_id)
+        if account is not None and account.waiters and not account.drawing:
+            self._draw(workspace_id, account)
+
+    def _grant(self, waiter: Waiter, amount_nusd: int) -> None:
+        """Hand a waiter what the purse has just held for it."""
+        self._holds += 1
+        waiter.granted.set_result(amount_nusd)
+
+    def _grant_or_refuse(self, account: Account, waiter: Waiter) -> None:
+        try:
+            waiter.granted.set_result(
+                self._grant_rest(account, waiter.want_nusd, waiter.least_nusd)
+            )
+        except InsufficientCredits as refusal:
+            waiter.granted.set_exception(refusal)
+
+    def _grant_rest(self, account: Account, want_nusd: int, least_nusd: int) -> int:
+        """Hold what is left in the purse; raises InsufficientCredits when that is too little."""
+        amount_nusd = min(want_nusd, account.purse.free_nusd)
+        if amount_nusd < max(least_nusd, 1):
+            raise InsufficientCredits
+        account.purse.hold(amount_nusd)
+        self._holds += 1
+        return amount_nusd
+
+    def _count_free_hold(self, workspace_id: str) -> bool:
+        """Take a hold of nothing, so that its release has something to end."""
+        if self.is_fenced or self._stopping:
+            return False
+        account = self._accounts.setdefault(workspace_id, Account())
+        account.purse.hold(0)
+        self._holds += 1
+        return True
+
+    # Moving money between wallet and purse
+
+    def _draw(self, workspace_id: str, account: Account) -> None:
+        free_nusd = account.purse.free_nusd
+        waiting = list(_waiting(account))
+        need_nusd = sum(waiter.want_nusd for waiter in waiting) - free_nusd
+        least_nusd = min((waiter.least_nusd for waiter in waiting), default=0) - free_nusd
+        largest_nusd = max((waiter.want_nusd for waiter in waiting), default=0)
+        target_nusd = max(account.purse.target_nusd, 2 * largest_nusd)
+        account.drawing = True
+        self._writer.wish(
+            Draw(
+                workspace_id,
+                least_nusd=max(least_nusd, 1),
+                need_nusd=max(need_nusd, 0),
+                extra_nusd=max(target_nusd - max(free_nusd, 0), 0),
+            )
+        )
+
+    def _refill(self, workspace_id: str, account: Account) -> None:
+        """Top the purse up in the background, so that later calls need not wait."""
+        if self._loop.time() >= account.refill_after and not self._stopping:
+            self._draw(workspace_id, account)
+
+    def _give_back(
+        self, workspace_id: str, account: Account, amount_nusd: int, *, announce: bool = False
+    ) -> None:
+        taken_nusd = account.purse.take_free(amount_nusd)
+        if taken_nusd:
+            self._writer.wish(GiveBack(workspace_id, taken_nusd, announce))
+
+    def _tick(self) -> None:
+        """Return what has not been needed, and forget purses that hold nothing."""
+        self._timer = self._loop.call_later(self._patience.window_s, self._tick)
+        for workspace_id, account in list(self._accounts.items()):
+            unneeded_nusd = account.purse.turn_window()
+            if account.drawing or account.waiters:
+                continue
+            self._give_back(workspace_id, account, unneeded_nusd)
+            if account.purse.is_empty:
+                del self._accounts[workspace_id]
+
+    def _fail_waiters(self, error: Exception) -> None:
+        for account in self._accounts.values():
+            for waiter in _waiting(account):
+                waiter.granted.set_exception(error)
+            account.waiters.clear()
+
+
+def _waiting(account: Account) -> Iterator[Waiter]:
+    return (waiter for waiter in account.waiters if not waiter.granted.done())
+
+
+def _give_up(waiter: Waiter) -> None:
+    if not waiter.granted.done():
+        waiter.granted.set_exception(DatabaseUnavailable(retry_after_s=1))

@@ -1,0 +1,132 @@
+"""From the journal to the database: one batch, one transaction (docs/adr/0009).
+
+The journal's position moves in the same transaction, on the condition that it still is where
+this batch begins. So a batch lands once, whoever brings it and however often: the process itself,
+the same process after a commit whose answer was lost, or the reaper.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts import book
+from gateway.journal.file import Position
+from gateway.journal.record import Admitted, Record, Refused, Settled
+from gateway.stores.process import is_drained_to, move_position
+from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALL, Row, Rows
+from gateway.stores.tally import Tally
+
+CHUNK = 500
+
+
+class Fenced(Exception):
+    """Another has ended this process in the books: it may not post any more."""
+
+
+def drain(
+    process_id: uuid.UUID, records: Sequence[Record], start: Position, end: Position
+) -> dict[str, int]:
+    """Post a batch of the process's own journal; return the charges in nano-USD per workspace.
+
+    start, end: the journal's positions before and behind the batch. A batch that has landed
+    before changes nothing and returns the same.
+    Raises Fenced when the process has been reaped, DatabaseError when nothing was written.
+    """
+    with transaction.atomic():
+        if move_position(process_id, start, end):
+            return apply(process_id, records, source=source_of(process_id, end))
+        if start == end or not is_drained_to(process_id, end):
+            raise Fenced(str(process_id))
+    return _charges([record for record in records if isinstance(record, Settled)])
+
+
+def source_of(process_id: uuid.UUID, end: Position) -> str:
+    """Return what makes the batch that ends here unique in the ledger."""
+    return f"drain:{process_id}:{end.segment}:{end.offset}"
+
+
+def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> dict[str, int]:
+    """Write everything that the records say, inside the caller's transaction.
+
+    A call ends once: a settled record of a call that has ended already, or was never admitted,
+    is left out. Returns the charges in nano-USD per workspace.
+    """
+    rows = Rows(str(process_id))
+    tally = Tally()
+    admitted, settled, refused = _sort(records)
+    fresh: list[Settled] = []
+    running: list[Settled] = []
+    for record in settled.values():
+        (fresh if admitted.pop(record.call_id, None) else running).append(record)
+    running = _still_in_progress(rows, running)
+    ended = fresh + running
+    for record in ended:
+        tally.count(record)
+    for refusal in refused:
+        tally.count_refused(refusal)
+    inserts: list[Row] = [rows.of_settled(record) for record in fresh]
+    inserts += [rows.of_admitted(record) for record in admitted.values()]
+    inserts += [rows.of_refused(record) for record in refused]
+    updates = [(*row[1:], row[0]) for row in map(rows.of_settled, running)]
+    bodies = [rows.of_body(record) for record in ended if record.request_body]
+    with connection.cursor() as cursor:
+        cursor.executemany(INSERT_CALL, inserts)
+        cursor.executemany(END_CALL, updates)
+        cursor.executemany(INSERT_BODY, bodies)
+    book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
+    tally.write_rollups()
+    return _charges(ended)
+
+
+def _sort(
+    records: Sequence[Record],
+) -> tuple[dict[str, Admitted], dict[str, Settled], list[Refused]]:
+    """Part the records by kind; the first of a call counts."""
+    admitted: dict[str, Admitted] = {}
+    settled: dict[str, Settled] = {}
+    refused: list[Refused] = []
+    for record in records:
+        if isinstance(record, Settled):
+            settled.setdefault(record.call_id, record)
+        elif isinstance(record, Admitted):
+            admitted.setdefault(record.call_id, record)
+        else:
+            refused.append(record)
+    return admitted, settled, refused
+
+
+def _still_in_progress(rows: Rows, records: list[Settled]) -> list[Settled]:
+    """Return those whose row, written by an earlier batch, is still waiting for its end."""
+    by_id = {rows.id_of(record.call_id): record for record in records}
+    ids = iter(by_id)
+    running: list[Settled] = []
+    with connection.cursor() as cursor:
+        while chunk := list(islice(ids, CHUNK)):
+            marks = ", ".join(["%s"] * len(chunk))
+            cursor.execute(
+                "SELECT id FROM gateway_callrecord "  # noqa: S608 (placeholders only)
+                f"WHERE status = 'in_progress' AND id IN ({marks})",
+                chunk,
+            )
+            running += [by_id[_same(row[0])] for row in cursor.fetchall()]
+    return running
+
+
+def _same(value: Any) -> Any:
+    """Return an id as it was sent: PostgreSQL answers with a UUID."""
+    return str(value)
+
+
+def _charges(records: Sequence[Settled]) -> dict[str, int]:
+    charges: dict[str, int] = {}
+    for record in records:
+        if record.charge_nusd:
+            total_nusd = charges.get(record.workspace_id, 0) + record.charge_nusd
+            charges[record.workspace_id] = total_nusd
+    return charges

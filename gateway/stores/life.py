@@ -1,0 +1,42 @@
+"""One life of a serving process: its row and lock, its journal, its teller, how far it drained."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from gateway.journal.file import START, JournalWriter
+from gateway.models import ServingProcess
+from gateway.services.reaping import end_process
+from gateway.stores.process import register
+from gateway.stores.teller import Teller
+
+
+class Life:
+    """Begins with a row in the database and ends with end() or, for the dead, bury()."""
+
+    def __init__(self, journal_home: Path) -> None:
+        """Raises DatabaseError or OSError when the process cannot be entered."""
+        self._registration = register(journal_home)
+        self.process_id = self._registration.process_id
+        self.folder = self._registration.folder
+        self.journal = JournalWriter(self.folder)
+        self.teller = Teller(self.process_id)
+        self.drained = START
+
+    def end(self) -> None:
+        """Leave the database properly: purses returned, journal posted and removed.
+
+        Raises DatabaseError when that has to be tried again.
+        """
+        process = ServingProcess.objects.filter(
+            pk=self.process_id, state=ServingProcess.State.ALIVE
+        ).first()
+        if process is not None:
+            end_process(process, ServingProcess.State.STOPPED)
+        self.bury()
+
+    def bury(self) -> None:
+        """Let go of the files; a reaper may have the rest."""
+        self.journal.close()
+        os.close(self._registration.lock_file)

@@ -1,0 +1,140 @@
+"""A serving process's place in the database: its row, its lease, its journal's folder.
+
+A process holds a lock on a file in its journal's folder for as long as it lives; the kernel takes
+the lock away with the process, whatever it died of, and a reused pid cannot fake it. Where the
+lock cannot be seen (another host), the lease decides.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import socket
+import uuid
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.utils import timezone
+
+from accounts.ids import new_id
+from gateway.journal.file import Position
+from gateway.models import ServingProcess
+
+LEASE = timedelta(seconds=30)
+HEARTBEAT_S = 10.0
+LOCK_NAME = "lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One life of a serving process: id of its row, its journal's folder, its lock."""
+
+    process_id: uuid.UUID
+    folder: Path
+    lock_file: int
+
+
+def register(journal_home: Path) -> Registration:
+    """Enter this process as alive and make its journal's folder.
+
+    Raises OSError when the folder cannot be made, DatabaseError when the row cannot.
+    """
+    process_id = new_id()
+    folder = journal_home / str(process_id)
+    folder.mkdir(mode=0o700, parents=True)
+    lock_file = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock_file, fcntl.LOCK_EX)
+    now = timezone.now()
+    try:
+        ServingProcess.objects.create(
+            id=process_id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            started_at=now,
+            heartbeat_at=now,
+            lease_until=now + LEASE,
+            journal_path=str(folder),
+        )
+    except BaseException:
+        os.close(lock_file)
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return Registration(process_id, folder, lock_file)
+
+
+def renew_lease(process_id: uuid.UUID) -> bool:
+    """Extend the lease. False when the process has been reaped or has stopped.
+
+    Inside a transaction it also keeps a reaper out until the transaction ends.
+    """
+    now = timezone.now()
+    alive = ServingProcess.objects.filter(pk=process_id, state=ServingProcess.State.ALIVE)
+    return alive.update(heartbeat_at=now, lease_until=now + LEASE) == 1
+
+
+def move_position(process_id: uuid.UUID, old: Position, new: Position) -> bool:
+    """Move the drained position from old to new; False when it is elsewhere or not alive.
+
+    Counts as a heartbeat.
+    """
+    now = timezone.now()
+    here = ServingProcess.objects.filter(
+        pk=process_id,
+        state=ServingProcess.State.ALIVE,
+        drained_segment=old.segment,
+        drained_offset=old.offset,
+    )
+    return here.update(**_place(new), heartbeat_at=now, lease_until=now + LEASE) == 1
+
+
+def is_drained_to(process_id: uuid.UUID, position: Position) -> bool:
+    """True when the process is alive and its journal is drained exactly up to the position."""
+    here = ServingProcess.objects.filter(
+        pk=process_id, state=ServingProcess.State.ALIVE, **_place(position)
+    )
+    return here.exists()
+
+
+def claim_end(process_id: uuid.UUID, state: ServingProcess.State, lease_until: datetime) -> bool:
+    """Turn a process that is alive into one that has ended. Only one claimant gets True.
+
+    lease_until: what the claimant has seen; a process that has renewed since is left alone.
+    """
+    alive = ServingProcess.objects.filter(
+        pk=process_id, state=ServingProcess.State.ALIVE, lease_until=lease_until
+    )
+    return alive.update(state=state) == 1
+
+
+def set_position(process_id: uuid.UUID, position: Position) -> None:
+    """Record how far the journal of an ended process was drained."""
+    ServingProcess.objects.filter(pk=process_id).update(**_place(position))
+
+
+def is_here(host: str) -> bool:
+    """True when the host is this one, so that a process's lock can be tried."""
+    return host == socket.gethostname()
+
+
+def is_locked(folder: Path) -> bool:
+    """True while the process that owns the journal's folder lives on this host.
+
+    A folder that is gone says nothing either way and counts as locked: the lease decides.
+    """
+    try:
+        lock_file = os.open(folder / LOCK_NAME, os.O_RDWR)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(lock_file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(lock_file)
+    return False
+
+
+def _place(position: Position) -> dict[str, int]:
+    return {"drained_segment": position.segment, "drained_offset": position.offset}

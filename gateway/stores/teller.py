@@ -1,0 +1,120 @@
+"""The database's side of one process's purses: draws, returns, and what they really hold.
+
+Every answer is a correction: by how much the purse in the database differs from what it should
+hold by all we know. So a draw whose commit was lost on its way back is not lost: the next answer
+includes it. Used by the writer's thread alone. Amounts are nano-USD.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from django.db import transaction
+
+from accounts import book
+from accounts.models import ConfigChange, Wallet
+from gateway.stores.drain import Fenced
+from gateway.stores.process import renew_lease
+
+
+class Draw(NamedTuple):
+    """A wish for money.
+
+    least_nusd: less than this is of no use. need_nusd: what calls are waiting for. extra_nusd:
+    what the purse would like beyond, of which it gets no more than fits into half of what the
+    wallet has left.
+    """
+
+    workspace_id: str
+    least_nusd: int
+    need_nusd: int
+    extra_nusd: int
+
+
+class GiveBack(NamedTuple):
+    """Money that the purse in memory has let go of already."""
+
+    workspace_id: str
+    amount_nusd: int
+    announce: bool  # somebody waits for it
+
+
+class Answer(NamedTuple):
+    """What became of a draw.
+
+    gained_nusd: what the purse in memory has to add. has_more: the wallet may have more.
+    elsewhere_nusd: what other processes' purses hold.
+    """
+
+    workspace_id: str
+    gained_nusd: int
+    has_more: bool
+    elsewhere_nusd: int
+
+
+class Teller:
+    """Draws and gives back for one process."""
+
+    def __init__(self, process_id: uuid.UUID) -> None:
+        self._process_id = process_id
+        self._expected: dict[str, int] = defaultdict(int)
+
+    def serve(self, draws: list[Draw], returns: list[GiveBack]) -> list[Answer]:
+        """Do all of it in one transaction, returns first; answer the draws.
+
+        Raises Fenced when the process has been reaped, DatabaseError when it may or may not have
+        happened: a return counts as made, a draw as not made, until a later answer says otherwise.
+        """
+        for wish in returns:
+            self._expected[wish.workspace_id] -= wish.amount_nusd
+        with transaction.atomic():
+            if not renew_lease(self._process_id):
+                raise Fenced(str(self._process_id))
+            for wish in returns:
+                self._give_back(wish)
+            outcomes = [(draw, *self._draw(draw)) for draw in draws]
+            held = self._amounts([draw.workspace_id for draw in draws])
+        answers = []
+        for draw, has_more, elsewhere_nusd in outcomes:
+            gained_nusd = held[draw.workspace_id] - self._expected[draw.workspace_id]
+            self._expected[draw.workspace_id] = held[draw.workspace_id]
+            answers.append(Answer(draw.workspace_id, gained_nusd, has_more, elsewhere_nusd))
+        return answers
+
+    def spend(self, charges: Mapping[str, int]) -> None:
+        """Take note of what a drained batch has taken out of the purses."""
+        for workspace_id, charge_nusd in charges.items():
+            self._expected[workspace_id] -= charge_nusd
+
+    def call_back(self, workspace_id: str) -> None:
+        """Ask the other processes to return what they do not need."""
+        ConfigChange.objects.create(kind=ConfigChange.Kind.RECALL, ref=uuid.UUID(workspace_id).hex)
+
+    def _give_back(self, wish: GiveBack) -> None:
+        workspace_id = uuid.UUID(wish.workspace_id)
+        book.give_back(workspace_id, self._process_id, wish.amount_nusd)
+        if wish.announce:
+            ConfigChange.objects.create(kind=ConfigChange.Kind.WALLET, ref=workspace_id.hex)
+
+    def _draw(self, wish: Draw) -> tuple[bool, int]:
+        """Draw; return whether the wallet may have more, and what other purses hold."""
+        workspace_id = uuid.UUID(wish.workspace_id)
+        wallet = Wallet.objects.filter(pk=workspace_id).first()
+        if wallet is None:
+            return False, 0
+        left_nusd = wallet.posted_nusd - wallet.drawn_nusd
+        want_nusd = max(wish.need_nusd, min(wish.need_nusd + wish.extra_nusd, left_nusd // 2))
+        drawn_nusd = book.draw(
+            workspace_id, self._process_id, want_nusd=want_nusd, least_nusd=wish.least_nusd
+        )
+        own_nusd = book.purse_amounts(self._process_id, [workspace_id])[workspace_id]
+        elsewhere_nusd = wallet.drawn_nusd + drawn_nusd - own_nusd
+        return drawn_nusd >= max(wish.need_nusd, 1), elsewhere_nusd
+
+    def _amounts(self, workspace_ids: list[str]) -> dict[str, int]:
+        """Return what the purses hold now, by the text of the ids."""
+        found = book.purse_amounts(self._process_id, [uuid.UUID(text) for text in workspace_ids])
+        return {str(workspace_id): amount for workspace_id, amount in found.items()}

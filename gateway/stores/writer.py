@@ -1,0 +1,288 @@
+"""The one thread of a process that writes to the database.
+
+One writer with large transactions is what SQLite likes best, and it keeps draws, returns and
+batches of one process in one order. It never dies and never gives up: what the database did not
+take stays in memory and in the journal and is tried again.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Protocol
+
+from django.db import Error as DatabaseAway
+from django.db import connection
+
+from gateway.journal.record import Record
+from gateway.services.reaping import Reaper
+from gateway.stores.backlog import Backlog
+from gateway.stores.drain import Fenced
+from gateway.stores.life import Life
+from gateway.stores.process import HEARTBEAT_S, renew_lease
+from gateway.stores.teller import Answer, Draw, GiveBack
+
+log = logging.getLogger(__name__)
+
+DRAIN_EVERY_S = 0.08
+SYNC_EVERY_S = 0.04
+REAP_EVERY_S = 5.0
+RETRY_S = 0.25
+STOP_WITHIN_S = 10.0
+LOCK_WAIT_MS = 1_000
+
+
+class Client(Protocol):
+    """Who gets the answers: the bank."""
+
+    def deliver(self, answer: Callable[[], None]) -> None:
+        """Run the answer soon where the client lives."""
+
+    def on_drawn(self, answer: Answer) -> None: ...
+
+    def on_draw_failed(self, workspace_id: str) -> None: ...
+
+    def on_fenced(self) -> None: ...
+
+    def on_rejoined(self) -> None: ...
+
+    @property
+    def may_rejoin(self) -> bool: ...
+
+
+class Writer:
+    """Runs the thread, and does one step of its work at a time: see `step`."""
+
+    def __init__(self, journal_home: Path) -> None:
+        self._journal_home = journal_home
+        self._wishes: SimpleQueue[Draw | GiveBack | str | None] = SimpleQueue()
+        self._audits: set[str] = set()
+        self._reaper = Reaper()
+        self._thread = threading.Thread(target=self._run, name="bank-writer", daemon=True)
+        self._syncer = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
+        self._opened = threading.Event()
+        self._ending = threading.Event()
+        self._failure: Exception | None = None
+        self._fenced = False
+        self._trouble = ""
+        self._first: Draw | GiveBack | str | None = None
+        self._next_drain = self._next_beat = self._next_reap = 0.0
+        self._client: Client
+        self._life: Life
+        self._backlog: Backlog
+
+    # From the client's thread
+
+    @property
+    def process_id(self) -> uuid.UUID:
+        return self._life.process_id
+
+    def start(self, client: Client) -> None:
+        """Enter the process in the database and start; raises what prevented that."""
+        self._client = client
+        self._thread.start()
+        self._opened.wait()
+        if self._failure is not None:
+            raise self._failure
+        self._syncer.start()
+
+    def stop(self) -> None:
+        """Post what there is, return the purses, end the threads. Blocks for up to 10 s."""
+        self._ending.set()
+        self._wishes.put(None)
+        self._thread.join()
+        self._syncer.join()
+
+    def append(self, record: Record) -> None:
+        self._backlog.append(record)
+
+    def append_surely(self, record: Record) -> None:
+        self._backlog.append_surely(record)
+
+    def wish(self, wish: Draw | GiveBack) -> None:
+        self._wishes.put(wish)
+
+    def call_back(self, workspace_id: str) -> None:
+        """Ask other processes for what they have idle of this workspace's money."""
+        self._wishes.put(workspace_id)
+
+    def wake(self) -> None:
+        """Look at once whether the client may rejoin."""
+        self._wishes.put(None)
+
+    # The thread
+
+    def open(self) -> None:
+        """Begin a life, after ending those of dead processes."""
+        self._connect()
+        self._reaper.run()
+        self._life = Life(self._journal_home)
+        self._backlog = Backlog(self._life)
+        now = time.monotonic()
+        self._next_beat, self._next_reap = now + HEARTBEAT_S, now + REAP_EVERY_S
+
+    def step(self, now: float) -> None:
+        """Do everything that is due. Raises DatabaseAway when the database does not answer."""
+        draws, returns, recalls = self._take_wishes()
+        self._connect()
+        if self._fenced:
+            self._rejoin()
+            return
+        try:
+            self._serve(draws, returns)
+            for workspace_id in recalls:
+                self._life.teller.call_back(workspace_id)
+            if now >= self._next_drain:
+                self._next_drain = now + DRAIN_EVERY_S
+                self._backlog.drain()
+            if now >= self._next_beat:
+                if not renew_lease(self._life.process_id):
+                    raise Fenced(str(self._life.process_id))
+                self._next_beat = now + HEARTBEAT_S
+        except Fenced:
+            self._be_fenced()
+        if now >= self._next_reap:
+            self._next_reap = now + REAP_EVERY_S
+            self._reaper.run()
+
+    def finish(self) -> None:
+        """Post the rest and leave. Raises DatabaseAway when that has to be tried again."""
+        self._connect()
+        _, returns, _ = self._take_wishes()
+        if self._fenced:
+            self._life.bury()
+            return
+        try:
+            self._serve([], returns)
+            while not self._backlog.is_empty:
+                self._backlog.drain()
+            self._life.end()
+        except Fenced:
+            self._life.bury()
+
+    def _run(self) -> None:
+        try:
+            self.open()
+        except Exception as error:
+            self._failure = error
+            return
+        finally:
+            self._opened.set()
+        while not self._ending.is_set():
+            self._step_safely()
+        self._finish_safely()
+        connection.close()
+
+    def _step_safely(self) -> None:
+        """Wait for the next thing to do and do it; whatever goes wrong is tried again."""
+        pause_s = max(0.0, min(self._next_drain - time.monotonic(), DRAIN_EVERY_S))
+        with suppress(Empty):
+            self._first = self._wishes.get(timeout=pause_s)
+        try:
+            self.step(time.monotonic())
+            self._report(None)
+        except Exception as error:
+            self._report(error)
+            connection.close()
+            self._next_drain = time.monotonic() + RETRY_S
+
+    def _finish_safely(self) -> None:
+        deadline = time.monotonic() + STOP_WITHIN_S
+        while True:
+            try:
+                self.finish()
+                return
+            except Exception as error:
+                self._report(error)
+                connection.close()
+            if time.monotonic() > deadline:
+                log.error("left without the database; the journal is replayed at the next start")
+                return
+            time.sleep(RETRY_S)
+
+    def _report(self, error: Exception | None) -> None:
+        """Log the beginning and the end of trouble, not every try."""
+        if error is None:
+            if self._trouble:
+                log.warning("the database answers again")
+            self._trouble = ""
+            return
+        if repr(error) != self._trouble:
+            away = isinstance(error, DatabaseAway)
+            log.error("the database writer has to try again: %r", error, exc_info=not away)
+        self._trouble = repr(error)
+
+    def _take_wishes(self) -> tuple[list[Draw], list[GiveBack], list[str]]:
+        draws = [Draw(workspace_id, 1, 0, 0) for workspace_id in self._audits]
+        returns: list[GiveBack] = []
+        recalls: list[str] = []
+        wish = self._first
+        self._first = None
+        while True:
+            if isinstance(wish, Draw):
+                draws.append(wish)
+            elif isinstance(wish, GiveBack):
+                returns.append(wish)
+            elif wish is not None:
+                recalls.append(wish)
+            try:
+                wish = self._wishes.get_nowait()
+            except Empty:
+                return draws, returns, recalls
+
+    def _serve(self, draws: list[Draw], returns: list[GiveBack]) -> None:
+        if not draws and not returns:
+            return
+        concerned = {wish.workspace_id for wish in draws}
+        concerned |= {wish.workspace_id for wish in returns}
+        try:
+            answers = self._life.teller.serve(draws, returns)
+        except BaseException:
+            self._audits |= concerned
+            for wish in draws:
+                self._deliver(partial(self._client.on_draw_failed, wish.workspace_id))
+            raise
+        self._audits -= concerned
+        for answer in answers:
+            self._deliver(partial(self._client.on_drawn, answer))
+
+    def _connect(self) -> None:
+        """Have a connection that does not wait long for a lock: calls wait for draws."""
+        if connection.connection is None:
+            connection.ensure_connection()
+            if connection.vendor == "sqlite":
+                with connection.cursor() as cursor:
+                    cursor.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
+
+    def _be_fenced(self) -> None:
+        log.error("process %s was declared dead while it lived", self._life.process_id)
+        self._fenced = True
+        self._audits.clear()
+        self._deliver(self._client.on_fenced)
+
+    def _rejoin(self) -> None:
+        """Begin another life once no call of the old one runs."""
+        if not self._client.may_rejoin:
+            return
+        self._life.bury()
+        self._life = Life(self._journal_home)
+        self._backlog = Backlog(self._life)
+        self._fenced = False
+        self._deliver(self._client.on_rejoined)
+
+    def _deliver(self, answer: Callable[[], None]) -> None:
+        self._client.deliver(answer)
+
+    def _sync(self) -> None:
+        while not self._ending.wait(SYNC_EVERY_S):
+            try:
+                self._life.journal.sync()
+            except OSError:
+                log.exception("the journal cannot be made durable")
