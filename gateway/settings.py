@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.middleware.PrivatePages",
 ]
 
 ROOT_URLCONF = "gateway.urls"
@@ -95,7 +96,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "csp.context_processors.nonce",
+                "dashboard.shell.shell",
             ],
         },
     },
@@ -149,12 +150,13 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _IS_HTTPS else "http"
 # The redirect to https is the proxy's; subdomains and preload lists are the domain's owner's.
 SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
 
+# Pages run only scripts that carry the nonce of their answer, and load only our own files.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
-        "script-src": [SELF, NONCE],
+        "script-src": [NONCE],
         "style-src": [SELF],
-        "img-src": [SELF, "data:"],
+        "img-src": [SELF, "data:"],  # data: is the QR code of an authenticator app
         "font-src": [SELF],
         "connect-src": [SELF],
         "form-action": [SELF],
@@ -199,3 +201,30 @@ LOGGING: dict[str, Any] = {
     # Django would add a console of its own under DEBUG, and e-mail under nothing.
     "loggers": {"django": {"handlers": [], "propagate": True}},
 }
+
+# Signing in (django-allauth): by e-mail and password, then a code or passkey where one is set up.
+# Nothing is sent by mail and nobody signs up: operators make people (see accounts.adapter).
+ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60  # seconds
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_RECOVERY_CODES_SHOW_ONCE = True
+MFA_TOTP_ISSUER = "Tollhouse"
+# Browsers allow passkeys without TLS on localhost alone; we need not be stricter than they are.
+MFA_WEBAUTHN_ALLOW_INSECURE_ORIGIN = not _IS_HTTPS
+AUTH_PASSWORD_VALIDATORS = [
+    {
+        "NAME": "django.contrib.auth.password_validation.MinimumLengthValidator",
+        "OPTIONS": {"min_length": 10},
+    },
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+CSRF_FAILURE_VIEW = "dashboard.views.errors.csrf_failure"

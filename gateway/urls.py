@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", include("dashboard.sign_in_urls")),
+    path("", include("dashboard.urls")),
+]
+
+handler400 = "dashboard.views.errors.bad_request"
+handler403 = "dashboard.views.errors.forbidden"
+handler404 = "dashboard.views.errors.not_found"
+handler429 = "dashboard.views.errors.too_many_requests"  # django-allauth's
+handler500 = "dashboard.views.errors.server_error"

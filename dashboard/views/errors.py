@@ -1,0 +1,104 @@
+"""Pages for what goes wrong, and JSON for the same under the API's paths.
+
+Nothing here reads the database: an error page must come up when that is what failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from dashboard.workspace import NoWorkspace
+
+API_MOUNTS = ("/v1", "/api/v1")
+GENERIC_403 = "Your role does not cover this page. An owner of the workspace can change that."
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What a person is told: a title, a sentence, and where to go next."""
+
+    status: int
+    title: str
+    text: str
+    icon: str = "circle-alert"
+    next_url: str = "/"
+    next_words: str = "Go to the overview"
+
+
+BAD_REQUEST = Failure(
+    400, "That request made no sense to us", "Go back and try again, or start from the overview."
+)
+NOT_FOUND = Failure(
+    404,
+    "There is nothing here",
+    "The address is wrong, or what it named is gone or belongs to a workspace you cannot see.",
+    icon="signpost",
+)
+SERVER_ERROR = Failure(
+    500,
+    "Something went wrong on our side",
+    "Nothing you did is lost unless this page says so. Try again in a moment; the server's log"
+    " has the details.",
+)
+CSRF_FAILED = Failure(
+    403,
+    "This form is too old",
+    "You may have signed in or out since you opened it. Go back, reload the page and send it"
+    " again. Cookies must be allowed.",
+    icon="timer-reset",
+)
+TOO_MANY = Failure(
+    429,
+    "Too many tries",
+    "For your safety we wait a little after several tries. Try again in five minutes.",
+    icon="hourglass",
+    next_words="Back to sign-in",
+)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, BAD_REQUEST, code="invalid_request")
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, NoWorkspace):
+        failure = Failure(
+            403,
+            "You are not in a workspace yet",
+            "Ask an operator or the owner of a workspace to add you, then reload this page.",
+            icon="users",
+            next_url="/account",
+            next_words="Go to your account",
+        )
+    else:
+        # Only sentences of our own are shown; what a library says stays in the log.
+        failure = Failure(403, "You may not do this", GENERIC_403, icon="lock")
+    return _answer(request, failure, code="permission_denied")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, NOT_FOUND, code="not_found")
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return _answer(request, SERVER_ERROR, code="internal_error")
+
+
+def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return _answer(request, TOO_MANY, code="rate_limit_exceeded")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    return _answer(request, CSRF_FAILED, code="csrf_failed")
+
+
+def is_api_path(path: str) -> bool:
+    """True under both mounts of the API, whatever comes after."""
+    return any(path == mount or path.startswith(f"{mount}/") for mount in API_MOUNTS)
+
+
+def _answer(request: HttpRequest, failure: Failure, *, code: str) -> HttpResponse:
+    return render(request, "error.html", {"failure": failure}, status=failure.status)

@@ -1,0 +1,58 @@
+"""What the frame around the pages does: switch workspace, choose a theme, search."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_GET, require_POST
+
+from dashboard.htmx import PageRequest
+from dashboard.palette import palette_results
+from dashboard.shell import THEME_COOKIE, THEMES
+from dashboard.workspace import choose_workspace
+
+THEME_AGE_S = 365 * 24 * 60 * 60
+
+
+@login_required
+@require_POST
+def switch_workspace(request: PageRequest) -> HttpResponse:
+    try:
+        workspace_id = UUID(request.POST.get("workspace", ""))
+    except ValueError:
+        raise Http404("There is no such workspace.") from None
+    if choose_workspace(request, request.user, workspace_id) is None:
+        raise Http404("There is no such workspace.")
+    return HttpResponseRedirect("/")
+
+
+@require_POST
+def choose_theme(request: HttpRequest) -> HttpResponse:
+    """Pin the theme in a cookie, or with an unknown name follow the person's system again."""
+    theme = request.POST.get("theme", "")
+    response = HttpResponseRedirect(_back(request))
+    if theme in THEMES:
+        response.set_cookie(
+            THEME_COOKIE, theme, max_age=THEME_AGE_S, samesite="Lax", secure=request.is_secure()
+        )
+    else:
+        response.delete_cookie(THEME_COOKIE, samesite="Lax")
+    return response
+
+
+@login_required
+@require_GET
+def search_palette(request: PageRequest) -> HttpResponse:
+    query = request.GET.get("q", "")[:100].strip()
+    results = palette_results(request, query)
+    return render(request, "dashboard/_palette_results.html", {"groups": results, "query": query})
+
+
+def _back(request: HttpRequest) -> str:
+    url = request.POST.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(url, allowed_hosts=None)
+    return url if is_ours and url.startswith("/") else "/"
