@@ -14,6 +14,7 @@ from accounts import book
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
 from accounts.text import read_line
+from gateway.core.money import MAX_NUSD
 
 NAME_CHARS = 80
 REASON_CHARS = 200
@@ -27,11 +28,11 @@ def create_workspace(
     """Create a workspace with its wallet, and give it credit and an owner when asked to.
 
     credit_nusd: what it starts with, in nano-USD. Names may repeat; the slug is made unique.
-    Raises ValidationError when the name is not one visible line or the credit is negative.
+    Raises ValidationError when the name is not one visible line or the credit cannot be held.
     """
     name = read_line(name, field="name", max_chars=NAME_CHARS)
-    if credit_nusd < 0:
-        raise ValidationError({"credit": "The first credit cannot be negative."})
+    if not 0 <= credit_nusd <= MAX_NUSD:
+        raise ValidationError({"credit": "The first credit is negative or too large."})
     workspace = _insert_with_free_slug(name)
     book.open_wallet(workspace)
     record_audit(

@@ -1,0 +1,1 @@
+"""Tests of people, workspaces and the rule book."""

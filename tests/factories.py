@@ -1,0 +1,55 @@
+"""Plain functions that make what a test starts from. Only what matters is spelled out there."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+from accounts.models import Role, User, Workspace
+from accounts.services import add_member, create_user, create_workspace
+from gateway.models import LanguageModel, Provider
+from gateway.services.models import add_model
+from gateway.services.providers import add_provider
+from keys.services import IssuedKey, issue_key
+
+ACTOR = "tests"
+PASSWORD = "a long enough passphrase 27"
+_numbers = count(1)
+
+
+def make_workspace(name: str = "Acme", *, credit_nusd: int = 0) -> Workspace:
+    return create_workspace(name=name, credit_nusd=credit_nusd, actor=ACTOR)
+
+
+def make_user(email: str = "", *, is_operator: bool = False) -> User:
+    return create_user(
+        email=email or f"person{next(_numbers)}@example.com",
+        password=PASSWORD,
+        is_operator=is_operator,
+        actor=ACTOR,
+    )
+
+
+def make_member(workspace: Workspace, role: str = Role.ADMIN) -> User:
+    user = make_user()
+    add_member(workspace, user=user, role=role, actor=ACTOR)
+    return user
+
+
+def make_key(workspace: Workspace, **fields: Any) -> IssuedKey:
+    return issue_key(workspace=workspace, actor=ACTOR, **({"label": "A key"} | fields))
+
+
+def make_provider(name: str = "sim", **fields: Any) -> Provider:
+    return add_provider(name=name, actor=ACTOR, **({"kind": "simulated"} | fields))
+
+
+def make_model(name: str = "simulated", **fields: Any) -> LanguageModel:
+    """Make a model of 1 USD in and 2 USD out per million tokens, with a provider of its own."""
+    defaults: dict[str, Any] = {
+        "provider": fields.get("provider") or make_provider(f"provider{next(_numbers)}"),
+        "input_pusd": 1_000_000,
+        "output_pusd": 2_000_000,
+        "max_output_tokens": 4_096,
+    }
+    return add_model(name=name, actor=ACTOR, **(defaults | fields))

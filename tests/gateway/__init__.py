@@ -1,0 +1,1 @@
+"""Tests of the catalogue and of what the hot path is handed."""
