@@ -1,0 +1,102 @@
+"""`python -m bench`: start everything, measure, print one table, leave a JSON file, clean up."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+import uvloop
+
+from bench import installation
+from bench.measures import MEASURES, Field, Plan, warm_up
+from bench.noise import QUIET_SHARE, Crowd
+from bench.programs import LOAD_CPU, ROOT, BenchError, Programs, is_serving, pin
+from bench.report import Results, Row, rows, table
+
+LIBRARIES = ("uvicorn", "uvloop", "httptools", "aiohttp", "httpx", "msgspec", "django")
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="one short round of each measure")
+    parser.add_argument("--only", action="append", choices=MEASURES, help="repeatable")
+    parser.add_argument("--out", type=Path, help="the JSON file; default <home>/bench/<time>.json")
+    return parser.parse_args()
+
+
+async def measure(field: Field, names: list[str]) -> Results:
+    await warm_up(field)
+    results: Results = {}
+    for name in names:
+        print(f"Measuring: {name}", file=sys.stderr, flush=True)
+        results[name] = await MEASURES[name](field)
+    return results
+
+
+def run(folder: Path, plan: Plan, names: list[str]) -> Results:
+    """Start the programs in a scratch folder, measure, and end them. Raises BenchError."""
+    with Programs(folder) as programs:
+        upstream = programs.start_upstream()
+        key = installation.set_up(programs, upstream)
+        gateway = programs.start_gateway()
+        relay = programs.start_relay(upstream)
+        if not is_serving(gateway, key):
+            raise BenchError(f"the gateway refuses its key:\n{gateway.log.read_text()[-2000:]}")
+        pin(LOAD_CPU)
+        return uvloop.run(measure(Field(gateway, relay, upstream, key, plan), names))
+
+
+def as_json(results: Results, lines: list[Row], others_share: float) -> str:
+    document = {
+        "measured_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "libraries": {name: version(name) for name in LIBRARIES},
+        "others_share": round(others_share, 3),
+        "rows": [asdict(row) | {"is_met": row.is_met} for row in lines],
+        "figures": results,
+    }
+    return json.dumps(document, indent=2) + "\n"
+
+
+def main() -> int:
+    options = read_options()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the programs are ended too
+    home = Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var").resolve() / "bench"
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # On the disk that an installation would use: the journal's and the database's fsync count.
+    folder = Path(tempfile.mkdtemp(prefix="run-", dir=home))
+    plan = Plan.quick() if options.quick else Plan()
+    crowd = Crowd()
+    try:
+        results = run(folder, plan, options.only or list(MEASURES))
+    except BenchError as error:
+        print(f"Nothing was measured: {error}", file=sys.stderr)
+        return 1
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    lines = rows(results)
+    others_share = crowd.others_share()
+    out = options.out or home / f"{time.strftime('%Y%m%d-%H%M%S')}.json"
+    out.write_text(as_json(results, lines, others_share))
+    print(table(lines))
+    if others_share > QUIET_SHARE:
+        print(
+            f"\nOther programs used {others_share:.0%} of the machine meanwhile: not a quiet run."
+        )
+    print(f"\nEvery figure: {out}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
