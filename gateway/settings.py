@@ -180,6 +180,18 @@ CELERY_TASK_TIME_LIMIT = 600
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 
+# Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
+BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
+PATIENCE_S = {
+    "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
+    "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),
+    "idle_s": read_int("TOLLHOUSE_IDLE_S", 120, least=1, most=3600),
+    "total_s": read_int("TOLLHOUSE_TOTAL_S", 600, least=1, most=86_400),
+    "total_stream_s": read_int("TOLLHOUSE_TOTAL_STREAM_S", 3600, least=1, most=86_400),
+    "stall_s": read_int("TOLLHOUSE_STALL_S", 30, least=1, most=3600),
+    "keep_alive_s": read_int("TOLLHOUSE_KEEP_ALIVE_S", 15, least=1, most=300),
+}
+
 # Days that stored bodies are kept, where a workspace stores them. Records and ledger stay.
 BODY_DAYS = read_int("TOLLHOUSE_BODY_DAYS", 30, least=1, most=3650)
 
