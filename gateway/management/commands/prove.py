@@ -1,0 +1,77 @@
+"""Recompute the book of money and print a verdict."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from gateway.services.proving import Finding, Proof, prove, record_proof
+from gateway.services.witness import read_outside_book
+
+
+class Command(BaseCommand):
+    help = "Check that the book of money adds up. Changes nothing; exits 1 when it does not."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--json", action="store_true", help="Print one JSON object.")
+        parser.add_argument(
+            "--book", metavar="FILE_OR_URL", help="Compare with an upstream's own book (JSON)."
+        )
+        parser.add_argument(
+            "--record", action="store_true", help="Keep the verdict for the dashboard."
+        )
+
+    def handle(self, **options: Any) -> None:
+        outside_book = None
+        if options["book"]:
+            try:
+                outside_book = read_outside_book(options["book"])
+            except (OSError, ValueError) as error:
+                raise CommandError(f"The book cannot be read: {error}") from error
+        proof = prove(outside_book=outside_book)
+        if options["record"]:
+            record_proof(proof)
+        self.stdout.write(_as_json(proof) if options["json"] else self._as_text(proof))
+        if not proof.holds:
+            raise SystemExit(1)
+
+    def _as_text(self, proof: Proof) -> str:
+        lines = [f"The book at {proof.checked_at:%Y-%m-%d %H:%M:%S} UTC", ""]
+        for finding in proof.findings:
+            lines += self._lines(finding)
+        seen = f"{proof.calls:,} calls, {proof.entries:,} ledger entries, {proof.duration_ms} ms"
+        if proof.holds:
+            verdict = self.style.SUCCESS("PROVED: the book adds up to the nano-dollar.")
+        else:
+            verdict = self.style.ERROR(f"BROKEN: {len(proof.breaks)} breaks.")
+        return "\n".join([*lines, "", seen, verdict])
+
+    def _lines(self, finding: Finding) -> list[str]:
+        mark = self.style.ERROR("BREAK") if finding.breaks else self.style.SUCCESS("ok   ")
+        line = f"  {mark} {finding.id:<5} {finding.title:<68} {finding.checked:>12,}"
+        return [line, *(f"              {text}" for text in finding.breaks)]
+
+
+def _as_json(proof: Proof) -> str:
+    return json.dumps(
+        {
+            "holds": proof.holds,
+            "checked_at": proof.checked_at.isoformat(),
+            "duration_ms": proof.duration_ms,
+            "calls": proof.calls,
+            "entries": proof.entries,
+            "breaks": proof.breaks,
+            "invariants": [
+                {
+                    "id": finding.id,
+                    "title": finding.title,
+                    "checked": finding.checked,
+                    "breaks": finding.breaks,
+                }
+                for finding in proof.findings
+            ],
+        }
+    )

@@ -1,0 +1,235 @@
+"""What must be true of the book, each as two questions to the database: how many, which break it.
+
+The rules are written in SQL and not with the code that serves calls, so that a mistake there is
+not repeated here. SQL that means the same on SQLite and PostgreSQL; integers all the way.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+# Token counts and prices above this could overflow 64 bits in SQL: see gateway.services.proving.
+LARGE = 2**29
+
+_CACHED = "CASE WHEN cached_tokens < prompt_tokens THEN cached_tokens ELSE prompt_tokens END"
+COST_PUSD = (
+    f"((prompt_tokens - {_CACHED}) * input_pusd_per_token"
+    f" + {_CACHED} * cached_input_pusd_per_token"
+    " + completion_tokens * output_pusd_per_token)"
+)
+# Half-even: up above a half, and at a half when the whole part is odd.
+COST_NUSD = (
+    f"({COST_PUSD} / 1000 + CASE WHEN {COST_PUSD} % 1000 > 500"
+    f" OR ({COST_PUSD} % 1000 = 500 AND {COST_PUSD} / 1000 % 2 = 1) THEN 1 ELSE 0 END)"
+)
+SMALL = (
+    f"prompt_tokens <= {LARGE} AND completion_tokens <= {LARGE} AND cached_tokens <= {LARGE}"
+    f" AND input_pusd_per_token <= {LARGE} AND cached_input_pusd_per_token <= {LARGE}"
+    f" AND output_pusd_per_token <= {LARGE}"
+)
+_ADMITTED = "status NOT IN ('in_progress', 'refused')"
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """id: as in the list of invariants. count: how many things are looked at. breaks: a query
+    whose rows are the things that break it, told in one text column.
+    """
+
+    id: str
+    title: str
+    count: str
+    breaks: str
+
+
+ALL: tuple[Invariant, ...] = (
+    Invariant(
+        "I1",
+        "every wallet's posted money is the sum of its ledger entries",
+        "SELECT COUNT(*) FROM accounts_wallet",
+        """
+        SELECT 'wallet ' || w.workspace_id || ': posted ' || w.posted_nusd || ', entries '
+            || COALESCE(e.total, 0)
+        FROM accounts_wallet w
+        LEFT JOIN (SELECT wallet_id, SUM(amount_nusd) AS total
+                   FROM accounts_ledgerentry GROUP BY wallet_id) e ON e.wallet_id = w.workspace_id
+        WHERE w.posted_nusd <> COALESCE(e.total, 0)
+        """,
+    ),
+    Invariant(
+        "I1b",
+        "every ledger entry's balance is the sum up to it",
+        "SELECT COUNT(*) FROM accounts_ledgerentry",
+        """
+        SELECT 'entry ' || sequence || ' of wallet ' || wallet_id || ': balance ' || balance_nusd
+            || ', sum ' || running
+        FROM (SELECT wallet_id, sequence, balance_nusd,
+                     SUM(amount_nusd) OVER (PARTITION BY wallet_id ORDER BY sequence) AS running
+              FROM accounts_ledgerentry) entries
+        WHERE balance_nusd <> running OR balance_nusd < 0
+        """,
+    ),
+    Invariant(
+        "I2",
+        "every wallet's drawn money is the sum of its purses",
+        "SELECT COUNT(*) FROM accounts_purse",
+        """
+        SELECT 'wallet ' || w.workspace_id || ': drawn ' || w.drawn_nusd || ', purses '
+            || COALESCE(p.total, 0)
+        FROM accounts_wallet w
+        LEFT JOIN (SELECT wallet_id, SUM(amount_nusd) AS total
+                   FROM accounts_purse GROUP BY wallet_id) p ON p.wallet_id = w.workspace_id
+        WHERE w.drawn_nusd <> COALESCE(p.total, 0)
+        """,
+    ),
+    Invariant(
+        "I3",
+        "no wallet and no purse is below zero",
+        "SELECT COUNT(*) FROM accounts_wallet",
+        """
+        SELECT 'wallet ' || workspace_id || ': posted ' || posted_nusd || ', drawn ' || drawn_nusd
+        FROM accounts_wallet WHERE posted_nusd < drawn_nusd OR drawn_nusd < 0
+        UNION ALL
+        SELECT 'purse ' || id || ': ' || amount_nusd FROM accounts_purse WHERE amount_nusd < 0
+        """,
+    ),
+    Invariant(
+        "I4",
+        "every call that runs belongs to a process that lives",
+        "SELECT COUNT(*) FROM gateway_callrecord WHERE status = 'in_progress'",
+        """
+        SELECT 'call ' || c.id || ' is in progress, its process '
+            || COALESCE(p.state, 'unknown')
+        FROM gateway_callrecord c LEFT JOIN gateway_servingprocess p ON p.id = c.process_id
+        WHERE c.status = 'in_progress' AND (p.state IS NULL OR p.state <> 'alive')
+        """,
+    ),
+    Invariant(
+        "I4b",
+        "every call has one end, which says on what basis it was charged",
+        "SELECT COUNT(*) FROM gateway_callrecord",
+        """
+        SELECT 'call ' || id || ': ' || status || ', basis ' || charge_basis || ', charge '
+            || charge_nusd
+        FROM gateway_callrecord
+        WHERE (status IN ('in_progress', 'refused')
+               AND (charge_basis <> '' OR charge_nusd <> 0 OR absorbed_nusd <> 0))
+           OR (status = 'refused' AND hold_nusd <> 0)
+           OR (status NOT IN ('in_progress', 'refused') AND charge_basis = '')
+           OR (status = 'platform_aborted' AND charge_nusd <> 0)
+           OR (status = 'upstream_error' AND charge_nusd <> 0)
+           OR status NOT IN ('in_progress', 'ok', 'partial', 'cancelled', 'upstream_error',
+                             'platform_aborted', 'refused')
+        """,
+    ),
+    Invariant(
+        "I5",
+        "no source has posted twice",
+        "SELECT COUNT(*) FROM accounts_ledgerentry",
+        """
+        SELECT kind || ' ' || source || ' posted ' || COUNT(*) || ' times'
+        FROM accounts_ledgerentry GROUP BY kind, source HAVING COUNT(*) > 1
+        """,
+    ),
+    Invariant(
+        "I6",
+        "no call costs more than it held, or anything without tokens",
+        "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_nusd <> 0",
+        """
+        SELECT 'call ' || id || ': hold ' || hold_nusd || ', charge ' || charge_nusd
+        FROM gateway_callrecord
+        WHERE charge_nusd < 0 OR charge_nusd > hold_nusd OR absorbed_nusd < 0
+           OR (charge_nusd > 0 AND prompt_tokens = 0 AND completion_tokens = 0)
+        """,
+    ),
+    Invariant(
+        "I8",
+        "no process that has ended keeps money",
+        "SELECT COUNT(*) FROM gateway_servingprocess WHERE state <> 'alive'",
+        """
+        SELECT 'purse ' || u.id || ' with ' || u.amount_nusd || ' of process ' || u.process_id
+        FROM accounts_purse u LEFT JOIN gateway_servingprocess p ON p.id = u.process_id
+        WHERE p.state IS NULL OR p.state <> 'alive'
+        """,
+    ),
+    Invariant(
+        "I9",
+        "every charge is tokens x price, half-even; beyond the hold we absorb",
+        "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_basis IN ('usage', 'estimate')",
+        f"""
+        SELECT 'call ' || id || ': charge ' || charge_nusd || ' + absorbed ' || absorbed_nusd
+            || ', price ' || {COST_NUSD} || ', hold ' || hold_nusd
+        FROM gateway_callrecord
+        WHERE charge_basis IN ('usage', 'estimate') AND {SMALL}
+          AND (charge_nusd + absorbed_nusd <> {COST_NUSD}
+               OR charge_nusd <> CASE WHEN {COST_NUSD} < hold_nusd THEN {COST_NUSD}
+                                      ELSE hold_nusd END)
+        """,  # noqa: S608 (constants only)
+    ),
+    Invariant(
+        "I11",
+        "calls that cost the caller nothing say what we absorbed",
+        "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_basis LIKE 'zero%%'",
+        f"""
+        SELECT 'call ' || id || ': charge ' || charge_nusd || ', absorbed ' || absorbed_nusd
+            || ', price ' || {COST_NUSD}
+        FROM gateway_callrecord
+        WHERE charge_basis LIKE 'zero%%' AND {SMALL}
+          AND (charge_nusd <> 0 OR absorbed_nusd <> {COST_NUSD})
+        """,  # noqa: S608 (constants only)
+    ),
+    Invariant(
+        "I13",
+        "every key's usage in the ledger is the sum of its calls",
+        f"SELECT COUNT(*) FROM gateway_callrecord WHERE {_ADMITTED}",  # noqa: S608
+        """
+        SELECT 'key ' || key_id || ': calls ' || SUM(charged) || ', ledger ' || SUM(posted)
+            || ', counted ' || SUM(calls) || ' and ' || SUM(entries)
+        FROM (SELECT workspace_id, key_id, charge_nusd AS charged, 1 AS calls, 0 AS posted,
+                     0 AS entries
+              FROM gateway_callrecord WHERE charge_nusd <> 0
+              UNION ALL
+              SELECT wallet_id, key_id, 0, 0, -amount_nusd, calls
+              FROM accounts_ledgerentry WHERE kind = 'usage') both_sides
+        GROUP BY workspace_id, key_id
+        HAVING SUM(charged) <> SUM(posted) OR SUM(calls) <> SUM(entries)
+        """,
+    ),
+    Invariant(
+        "I17",
+        "what a call costs is within half a nano-dollar of the exact price",
+        f"SELECT COUNT(*) FROM gateway_callrecord WHERE {_ADMITTED}",  # noqa: S608
+        f"""
+        SELECT 'call ' || id || ': ' || (charge_nusd + absorbed_nusd) || ' nUSD for '
+            || {COST_PUSD} || ' pUSD'
+        FROM gateway_callrecord
+        WHERE {_ADMITTED} AND {SMALL}
+          AND ((charge_nusd + absorbed_nusd) * 1000 - {COST_PUSD} > 500
+               OR {COST_PUSD} - (charge_nusd + absorbed_nusd) * 1000 > 500)
+        """,  # noqa: S608 (constants only)
+    ),
+    Invariant(
+        "I18",
+        "ledger entries are numbered without a gap",
+        "SELECT COUNT(*) FROM accounts_ledgerentry",
+        """
+        SELECT 'wallet ' || w.workspace_id || ': sequence ' || w.sequence || ', entries '
+            || COALESCE(e.entries, 0) || ' up to ' || COALESCE(e.newest, 0)
+        FROM accounts_wallet w
+        LEFT JOIN (SELECT wallet_id, COUNT(*) AS entries, MAX(sequence) AS newest,
+                          MIN(sequence) AS oldest
+                   FROM accounts_ledgerentry GROUP BY wallet_id) e ON e.wallet_id = w.workspace_id
+        WHERE w.sequence <> COALESCE(e.entries, 0) OR w.sequence <> COALESCE(e.newest, 0)
+           OR COALESCE(e.oldest, 1) <> 1
+        """,
+    ),
+    Invariant(
+        "I20",
+        "every entry that is not usage has an actor and a reason",
+        "SELECT COUNT(*) FROM accounts_ledgerentry WHERE kind <> 'usage'",
+        """
+        SELECT kind || ' ' || source || ' of wallet ' || wallet_id
+        FROM accounts_ledgerentry WHERE kind <> 'usage' AND (actor = '' OR reason = '')
+        """,
+    ),
+)

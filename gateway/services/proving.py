@@ -1,0 +1,138 @@
+"""`prove`: recompute the book of money from its rows and say whether it adds up. Read-only.
+
+Every check sees the same moment: one read transaction that blocks no writer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from fractions import Fraction
+from typing import Any
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import LedgerEntry
+from gateway.models import CallRecord, LedgerCheck
+from gateway.services.invariants import ALL, SMALL, Invariant
+from gateway.services.rollup_check import check_rollups
+from gateway.services.witness import compare
+
+BREAKS_TOLD = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one invariant came to. breaks: at most BREAKS_TOLD of them, in words."""
+
+    id: str
+    title: str
+    checked: int
+    breaks: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verdict. entries, calls: how many rows of each kind there were."""
+
+    checked_at: datetime
+    duration_ms: int
+    entries: int
+    calls: int
+    findings: list[Finding]
+
+    @property
+    def breaks(self) -> list[str]:
+        return [f"{finding.id}: {text}" for finding in self.findings for text in finding.breaks]
+
+    @property
+    def holds(self) -> bool:
+        return not self.breaks
+
+
+def prove(*, outside_book: Iterable[Mapping[str, Any]] | None = None) -> Proof:
+    """Check every invariant, and the tokens against an upstream's own book if there is one.
+
+    outside_book: one mapping per call that reached the upstream, keys request_id, prompt_tokens,
+    completion_tokens and state. Raises DatabaseError when the database does not answer.
+    """
+    started_at, started_s = timezone.now(), time.monotonic()
+    with reading_one_moment():
+        findings = [_check(invariant) for invariant in ALL]
+        findings.append(_check_large())
+        findings += [Finding(*result) for result in check_rollups(BREAKS_TOLD)]
+        if outside_book is not None:
+            findings += [Finding(*result) for result in compare(outside_book, BREAKS_TOLD)]
+        entries, calls = LedgerEntry.objects.count(), CallRecord.objects.count()
+    duration_ms = round((time.monotonic() - started_s) * 1000)
+    return Proof(started_at, duration_ms, entries, calls, findings)
+
+
+def record_proof(proof: Proof) -> LedgerCheck:
+    """Keep the verdict for the dashboard."""
+    return LedgerCheck.objects.create(
+        checked_at=proof.checked_at,
+        duration_ms=proof.duration_ms,
+        entries=proof.entries,
+        calls=proof.calls,
+        breaks=proof.breaks,
+    )
+
+
+@contextmanager
+def reading_one_moment() -> Iterator[None]:
+    """Read as of one moment and write nothing.
+
+    Not transaction.atomic: on SQLite that takes the write lock (docs/adr/0009), and a proof of a
+    large book would keep everybody from writing.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    begin = "BEGIN" if connection.vendor == "sqlite" else "BEGIN ISOLATION LEVEL REPEATABLE READ"
+    with connection.cursor() as cursor:
+        cursor.execute(begin)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ROLLBACK")
+
+
+def _check(invariant: Invariant) -> Finding:
+    with connection.cursor() as cursor:
+        cursor.execute(invariant.count, [])
+        [(checked,)] = cursor.fetchall()
+        cursor.execute(invariant.breaks, [])
+        breaks = [str(text) for (text,) in cursor.fetchmany(BREAKS_TOLD)]
+    return Finding(invariant.id, invariant.title, checked, breaks)
+
+
+def _check_large() -> Finding:
+    """Check the calls whose numbers could overflow in SQL, one by one and exactly."""
+    large = CallRecord.objects.extra(where=[f"NOT ({SMALL})"]).exclude(  # noqa: S610 (constant)
+        status__in=[CallRecord.Status.IN_PROGRESS, CallRecord.Status.REFUSED]
+    )
+    checked, breaks = 0, []
+    for call in large.iterator():
+        checked += 1
+        cost_nusd = round(_exact_nusd(call))  # a Fraction rounds half-even
+        charge_nusd = min(cost_nusd, call.hold_nusd)
+        if call.charge_basis not in ("usage", "estimate"):
+            charge_nusd = 0
+        if (call.charge_nusd, call.absorbed_nusd) != (charge_nusd, cost_nusd - charge_nusd):
+            breaks.append(f"call {call.pk}: charge {call.charge_nusd}, price {cost_nusd}")
+    title = "calls with very large numbers cost tokens x price too"
+    return Finding("I9b", title, checked, breaks[:BREAKS_TOLD])
+
+
+def _exact_nusd(call: CallRecord) -> Fraction:
+    cached = min(call.cached_tokens, call.prompt_tokens)
+    pusd = (call.prompt_tokens - cached) * call.input_pusd_per_token
+    pusd += cached * call.cached_input_pusd_per_token
+    pusd += call.completion_tokens * call.output_pusd_per_token
+    return Fraction(pusd, 1000)

@@ -1,0 +1,93 @@
+"""Our calls against an upstream's own book, an outside witness of use. Part of `prove`."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+from gateway.core.ids import find_request_id
+from gateway.models import CallRecord
+
+Result = tuple[str, str, int, list[str]]
+Entries = dict[uuid.UUID, list[Mapping[str, Any]]]
+BATCH = 500
+READ_WITHIN_S = 60
+
+
+def read_outside_book(place: str) -> list[dict[str, Any]]:
+    """Return the calls of an upstream's book at an http(s) address or in a JSON file.
+
+    Raises OSError when it cannot be read, ValueError when it is not such a book.
+    """
+    if place.startswith(("http://", "https://")):
+        with urlopen(place, timeout=READ_WITHIN_S) as answer:  # noqa: S310 (checked above)
+            found = json.load(answer)
+    else:
+        found = json.loads(Path(place).read_text())
+    calls = found.get("calls") if isinstance(found, dict) else None
+    if not isinstance(calls, list):
+        raise ValueError(f"{place} is not a book: it has no list of calls.")
+    return calls
+
+
+def compare(outside_book: Iterable[Mapping[str, Any]], most: int) -> Iterator[Result]:
+    """Yield id, title, how many calls were compared, and at most so many breaks in words.
+
+    Upstream calls whose id is not ours are strangers' and are left out.
+    """
+    entries: Entries = {}
+    for entry in outside_book:
+        call_id = find_request_id(str(entry["request_id"]))
+        if call_id is not None:
+            entries.setdefault(call_id, []).append(entry)
+    yield _all_known(entries, most)
+    yield _same_usage(entries, most)
+    yield _fair_estimates(entries, most)
+
+
+def _all_known(entries: Entries, most: int) -> Result:
+    known = {call.pk for call in _calls(entries)}
+    missing = [f"upstream served {call_id}, which we never admitted" for call_id in entries]
+    missing = [text for text, pk in zip(missing, entries, strict=True) if pk not in known]
+    return "I7", "nothing went upstream without a hold", len(entries), missing[:most]
+
+
+def _same_usage(entries: Entries, most: int) -> Result:
+    """A call may have been tried twice: one of the tries must have used what was charged."""
+    checked, breaks = 0, []
+    for call in _calls(entries):
+        if call.charge_basis != CallRecord.ChargeBasis.USAGE:
+            continue
+        checked += 1
+        ours = (call.prompt_tokens, call.completion_tokens)
+        theirs = [_usage(entry) for entry in entries[call.pk]]
+        if ours not in theirs:
+            breaks.append(f"call {call.pk}: we charged {ours} tokens, upstream counted {theirs}")
+    return "I9c", "tokens charged are the upstream's own count", checked, breaks[:most]
+
+
+def _fair_estimates(entries: Entries, most: int) -> Result:
+    checked, breaks = 0, []
+    for call in _calls(entries):
+        if call.charge_basis != CallRecord.ChargeBasis.ESTIMATE:
+            continue
+        checked += 1
+        generated = max(_usage(entry)[1] for entry in entries[call.pk])
+        if call.completion_tokens > generated:
+            told = f"estimated {call.completion_tokens} output tokens, upstream made {generated}"
+            breaks.append(f"call {call.pk}: {told}")
+    return "I10", "no estimate is above what was generated", checked, breaks[:most]
+
+
+def _calls(entries: Entries) -> Iterator[CallRecord]:
+    ids = list(entries)
+    for start in range(0, len(ids), BATCH):
+        yield from CallRecord.objects.filter(pk__in=ids[start : start + BATCH])
+
+
+def _usage(entry: Mapping[str, Any]) -> tuple[int, int]:
+    return int(entry["prompt_tokens"]), int(entry["completion_tokens"])
