@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator
 
 from tests.fakes import book
@@ -60,7 +61,9 @@ class Player:
         script, entry = self._script, self._entry
         loop = asyncio.get_running_loop()
         due_s = loop.time()
-        for count, step in enumerate(self._generation):
+        steps = iter(self._generation)
+        for count in itertools.count():
+            # Waiting comes first: a token's stamp is the moment it is written.
             if count == script.stall_after:
                 await self._stall()
                 due_s = loop.time()
@@ -69,6 +72,9 @@ class Player:
                 await asyncio.sleep(max(0.0, due_s - loop.time()))
             elif not count % 1000:
                 await asyncio.sleep(0)
+            step = next(steps, None)
+            if step is None:
+                break
             entry.completion_tokens += self._chat.n or 1
             if step.kind == "reasoning":
                 entry.reasoning_tokens += self._chat.n or 1

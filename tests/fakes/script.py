@@ -46,7 +46,7 @@ class Script:
 
     # When.
     first_ms: float = 0.0  # silence before the status line
-    delay_ms: float = 0.0  # between tokens, kept on an absolute schedule
+    delay_ms: float = 0.0  # between tokens and before the finish, on an absolute schedule
     hang: bool = False  # read the request and never answer
     drop: str = ""  # "reset" or "close" the connection instead of answering
     stall_after: int = NEVER  # go silent when so many tokens are out
