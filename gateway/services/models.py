@@ -63,13 +63,10 @@ def add_model(
     )
     model.full_clean()
     model.save()
-    _record(
-        model,
-        actor=actor,
-        action="model.add",
-        details=prices | {"context_tokens": context_tokens, "max_output_tokens": max_output_tokens},
-    )
-    add_target(model, provider=provider, native_model=native_model or name, actor=actor)
+    target = _insert_target(model, provider, native_model or name)
+    limits = {"context_tokens": context_tokens, "max_output_tokens": max_output_tokens}
+    details = {"target": str(target), **prices, **limits}
+    _record(model, actor=actor, action="model.add", details=details)
     return model
 
 
@@ -78,18 +75,7 @@ def add_target(
     model: LanguageModel, *, provider: Provider, native_model: str, actor: str
 ) -> Target:
     """Add another way to serve the model, tried after those it has. Raises ValidationError."""
-    native_model = native_model.strip()
-    if not native_model or len(native_model) > NATIVE_CHARS or not is_visible(native_model):
-        raise ValidationError({"native_model": f"1 to {NATIVE_CHARS} visible characters."})
-    if model.targets.filter(provider=provider, native_model=native_model).exists():
-        raise ValidationError({"native_model": f"{model} has this target already."})
-    last = model.targets.aggregate(last=Max("position"))["last"]
-    target = Target.objects.create(
-        model=model,
-        provider=provider,
-        native_model=native_model,
-        position=0 if last is None else last + 1,
-    )
+    target = _insert_target(model, provider, native_model)
     _record(model, actor=actor, action="model.add_target", details={"target": str(target)})
     return target
 
@@ -129,20 +115,31 @@ def set_model_enabled(model: LanguageModel, *, enabled: bool, actor: str) -> boo
     return changed == 1
 
 
+def _insert_target(model: LanguageModel, provider: Provider, native_model: str) -> Target:
+    native_model = native_model.strip()
+    if not native_model or len(native_model) > NATIVE_CHARS or not is_visible(native_model):
+        raise ValidationError({"native_model": f"1 to {NATIVE_CHARS} visible characters."})
+    if model.targets.filter(provider=provider, native_model=native_model).exists():
+        raise ValidationError({"native_model": f"{model} has this target already."})
+    last = model.targets.aggregate(last=Max("position"))["last"]
+    position = 0 if last is None else last + 1
+    return Target.objects.create(
+        model=model, provider=provider, native_model=native_model, position=position
+    )
+
+
 def _read_prices(input_pusd: int, cached_pusd: int | None, output_pusd: int) -> dict[str, int]:
-    prices = {
-        "input_pusd_per_token": input_pusd,
-        "cached_input_pusd_per_token": input_pusd if cached_pusd is None else cached_pusd,
-        "output_pusd_per_token": output_pusd,
-    }
+    given = {"input_pusd_per_token": input_pusd, "output_pusd_per_token": output_pusd}
+    if cached_pusd is not None:
+        given["cached_input_pusd_per_token"] = cached_pusd
     errors = {
         name: "A price lies between 0 and 1,000,000 USD per million tokens."
-        for name, price in prices.items()
+        for name, price in given.items()
         if not 0 <= price <= MAX_PUSD_PER_TOKEN
     }
     if errors:
         raise ValidationError(errors)
-    return prices
+    return {"cached_input_pusd_per_token": input_pusd} | given
 
 
 def _check_tokens(field: str, tokens: int | None) -> None:

@@ -66,10 +66,11 @@ def set_base_url(
     moved = origin_of(url) != origin_of(before.base_url)
     if moved and before.credential is not None and not credential:
         raise ValidationError({"credential": "Enter the credential again: the host is another."})
-    if credential:
-        set_credential(provider, credential=credential, actor=actor)
-    Provider.objects.filter(pk=provider.pk).update(base_url=url)
     provider.base_url = url
+    provider.credential = (
+        seal(_read_credential(credential), provider.pk) if credential else before.credential
+    )
+    provider.save(update_fields=["base_url", "credential"])
     _record(provider, actor=actor, action="provider.set_base_url", base_url=[before.base_url, url])
     return True
 

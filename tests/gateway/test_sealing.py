@@ -1,0 +1,135 @@
+"""Credentials at rest: what opens them, what does not, and how keys change."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from pytest_django import Settings
+
+from accounts.models import AuditEvent
+from gateway.models import Provider
+from gateway.services.providers import set_credential
+from gateway.services.sealing import SealBroken, reseal_all, seal, unseal
+from gateway.services.snapshot import compile_snapshot
+from tests.factories import ACTOR, make_model, make_provider
+
+OLD, NEW = "old-" * 10, "new-" * 10
+ROW = uuid.UUID(int=7)
+
+
+@pytest.fixture(autouse=True)
+def _old_key(settings: Settings) -> None:
+    settings.SEALING_KEYS = [OLD]
+
+
+@pytest.mark.parametrize("text", ["sk-live", "x" * 4096, "ключ", ""])
+def test_what_was_sealed_opens_for_its_row(text: str) -> None:
+    sealed = seal(text, ROW)
+
+    assert unseal(sealed, ROW) == text
+    assert not text or text.encode() not in sealed
+
+
+def test_the_same_text_is_never_sealed_the_same_way_twice() -> None:
+    assert seal("sk-live", ROW) != seal("sk-live", ROW)
+
+
+def test_a_value_copied_into_another_row_does_not_open() -> None:
+    sealed = seal("sk-live", ROW)
+
+    with pytest.raises(SealBroken, match="another row"):
+        unseal(sealed, uuid.UUID(int=8))
+
+
+def test_a_value_with_any_bit_turned_does_not_open() -> None:
+    sealed = seal("sk-live", ROW)
+
+    for position in range(len(sealed) * 8):
+        altered = bytearray(sealed)
+        altered[position // 8] ^= 1 << position % 8
+        with pytest.raises(SealBroken):
+            unseal(bytes(altered), ROW)
+
+
+def test_a_value_cut_short_does_not_open() -> None:
+    sealed = seal("sk-live", ROW)
+
+    for length in range(len(sealed)):
+        with pytest.raises(SealBroken):
+            unseal(sealed[:length], ROW)
+
+
+def test_a_broken_seal_tells_nothing_of_what_is_in_it() -> None:
+    with pytest.raises(SealBroken) as refusal:
+        unseal(seal("sk-live", ROW)[:-1] + b"x", ROW)
+
+    assert "sk-live" not in str(refusal.value)
+
+
+def test_the_first_key_seals_and_all_of_them_open(settings: Settings) -> None:
+    sealed_before = seal("sk-live", ROW)
+
+    settings.SEALING_KEYS = [NEW, OLD]
+    sealed_after = seal("sk-live", ROW)
+    opened = [unseal(sealed_before, ROW), unseal(sealed_after, ROW)]
+    settings.SEALING_KEYS = [NEW]
+
+    assert opened == ["sk-live", "sk-live"]
+    assert unseal(sealed_after, ROW) == "sk-live"
+    with pytest.raises(SealBroken, match="TOLLHOUSE_SEALING_KEYS"):
+        unseal(sealed_before, ROW)
+
+
+def test_a_key_short_enough_to_guess_is_refused(settings: Settings) -> None:
+    settings.SEALING_KEYS = ["password"]
+
+    with pytest.raises(ImproperlyConfigured, match="TOLLHOUSE_SEALING_KEYS") as refusal:
+        seal("sk-live", ROW)
+
+    assert "password" not in str(refusal.value)
+
+
+@pytest.mark.django_db
+def test_after_resealing_the_old_key_is_not_needed_any_more(settings: Settings) -> None:
+    providers = [make_provider(f"p{n}", kind="openai", credential=f"sk-{n}") for n in range(3)]
+    make_provider("without")
+    settings.SEALING_KEYS = [NEW, OLD]
+    set_credential(providers[0], credential="sk-0", actor=ACTOR)
+
+    resealed = [reseal_all(actor=ACTOR), reseal_all(actor=ACTOR)]
+    settings.SEALING_KEYS = [NEW]
+
+    rows = Provider.objects.exclude(credential=None)
+    assert resealed == [2, 0]
+    assert [unseal(bytes(row.credential or b""), row.pk) for row in rows] == [
+        "sk-0",
+        "sk-1",
+        "sk-2",
+    ]
+    assert AuditEvent.objects.get(action="provider.reseal").details == {"resealed": 2}
+
+
+@pytest.mark.django_db
+def test_resealing_changes_nothing_when_one_value_does_not_open(settings: Settings) -> None:
+    good = make_provider("good", kind="openai", credential="sk-good")
+    lost = make_provider("lost", kind="openai", credential="sk-lost")
+    Provider.objects.filter(pk=lost.pk).update(credential=b"rubbish")
+    settings.SEALING_KEYS = [NEW, OLD]
+
+    with pytest.raises(SealBroken, match="lost"):
+        reseal_all(actor=ACTOR)
+
+    assert bytes(Provider.objects.get(pk=good.pk).credential or b"") == good.credential
+
+
+@pytest.mark.django_db
+def test_no_credential_is_stored_or_written_down_in_the_clear() -> None:
+    provider = make_provider("up", kind="openai", credential="sk-live-12345")
+    make_model(provider=provider)
+    set_credential(provider, credential="sk-live-67890", actor=ACTOR)
+
+    row = Provider.objects.values().get(pk=provider.pk)
+    seen = repr(row) + repr(list(AuditEvent.objects.values())) + repr(compile_snapshot())
+    assert "sk-live" not in seen
