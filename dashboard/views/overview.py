@@ -1,0 +1,53 @@
+"""The first page: what the workspace's calls came to over a period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_GET
+
+from dashboard.call_rows import CallRow, call_rows
+from dashboard.htmx import PageRequest, render_page
+from dashboard.overview import Overview, build_overview
+from dashboard.period_choice import PeriodChoice, choose_period
+from dashboard.workspace import current_workspace
+from gateway.selectors.call_filters import FAILED, CallFilters
+from gateway.selectors.calls import call_page
+from gateway.selectors.visible import visible_to
+
+ERRORS_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class OverviewContext:
+    """Variables of dashboard/overview/overview.html and _figures.html."""
+
+    overview: Overview
+    period: PeriodChoice
+    errors: Sequence[CallRow]
+    sees_everything: bool
+
+
+@login_required
+@require_GET
+def show_overview(request: PageRequest) -> HttpResponse:
+    visible = visible_to(request.user, current_workspace(request))
+    choice = choose_period(request.GET, now=timezone.now())
+    span = choice.period
+    failed = CallFilters(status=FAILED, starts_at=span.starts_at, ends_at=span.ends_at)
+    errors = call_page(visible, failed, size=ERRORS_SHOWN)
+    return render_page(
+        request,
+        page="dashboard/overview/overview.html",
+        partial="dashboard/overview/_figures.html",
+        context=OverviewContext(
+            overview=build_overview(visible, span),
+            period=choice,
+            errors=call_rows(visible, errors.calls),
+            sees_everything=visible.is_everything,
+        ),
+    )
