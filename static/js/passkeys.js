@@ -1,0 +1,16 @@
+// Says in words why a passkey did not work; without this it would only stand in the console.
+
+const WORDS = {
+  NotAllowedError: "The browser was not given a passkey: it was cancelled or took too long.",
+  InvalidStateError: "This device already has a passkey for your account.",
+  SecurityError: "Passkeys work on https addresses and on http://localhost only.",
+};
+
+document.addEventListener("allauth.error", (event) => {
+  event.preventDefault();
+  const place = document.getElementById("passkey-error");
+  if (!place) return;
+  place.textContent =
+    WORDS[event.detail.exception?.name] ?? "The passkey could not be used. Try again, or use your password.";
+  place.hidden = false;
+});
