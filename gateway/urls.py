@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver, include, path
+from django.urls import URLPattern, URLResolver, include, path, re_path
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    re_path(r"^(?:api/)?v1/", include("gateway.api.urls")),
     path("", include("dashboard.sign_in_urls")),
     path("", include("dashboard.urls")),
 ]

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
 from dashboard.workspace import NoWorkspace
+from gateway.api.errors import error_of_status, error_response
 
 API_MOUNTS = ("/v1", "/api/v1")
 GENERIC_403 = "Your role does not cover this page. An owner of the workspace can change that."
@@ -101,4 +102,6 @@ def is_api_path(path: str) -> bool:
 
 
 def _answer(request: HttpRequest, failure: Failure, *, code: str) -> HttpResponse:
+    if is_api_path(request.path):
+        return error_response(request, error_of_status(failure.status))
     return render(request, "error.html", {"failure": failure}, status=failure.status)

@@ -1,0 +1,88 @@
+"""What an ended call costs: our fault and the provider's are free, walking away is not.
+
+Every outcome leads to one status and one charge basis (docs/adr/0009):
+
+    came to its end            ok                usage, or estimate when none was reported
+    came to its end, empty     ok                zero_empty
+    the caller left or stalled cancelled         usage, estimate, or zero_empty before output
+    cut by a rule of ours      partial           estimate of what was delivered
+    the provider failed        upstream_error    zero_upstream
+    we failed                  platform_aborted  zero_platform
+
+charge + absorbed is always the price of the tokens on the record, and the charge never exceeds
+the hold.
+"""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+
+from gateway.accounting.tokens import estimate_output
+from gateway.core.errors import AdmissionError, CallerGone, UpstreamError
+from gateway.core.grant import Grant
+from gateway.core.money import Usage, cost_nusd
+from gateway.core.receipt import Receipt
+from gateway.streaming.meter import NS_PER_US, Meter
+
+
+def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_tokens: int) -> Receipt:
+    """Return what the call came to.
+
+    error: what ended it before its end, or None. prompt_tokens: our own count of the prompt,
+    used when the provider reported none.
+    """
+    status, basis, usage = _judge(meter, error, prompt_tokens)
+    price = grant.price if meter.target is None else meter.target.price
+    cost = cost_nusd(usage, price)
+    charge = 0 if basis.startswith("zero") else min(cost, grant.hold_nusd)
+    now_ns = perf_counter_ns()
+    return Receipt(
+        status=status,
+        charge_basis=basis,
+        usage=usage,
+        charge_nusd=charge,
+        absorbed_nusd=cost - charge,
+        total_us=(now_ns - meter.started_ns) // NS_PER_US,
+        admit_us=(meter.admitted_ns - meter.started_ns) // NS_PER_US,
+        queued_us=0,
+        failed_us=meter.failed_ns // NS_PER_US,
+        upstream_us=meter.upstream_ns // NS_PER_US,
+        ttft_us=(meter.first_event_ns - meter.started_ns) // NS_PER_US
+        if meter.first_event_ns
+        else None,
+    )
+
+
+def _judge(meter: Meter, error: BaseException | None, prompt_tokens: int) -> tuple[str, str, Usage]:
+    produced = meter.usage or _estimate(meter, prompt_tokens)
+    if error is None:
+        if not produced.completion_tokens and not meter.deltas:
+            return "ok", "zero_empty", produced
+        return "ok", "usage" if meter.usage else "estimate", produced
+    if isinstance(error, CallerGone):
+        if not meter.deltas and not (meter.usage and meter.usage.completion_tokens):
+            return "cancelled", "zero_empty", Usage()
+        return "cancelled", "usage" if meter.usage else "estimate", produced
+    if isinstance(error, AdmissionError):
+        return "partial", *_delivered(meter, produced)
+    if isinstance(error, UpstreamError):
+        return "upstream_error", "zero_upstream", produced if meter.deltas else Usage()
+    return "platform_aborted", "zero_platform", produced if meter.deltas else Usage()
+
+
+def _delivered(meter: Meter, produced: Usage) -> tuple[str, Usage]:
+    if not meter.deltas:
+        return "zero_empty", Usage()
+    return "usage" if meter.usage else "estimate", produced
+
+
+def _estimate(meter: Meter, prompt_tokens: int) -> Usage:
+    return Usage(
+        prompt_tokens=prompt_tokens,
+        completion_tokens=estimate_output(meter.deltas, meter.chars),
+    )
+
+
+def needs_estimate(meter: Meter) -> bool:
+    """True when settling will need our own count of the prompt."""
+    return meter.usage is None and meter.deltas > 0

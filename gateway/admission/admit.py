@@ -1,0 +1,195 @@
+"""The order of the checks, cheapest first; the last one sets money aside.
+
+identify and screen need only the head of the request, so a refused caller's body is never
+read; admit needs the call. Nothing that costs money happens before admit returns.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Protocol
+
+from gateway.admission.address import Network, find_caller, is_in
+from gateway.admission.bearer import read_digest
+from gateway.admission.keyring import Keyring
+from gateway.core.call import Call
+from gateway.core.errors import (
+    GatewayError,
+    InsufficientCredits,
+    InsufficientScope,
+    InvalidKey,
+    IpNotAllowed,
+    ModelNotAllowed,
+    ModelNotFound,
+    WorkspaceLocked,
+)
+from gateway.core.grant import Grant
+from gateway.core.money import PUSD_PER_NUSD, Price
+from gateway.core.request import RequestHead
+from gateway.snapshot.holder import SnapshotHolder
+from gateway.snapshot.types import KeyRecord, ModelRecord
+
+
+class Money(Protocol):
+    """What admission asks of the bank (gateway.stores.bank)."""
+
+    def try_hold(self, workspace_id: str, want_nusd: int) -> bool: ...
+
+    async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int: ...
+
+    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A known key, and where it calls from (canonical address, empty when unknown)."""
+
+    key: KeyRecord
+    ip: str
+
+
+class Admission:
+    """May this caller do this, now?
+
+    check: raises UnsupportedParameter when the model's providers cannot say what a call asks.
+    write_down: journals a grant; raises when that cannot be done, and the call must not go on.
+    """
+
+    def __init__(
+        self,
+        *,
+        keyring: Keyring,
+        snapshot: SnapshotHolder,
+        bank: Money,
+        check: Callable[[Call, ModelRecord], None],
+        write_down: Callable[[Grant], None],
+        trusted_proxies: Sequence[Network] = (),
+    ) -> None:
+        self._keyring = keyring
+        self._snapshot = snapshot
+        self._bank = bank
+        self._check = check
+        self._write_down = write_down
+        self._trusted = tuple(trusted_proxies)
+
+    async def identify(self, head: RequestHead) -> Caller:
+        """Return who calls. Raises InvalidKey; a database that is away is never that."""
+        digest = read_digest(head)
+        key = self._keyring.peek(digest) or await self._keyring.find(digest)
+        if key is None or not compare_digest(key.digest, digest):
+            raise InvalidKey("The API key is not valid.")
+        address = find_caller(head, self._trusted)
+        return Caller(key, "" if address is None else str(address))
+
+    def screen(self, caller: Caller, head: RequestHead, scope: str) -> None:
+        """Check what the head alone decides: the key's life, its address rules, its scope."""
+        key = caller.key
+        if key.revoked:
+            raise InvalidKey("The API key has been revoked.")
+        if key.expires_at is not None and key.expires_at <= time.time():
+            raise InvalidKey("The API key has expired.")
+        if key.networks is not None:
+            address = find_caller(head, self._trusted)
+            if address is None or not is_in(address, key.networks):
+                raise IpNotAllowed
+        if scope and scope not in key.scopes:
+            raise InsufficientScope(
+                f"The key lacks the scope {scope}.", details={"required_scope": scope}
+            )
+
+    def find_model(self, key: KeyRecord, name: str) -> ModelRecord:
+        """Return the model meant by the name. Raises ModelNotFound or ModelNotAllowed."""
+        model = self._snapshot.current().models.get(name)
+        if model is None:
+            raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
+        if not key.may_use(model.name):
+            raise ModelNotAllowed(f"The key may not use {model.name}.", param="model")
+        return model
+
+    async def admit(
+        self, caller: Caller, call: Call, head: RequestHead
+    ) -> tuple[Grant, ModelRecord]:
+        """Return the grant of one call and the model it is for, money set aside and journalled.
+
+        When the balance covers less than the worst case, the output limit is lowered to what
+        it covers. Raises AdmissionError, ModelNotFound, DatabaseUnavailable, StorageUnavailable.
+        """
+        key = caller.key
+        model = self.find_model(key, call.model)
+        self._check(call, model)
+        if key.workspace_locked:
+            raise WorkspaceLocked
+        price = dearest(model)
+        limit = min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
+        hold_nusd, affordable = await self._set_aside(key.workspace_id, call, price, limit, model)
+        cap = min(limit, affordable)
+        grant = Grant(
+            call_id=head.request_id,
+            workspace_id=key.workspace_id,
+            key_id=key.key_id,
+            requested_model=call.model,
+            model=model.name,
+            streamed=call.stream,
+            stores_bodies=key.stores_bodies,
+            price=price,
+            hold_nusd=hold_nusd,
+            limit_tokens=cap * call.n,
+            # Unless the limit has to change, the caller's own words stay as they are.
+            cap_tokens=cap if cap < (call.max_tokens or limit) else None,
+            admitted_at=time.time(),
+            user=call.user,
+            ip=caller.ip,
+            client_request_id=head.client_id(),
+        )
+        self._journal(grant)
+        return grant, model
+
+    async def _set_aside(
+        self, workspace_id: str, call: Call, price: Price, limit: int, model: ModelRecord
+    ) -> tuple[int, int]:
+        """Return the nano-USD held and the output tokens per choice that they cover."""
+        prompt_tokens = call.prompt_tokens_bound
+        if model.context_tokens is not None:
+            prompt_tokens = min(prompt_tokens, model.context_tokens)
+        prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
+        token_pusd = call.n * price.output_pusd
+        want_nusd = to_nusd_up(prompt_pusd + limit * token_pusd)
+        if not want_nusd or self._bank.try_hold(workspace_id, want_nusd):
+            return want_nusd, limit
+        least_nusd = to_nusd_up(prompt_pusd + token_pusd)
+        held_nusd = await self._bank.hold(workspace_id, want_nusd=want_nusd, least_nusd=least_nusd)
+        if held_nusd >= want_nusd or not token_pusd:
+            return held_nusd, limit
+        affordable = (held_nusd * PUSD_PER_NUSD - prompt_pusd) // token_pusd
+        if affordable < 1:
+            self._bank.release(workspace_id, held_nusd, 0)
+            raise InsufficientCredits
+        return held_nusd, affordable
+
+    def _journal(self, grant: Grant) -> None:
+        """Write the admission down: from here on the call has a record, whatever is killed."""
+        try:
+            self._write_down(grant)
+        except GatewayError:
+            if grant.hold_nusd:
+                self._bank.release(grant.workspace_id, grant.hold_nusd, 0)
+            raise
+
+
+def dearest(model: ModelRecord) -> Price:
+    """Return the highest of each rate over the model's targets: what a hold must cover."""
+    prices = [target.price for target in model.targets] or [model.price]
+    if len(prices) == 1:
+        return prices[0]
+    return Price(
+        max(price.input_pusd for price in prices),
+        max(price.cached_input_pusd for price in prices),
+        max(price.output_pusd for price in prices),
+    )
+
+
+def to_nusd_up(pusd: int) -> int:
+    return -(-pusd // PUSD_PER_NUSD)

@@ -1,0 +1,35 @@
+"""The credential of a request: found, and reduced to the digest under which keys are kept."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from gateway.core.errors import InvalidKey
+from gateway.core.request import RequestHead
+
+MAX_SECRET_BYTES = 512
+
+
+def read_digest(head: RequestHead) -> str:
+    """Return the 64 hex digits of the presented key's SHA-256.
+
+    Carriers: `Authorization: Bearer <key>` (scheme in any case, or the bare key) and
+    `x-api-key`. Raises InvalidKey when there is none, or when two differ.
+    """
+    presented = [_read_authorization(value) for value in head.values(b"authorization")]
+    presented += [value.strip() for value in head.values(b"x-api-key")]
+    if not presented:
+        raise InvalidKey("No API key was given: send it as Authorization: Bearer <key>.")
+    secret = presented[0]
+    if any(other != secret for other in presented[1:]):
+        raise InvalidKey("Two different API keys were given.")
+    if not secret or len(secret) > MAX_SECRET_BYTES:
+        raise InvalidKey("The API key is not valid.")
+    return sha256(secret).hexdigest()
+
+
+def _read_authorization(value: bytes) -> bytes:
+    scheme, _, rest = value.strip().partition(b" ")
+    if scheme.lower() == b"bearer":
+        return rest.strip()
+    return b"" if rest else scheme

@@ -1,0 +1,33 @@
+"""REST framework's authentication, which is the gateway's own admission."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.request import Request
+
+from gateway.admission.admit import Caller
+from gateway.api.mount import SCOPE_KEY, Inbound
+
+
+def inbound_of(request: Any) -> Inbound:
+    """Return what the mount found out about this request (gateway.api.mount)."""
+    inbound: Inbound = getattr(request, "_request", request).scope[SCOPE_KEY]
+    return inbound
+
+
+class KeyAuthentication(BaseAuthentication):
+    """request.auth is the Caller. Raises the GatewayError with which admission refuses."""
+
+    def authenticate(self, request: Request) -> tuple[None, Caller]:
+        inbound = inbound_of(request)
+        if inbound.error is not None:
+            raise inbound.error
+        assert inbound.caller is not None
+        scope = getattr(request.parser_context["view"], "scope", "")
+        inbound.admission.screen(inbound.caller, inbound.head, scope)
+        return None, inbound.caller
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"

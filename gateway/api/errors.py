@@ -1,0 +1,56 @@
+"""Errors of everything under the API's mounts that Django answers: the same catalogue, as JSON."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from rest_framework import exceptions
+
+from gateway.api.mount import SCOPE_KEY
+from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, RequestError
+from gateway.core.ids import new_request_id
+from gateway.ingress.refusal import refusal
+
+logger = logging.getLogger(__name__)
+
+
+def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
+    """Return the error as every endpoint of the gateway words it."""
+    inbound = getattr(request, "scope", {}).get(SCOPE_KEY)
+    request_id = inbound.head.request_id if inbound else new_request_id()
+    headers, body = refusal(error, request_id)
+    response = HttpResponse(body, status=error.status)
+    for name, value in headers:
+        response[name.decode()] = value.decode()
+    response["x-request-id"] = request_id
+    return response
+
+
+def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
+    """REST framework's exception handler."""
+    request = context["request"]._request
+    return error_response(request, as_gateway_error(error))
+
+
+def as_gateway_error(error: Exception) -> GatewayError:
+    """Return our error for one of the framework's. What we do not expect is logged, not shown."""
+    if isinstance(error, GatewayError):
+        return error
+    if isinstance(error, exceptions.MethodNotAllowed):
+        return MethodNotAllowed(details={"allow": ["GET", "HEAD", "OPTIONS"]})
+    if isinstance(error, exceptions.NotFound | Http404):
+        return NotFound()
+    if isinstance(error, exceptions.APIException | PermissionDenied):
+        return RequestError()
+    logger.error("A view failed for a reason of ours.", exc_info=error)
+    return GatewayError()
+
+
+def error_of_status(status: int) -> GatewayError:
+    """Return our error for a failure that Django found before any view ran."""
+    if status == 404:
+        return NotFound()
+    return RequestError() if status < 500 else GatewayError()

@@ -1,0 +1,60 @@
+"""What stands between the ASGI server and REST framework's views under the API's mounts.
+
+Views run in threads and know nothing of the event loop; admission lives on it. So the caller is
+identified here, by the same admission as every call to a model, and handed on in the scope.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gateway.admission.admit import Admission, Caller
+from gateway.core.errors import GatewayError
+from gateway.core.request import RequestHead
+from gateway.ingress.head import read_head
+from gateway.snapshot.types import Snapshot
+
+if TYPE_CHECKING:
+    from gateway.wiring import Runtime
+
+SCOPE_KEY = "tollhouse"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """A request to the API: who calls, or why that could not be found out.
+
+    error is raised by the view's authentication, not here: an address that does not exist
+    answers 404 to everybody.
+    """
+
+    head: RequestHead
+    caller: Caller | None
+    error: GatewayError | None
+    admission: Admission
+    snapshot: Snapshot
+
+
+class ApiMount:
+    """ASGI middleware in front of Django for /v1 and /api/v1."""
+
+    def __init__(self, runtime: Runtime, application: Any) -> None:
+        self._runtime = runtime
+        self._application = application
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        head = read_head(scope)
+        inbound = await self._identify(head)
+        await self._application({**scope, SCOPE_KEY: inbound}, receive, send)
+
+    async def _identify(self, head: RequestHead) -> Inbound:
+        await self._runtime.ready()
+        caller, failure = None, None
+        try:
+            caller = await self._runtime.admission.identify(head)
+        except GatewayError as error:
+            failure = error
+        return Inbound(
+            head, caller, failure, self._runtime.admission, self._runtime.snapshot.current()
+        )

@@ -1,0 +1,15 @@
+"""The endpoints that Django answers, included under both mounts. No trailing slashes."""
+
+from __future__ import annotations
+
+from django.urls import path, re_path
+from django.views.decorators.csrf import csrf_exempt
+
+from gateway.api.views import Generation, ModelDetail, ModelList, unknown_path
+
+urlpatterns = [
+    path("models", ModelList.as_view()),
+    path("models/<path:name>", ModelDetail.as_view()),
+    path("generation", Generation.as_view()),
+    re_path(r"^.*$", csrf_exempt(unknown_path)),
+]

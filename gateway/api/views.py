@@ -1,0 +1,112 @@
+"""GET /models, /models/{id} and /generation, under both mounts."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from typing import Any
+
+from django.db import Error as DatabaseError
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from gateway.admission.admit import Caller
+from gateway.api.authentication import KeyAuthentication, inbound_of
+from gateway.api.errors import error_response, handle
+from gateway.api.written import write_generation, write_model
+from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
+from gateway.core.ids import find_request_id
+from gateway.models import CallRecord
+
+# A record reaches the database within two drains (gateway.stores.writer).
+POSTED_WITHIN_S = 0.5
+LOOK_EVERY_S = 0.05
+
+
+class KeyView(APIView):
+    """A view for holders of an API key. scope: what the key must be good for, if anything."""
+
+    authentication_classes = (KeyAuthentication,)
+    permission_classes = ()
+    scope = "completions"
+
+    def get_exception_handler(self) -> Any:
+        return handle
+
+    def finalize_response(
+        self, request: Any, response: HttpResponseBase, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        response = super().finalize_response(request, response, *args, **kwargs)
+        response["x-request-id"] = inbound_of(request).head.request_id
+        response["cache-control"] = "no-store"
+        return response
+
+
+class ModelList(KeyView):
+    """The models the key may use, by name."""
+
+    def get(self, request: Request) -> Response:
+        caller: Caller = request.auth  # type: ignore[assignment]
+        models = inbound_of(request).snapshot.models
+        shown = [models[name] for name in sorted(models) if caller.key.may_use(name)]
+        return Response({"object": "list", "data": [write_model(model) for model in shown]})
+
+
+class ModelDetail(KeyView):
+    """One model. A hidden one answers as an absent one does."""
+
+    def get(self, request: Request, name: str) -> Response:
+        caller: Caller = request.auth  # type: ignore[assignment]
+        model = inbound_of(request).snapshot.models.get(name)
+        if model is None or not caller.key.may_use(name):
+            raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
+        return Response(write_model(model))
+
+
+class Generation(KeyView):
+    """What happened to one call of the workspace, by any spelling of its id."""
+
+    scope = ""
+
+    def get(self, request: Request) -> Response:
+        text = request.query_params.get("id", "")
+        if not text:
+            raise RequestError("id is required.", param="id")
+        call_id = find_request_id(text)
+        caller: Caller = request.auth  # type: ignore[assignment]
+        record = call_id and find_record(call_id, uuid.UUID(caller.key.workspace_id))
+        if record is None:
+            raise NotFound(f"There is no generation {text[:64]}.", param="id")
+        return Response({"data": write_generation(record)})
+
+
+def find_record(call_id: uuid.UUID, workspace_id: uuid.UUID) -> CallRecord | None:
+    """Return the workspace's record. A call that has just ended is waited for: its record is on
+    the way from the journal. Raises DatabaseUnavailable."""
+    deadline = time.monotonic() + POSTED_WITHIN_S
+    while True:
+        try:
+            record = CallRecord.objects.filter(pk=call_id, workspace_id=workspace_id).first()
+        except DatabaseError as error:
+            raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+        is_settled = record is not None and record.status != CallRecord.Status.IN_PROGRESS
+        if is_settled or time.monotonic() >= deadline or not is_recent(call_id, record):
+            return record
+        time.sleep(LOOK_EVERY_S)
+
+
+def is_recent(call_id: uuid.UUID, record: CallRecord | None) -> bool:
+    """True when a record may be about to arrive: it is under way, or its call has just begun.
+
+    The first 48 bits of a UUIDv7 are the milliseconds of its making.
+    """
+    if record is not None or call_id.version != 7:
+        return record is not None
+    return abs(time.time() - (call_id.int >> 80) / 1000) < 2
+
+
+def unknown_path(request: HttpRequest) -> HttpResponse:
+    """Any address under the mounts that is not an endpoint, for any method."""
+    return error_response(request, NotFound(f"There is no endpoint at {request.path[:200]}."))

@@ -1,0 +1,85 @@
+"""Models and records as the API writes them (gateway contract, sections 7.7 and 7.8)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.core.money import PUSD_PER_TOKEN_PER_USD_PER_MTOK, Price, credits_used, usd
+from gateway.models import CallRecord
+from gateway.snapshot.types import ModelRecord
+
+NUSD_PER_MICRO_USD = 1_000
+# The contract's four words for a call's state.
+STATUS = {
+    CallRecord.Status.IN_PROGRESS: "in_progress",
+    CallRecord.Status.OK: "ok",
+    CallRecord.Status.PARTIAL: "ok",
+    CallRecord.Status.CANCELLED: "aborted",
+}
+
+
+def write_model(model: ModelRecord) -> dict[str, Any]:
+    return {
+        "id": model.name,
+        "object": "model",
+        "created": model.created,
+        "owned_by": model.owned_by or "tollhouse",
+        "display_name": model.display_name,
+        "description": model.description,
+        "context_length": model.context_tokens,
+        "max_output_tokens": model.max_output_tokens,
+        "pricing": write_pricing(model.price),
+    }
+
+
+def write_pricing(price: Price) -> dict[str, Any]:
+    """USD per million tokens as JSON numbers."""
+    return {
+        "prompt": price.input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        "completion": price.output_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        "cached_prompt": price.cached_input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        "unit": "per_million_tokens",
+    }
+
+
+def write_generation(record: CallRecord) -> dict[str, Any]:
+    return {
+        "id": str(record.pk),
+        "model": record.model or record.requested_model,
+        "ingress_format": "chat_completions",
+        "source": "api",
+        "tokens_prompt": record.prompt_tokens,
+        "tokens_completion": record.completion_tokens,
+        "tokens_reasoning": record.reasoning_tokens,
+        "tokens_cached_prompt": record.cached_tokens,
+        "total_cost": usd(record.charge_nusd),
+        "cost_micro_usd": write_micro_usd(record.charge_nusd),
+        "cost_nano_usd": str(record.charge_nusd),
+        "tool_costs_micro_usd": {},
+        "latency_ms": round(record.total_us / 1000),
+        "status": STATUS.get(CallRecord.Status(record.status), "error"),
+        "error_code": record.error_code or None,
+        "created_at": record.created_at.isoformat().replace("+00:00", "Z"),
+        "charge_basis": record.charge_basis or None,
+        "state": record.status,
+        "provider_name": record.provider or None,
+        "native_model": record.native_model or None,
+        "streamed": record.streamed,
+        "finish_reason": record.finish_reason or None,
+        "ttft_ms": None if record.ttft_us is None else round(record.ttft_us / 1000),
+        "generation_time_ms": round(record.upstream_us / 1000),
+        "queued_ms": round(record.queued_us / 1000),
+        "credits_used": credits_used(record.charge_nusd),
+        "absorbed_cost": usd(record.absorbed_nusd),
+        "attempts": record.attempts,
+        "user": record.user or None,
+        "api_key_id": str(record.key_id),
+        "client_request_id": record.client_request_id or None,
+        "usage_estimated": record.charge_basis == CallRecord.ChargeBasis.ESTIMATE,
+    }
+
+
+def write_micro_usd(nusd: int) -> str:
+    """Return micro-USD as a decimal string, exact."""
+    whole, rest = divmod(nusd, NUSD_PER_MICRO_USD)
+    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".") if rest else str(whole)

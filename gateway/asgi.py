@@ -1,0 +1,63 @@
+"""The ASGI application: calls to models to our consumers, everything else to Django."""
+
+from __future__ import annotations
+
+import logging
+import os
+from typing import Any
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+django_application = get_asgi_application()
+
+from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
+from django.conf import settings  # noqa: E402
+from django.urls import re_path  # noqa: E402
+
+from gateway.api.mount import ApiMount  # noqa: E402
+from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.wiring import Runtime  # noqa: E402
+
+logger = logging.getLogger(__name__)
+runtime = Runtime()
+
+
+class Lifespan:
+    """Starts the runtime with the server and stops it after the last call.
+
+    Django's application refuses lifespan events and Channels' router has no place for them.
+    """
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                await self._answer(send, "startup", runtime.ready)
+            elif message["type"] == "lifespan.shutdown":
+                await self._answer(send, "shutdown", runtime.stop)
+                return
+
+    async def _answer(self, send: Send, phase: str, work: Any) -> None:
+        try:
+            await work()
+        except Exception as error:
+            logger.exception("The %s failed.", phase)
+            await send({"type": f"lifespan.{phase}.failed", "message": repr(error)})
+        else:
+            await send({"type": f"lifespan.{phase}.complete"})
+
+
+chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)
+application = ProtocolTypeRouter(
+    {
+        "lifespan": Lifespan(),
+        "http": URLRouter(
+            [
+                re_path(r"^(?:api/)?v1/chat/completions$", chat_completions),
+                re_path(r"^(?:api/)?v1(?:/|$)", ApiMount(runtime, django_application)),
+                re_path(r"", django_application),
+            ]
+        ),
+    }
+)

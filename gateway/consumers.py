@@ -1,0 +1,250 @@
+"""The edge: ASGI on one side, the pipeline on the other.
+
+A plain callable under Channels' router rather than a Channels consumer: that one does not
+notice a hang-up while it streams and costs a good part of the throughput (docs/adr/0004).
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from gateway import pipeline
+from gateway.core.call import Call
+from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
+from gateway.core.events import Answer, Delta, Finish, Reported
+from gateway.core.grant import Grant
+from gateway.core.money import credits_used
+from gateway.core.receipt import Receipt
+from gateway.core.request import RequestHead
+from gateway.ingress.body import read_limited
+from gateway.ingress.head import read_head
+from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, write_answer
+from gateway.ingress.refusal import refusal
+
+logger = logging.getLogger(__name__)
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+MAX_TRANSCRIPT_BYTES = 1024 * 1024
+STREAM_HEADERS: Headers = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-cache, no-transform"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class ChatCompletions:
+    """POST /chat/completions as an ASGI application."""
+
+    def __init__(self, stages: Callable[[], Awaitable[pipeline.Stages]], body_limit: int) -> None:
+        self._stages = stages
+        self._body_limit = body_limit
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        head = read_head(scope)
+        caller = ChatCaller(head, receive, send, self._body_limit)
+        try:
+            if scope["method"] != "POST":
+                raise MethodNotAllowed(details={"allow": ["POST"]})
+            await pipeline.run(await self._stages(), head, caller)
+        except CallerStalled:
+            caller.cut()
+        except CallerGone:
+            await caller.hang_up()
+        except GatewayError as error:
+            if error.detail:
+                logger.warning("Call %s: %s: %s", head.request_id, error.code, error.detail)
+            await caller.refuse(error)
+        except Exception:
+            logger.exception("Call %s failed for a reason of ours.", head.request_id)
+            await caller.refuse(GatewayError())
+
+
+class ChatCaller:
+    """The caller's side of one call."""
+
+    __slots__ = (
+        "_body_limit",
+        "_call",
+        "_created",
+        "_grant",
+        "_has_ended",
+        "_has_head",
+        "_head",
+        "_receive",
+        "_send",
+        "_transcript",
+        "_writer",
+        "last_write",
+        "writing_since",
+    )
+
+    def __init__(self, head: RequestHead, receive: Receive, send: Send, body_limit: int) -> None:
+        self._head = head
+        self._receive = receive
+        self._send = send
+        self._body_limit = body_limit
+        self._created = int(time.time())
+        self._has_head = False
+        self._has_ended = False
+        self._writer: ChunkWriter | None = None
+        self._call: Call | None = None
+        self._grant: Grant | None = None
+        self._transcript: list[bytes] = []
+        self.writing_since = 0.0
+        self.last_write = 0.0
+
+    async def read_body(self) -> bytes:
+        """Return the request's body. Raises PayloadTooLarge, CallerLeft."""
+        return await read_limited(self._head, self._receive, self._body_limit)
+
+    def begin(self, call: Call, grant: Grant) -> None:
+        """Take note of what the answer has to look like."""
+        self._call, self._grant = call, grant
+        if call.stream:
+            self._writer = ChunkWriter(
+                call_id=grant.call_id,
+                model=grant.model,
+                created=self._created,
+                include_usage=call.include_usage,
+            )
+
+    async def wait_for_hang_up(self) -> None:
+        while (await self._receive())["type"] != "http.disconnect":
+            pass
+
+    def transcript(self) -> str:
+        """Return what was written, for workspaces that store bodies."""
+        return b"".join(self._transcript).decode(errors="replace")
+
+    def encode(self, event: Delta | Finish | Reported) -> bytes:
+        assert self._writer is not None
+        return self._writer.write(event)
+
+    async def write(self, frames: bytes) -> None:
+        """Write whole frames of the stream, the head before the first."""
+        if not self._has_head:
+            await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
+        await self._send_body(frames, more=True)
+
+    async def keep_alive(self) -> None:
+        """Write a comment, committing the head if that has not gone out."""
+        if self._has_ended or self.writing_since:
+            return
+        if not self._has_head:
+            await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
+        await self._send_body(KEEP_ALIVE, more=True)
+
+    async def finish(self, receipt: Receipt) -> None:
+        """Write the last frames of the stream."""
+        assert self._writer is not None
+        frames = b"".join(self._writer.close(receipt))
+        if not self._has_head:
+            await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
+        self._has_ended = True
+        await self._send_body(frames, more=False)
+
+    async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
+        """Write the buffered answer."""
+        assert self._grant is not None
+        body = write_answer(
+            answer,
+            receipt,
+            call_id=self._grant.call_id,
+            model=self._grant.model,
+            created=self._created,
+        )
+        headers = [
+            *self._answer_headers(),
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"x-credits-used", b"%g" % credits_used(receipt.charge_nusd)),
+            (b"server-timing", server_timing(receipt)),
+        ]
+        await self._send_head(200, headers)
+        self._has_ended = True
+        await self._send_body(body, more=False)
+
+    async def refuse(self, error: GatewayError) -> None:
+        """Word a failure: as an HTTP error, or as the stream's last event if it had begun."""
+        if self._has_ended:
+            return
+        self._has_ended = True
+        if self._has_head and self._writer is not None:
+            frames = b"" if self._writer.is_open else self._writer.open()
+            await self._send_body(frames + self._writer.fail(error), more=False)
+            return
+        headers, body = refusal(error, self._head.request_id)
+        await self._send_head(error.status, self._common_headers() + headers)
+        await self._send_body(body, more=False)
+
+    async def hang_up(self) -> None:
+        """End a response nobody reads. Without a head the server would log an error of ours."""
+        if self._has_ended:
+            return
+        self._has_ended = True
+        if not self._has_head:
+            await self._send_head(499, [(b"content-length", b"0")])
+        await self._send_body(b"", more=False)
+
+    def cut(self) -> None:
+        """Break a connection whose other end does not read. ASGI has no word for it, and a
+        polite end would wait for the reader for ever, so the server's transport is asked."""
+        self._has_ended = True
+        transport = getattr(getattr(self._send, "__self__", None), "transport", None)
+        if transport is not None:
+            transport.abort()
+
+    async def _send_head(self, status: int, headers: Headers) -> None:
+        self._has_head = True
+        await self._send({"type": "http.response.start", "status": status, "headers": headers})
+
+    async def _send_body(self, body: bytes, *, more: bool) -> None:
+        """Write; while it waits for the caller to read, writing_since says since when."""
+        if self._grant is not None and self._grant.stores_bodies:
+            self._keep(body)
+        self.last_write = self.writing_since = time.monotonic()
+        try:
+            await self._send({"type": "http.response.body", "body": body, "more_body": more})
+        finally:
+            self.writing_since = 0.0
+
+    def _keep(self, body: bytes) -> None:
+        room = MAX_TRANSCRIPT_BYTES - sum(map(len, self._transcript))
+        if room > 0:
+            self._transcript.append(body[:room])
+
+    def _common_headers(self) -> Headers:
+        headers = [(b"x-request-id", self._head.request_id.encode())]
+        if self._grant is not None and self._grant.client_request_id:
+            headers.append((b"x-client-request-id", self._grant.client_request_id.encode()))
+        return headers
+
+    def _answer_headers(self) -> Headers:
+        assert self._grant is not None
+        return [
+            *self._common_headers(),
+            (b"x-generation-id", b"chatcmpl-" + self._grant.call_id.encode()),
+            (b"x-model-used", self._grant.model.encode()),
+        ]
+
+
+def server_timing(receipt: Receipt) -> bytes:
+    """Return the Server-Timing value, durations in milliseconds; the parts sum to the total."""
+    rest = receipt.total_us - receipt.admit_us - receipt.failed_us - receipt.upstream_us
+    parts = {
+        "admit": receipt.admit_us,
+        "failed": receipt.failed_us,
+        "upstream": receipt.upstream_us,
+        "gateway": max(rest - receipt.queued_us, 0),
+        "total": receipt.total_us,
+    }
+    return ", ".join(
+        f"{name};dur={us / 1000:.3f}" for name, us in parts.items() if us or name != "failed"
+    ).encode()

@@ -1,0 +1,31 @@
+"""What a caller asks for, as far as the stages need to know it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request for a completion.
+
+    members: the caller's own top-level members in their order, each as raw JSON bytes; what
+    goes to a provider of the same format is made of these, so nothing is re-spelled.
+    max_tokens: the smaller of the two spellings, or None when the caller set no limit.
+    include_usage: what stream_options asked for, or None when it did not say.
+    prompt_tokens_bound: an upper bound, for the hold; prompt_text: for an estimate of what a
+    cut-short call used, made only when needed.
+    """
+
+    model: str
+    stream: bool
+    include_usage: bool | None
+    max_tokens: int | None
+    n: int
+    user: str
+    prompt_tokens_bound: int
+    members: Mapping[str, bytes]
+    messages: tuple[Any, ...]
+    body: bytes

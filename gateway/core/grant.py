@@ -1,0 +1,33 @@
+"""Permission for one call, and what was set aside for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.core.money import Price
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Given by admission, closed by settling.
+
+    price: the dearest of the plan at the moment of admission. limit_tokens: the output that
+    the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
+    None to leave the caller's own words as they are.
+    """
+
+    call_id: str
+    workspace_id: str
+    key_id: str
+    requested_model: str
+    model: str
+    streamed: bool
+    stores_bodies: bool
+    price: Price
+    hold_nusd: int
+    limit_tokens: int
+    cap_tokens: int | None
+    admitted_at: float
+    user: str
+    ip: str
+    client_request_id: str

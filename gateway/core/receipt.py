@@ -1,0 +1,24 @@
+"""What a call came to: given back by settling, shown to the caller, kept in the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gateway.core.money import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """status and charge_basis are the values of the call record. Durations in microseconds."""
+
+    status: str
+    charge_basis: str
+    usage: Usage
+    charge_nusd: int
+    absorbed_nusd: int
+    total_us: int
+    admit_us: int
+    queued_us: int
+    failed_us: int
+    upstream_us: int
+    ttft_us: int | None

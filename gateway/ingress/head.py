@@ -1,0 +1,21 @@
+"""The head of a request, from ASGI's words to ours."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from gateway.core.ids import new_request_id
+from gateway.core.request import RequestHead
+
+
+def read_head(scope: Mapping[str, Any]) -> RequestHead:
+    """Return the head of an ASGI request, under a fresh id, its clock started."""
+    client = scope.get("client")
+    return RequestHead(
+        request_id=new_request_id(),
+        headers=tuple(scope["headers"]),
+        peer=client[0] if client else "",
+        started_ns=time.perf_counter_ns(),
+    )

@@ -1,0 +1,182 @@
+"""POST /chat/completions, inbound: bytes to a Call.
+
+Validation is msgspec's, over gateway.ingress.schema; what types cannot say is checked here.
+Every refusal names the member at fault as `param`, written messages[2].content[0].text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from gateway.core.call import Call
+from gateway.core.errors import InvalidJson, RequestError, UnsupportedParameter
+from gateway.core.tokens import (
+    TOKENS_PER_FILE,
+    TOKENS_PER_IMAGE,
+    TOKENS_PER_MESSAGE,
+    bound_tokens,
+)
+from gateway.ingress import schema
+from gateway.ingress.schema import ChatRequest
+
+# They would steer where we connect or with what credential; never a caller's business.
+FORBIDDEN = frozenset(
+    {
+        "api_base",
+        "base_url",
+        "api_key",
+        "custom_llm_provider",
+        "deployment_id",
+        "extra_headers",
+        "extra_body",
+        "url_idx",
+        "organization",
+    }
+)
+_PATH = re.compile(r" - at `\$(?:\.(?P<path>[^`]*))?`$")
+_MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
+
+
+def read_call(body: bytes) -> Call:
+    """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
+    request = _decode(body)
+    members = schema.member_decoder.decode(body)
+    _refuse_forbidden(members)
+    _check_meaning(request)
+    limits = [t for t in (request.max_tokens, request.max_completion_tokens) if t is not None]
+    return Call(
+        model=request.model,
+        stream=bool(request.stream),
+        include_usage=request.stream_options.include_usage if request.stream_options else None,
+        max_tokens=min(limits) if limits else None,
+        n=request.n or 1,
+        user=request.user or "",
+        prompt_tokens_bound=_bound_prompt(request, members),
+        members={name: bytes(raw) for name, raw in members.items()},
+        messages=tuple(request.messages),
+        body=body,
+    )
+
+
+def prompt_text(call: Call) -> str:
+    """Return everything of the prompt that a tokenizer would read, joined by newlines."""
+    return "\n".join(text for message in call.messages for text in _texts_of(message))
+
+
+def _decode(body: bytes) -> ChatRequest:
+    try:
+        if not body.isascii():
+            body.decode("utf-8")
+        return schema.decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise explain(error) from None
+    except UnicodeDecodeError:
+        raise InvalidJson("The body is not valid UTF-8.") from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        reason = str(error).rstrip(".") if body.strip() else "it is empty"
+        raise InvalidJson(f"The body is not valid JSON: {reason}.") from None
+
+
+def explain(error: msgspec.ValidationError) -> RequestError:
+    """Turn the library's wording into a sentence and a `param`."""
+    text = str(error)
+    found = _PATH.search(text)
+    param = (found["path"] or "") if found else ""
+    reason = text[: found.start()] if found else text
+    if missing := _MISSING.search(reason):
+        param = f"{param}.{missing['name']}" if param else missing["name"]
+        return RequestError(f"{param} is required.", param=param)
+    return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
+
+
+def _refuse_forbidden(members: Mapping[str, Any]) -> None:
+    for name in FORBIDDEN & members.keys():
+        raise RequestError(
+            f"{name} is not accepted: callers do not choose where we connect.", param=name
+        )
+
+
+def _check_meaning(request: ChatRequest) -> None:
+    if request.top_logprobs is not None and not request.logprobs:
+        raise RequestError("top_logprobs needs logprobs: true.", param="top_logprobs")
+    if isinstance(request.stop, list) and "" in request.stop:
+        raise RequestError("A stop sequence cannot be empty.", param="stop")
+    _check_tools(request)
+    _check_assistant_messages(request)
+    if request.plugins:
+        raise UnsupportedParameter("Plugins are not available here.", param="plugins")
+    if request.inferada and request.inferada.get("processors"):
+        raise UnsupportedParameter(
+            "Processors are not available here.", param="inferada.processors"
+        )
+    if request.models:
+        raise UnsupportedParameter("A list of fallback models is not available.", param="models")
+
+
+def _check_tools(request: ChatRequest) -> None:
+    names = [tool.function.name for tool in request.tools or ()]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise RequestError(
+                f"There are two tools called {name}.", param=f"tools[{index}].function.name"
+            )
+    choice = request.tool_choice
+    if isinstance(choice, schema.NamedTool) and choice.function.name not in names:
+        raise RequestError(
+            f"tool_choice names {choice.function.name}, which is not among the tools.",
+            param="tool_choice.function.name",
+        )
+    if choice == "required" and not names:
+        raise RequestError("tool_choice is required, but there are no tools.", param="tool_choice")
+
+
+def _check_assistant_messages(request: ChatRequest) -> None:
+    for index, message in enumerate(request.messages):
+        if isinstance(message, schema.AssistantMessage) and message.content is None:
+            others = (message.tool_calls, message.function_call, message.refusal, message.audio)
+            if not any(others):
+                raise RequestError(
+                    "An assistant message needs content or tool_calls.",
+                    param=f"messages[{index}].content",
+                )
+
+
+def _bound_prompt(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> int:
+    tokens = 0
+    for message in request.messages:
+        tokens += TOKENS_PER_MESSAGE
+        for text in _texts_of(message):
+            tokens += bound_tokens(text)
+        if isinstance(message, schema.UserMessage) and isinstance(message.content, list):
+            for part in message.content:
+                if isinstance(part, schema.ImagePart):
+                    tokens += TOKENS_PER_IMAGE
+                elif isinstance(part, schema.FilePart | schema.AudioPart):
+                    tokens += TOKENS_PER_FILE
+    for name in ("tools", "response_format", "functions"):
+        if name in members:
+            tokens += bound_tokens(bytes(members[name]).decode())
+    return tokens
+
+
+def _texts_of(message: schema.Message) -> Iterator[str]:
+    content = message.content
+    if isinstance(content, str):
+        yield content
+    elif content is not None:
+        for part in content:
+            if isinstance(part, schema.TextPart):
+                yield part.text
+            elif isinstance(part, schema.RefusalPart):
+                yield part.refusal
+    if isinstance(message, schema.AssistantMessage):
+        for text in (message.reasoning, message.reasoning_content, message.refusal):
+            if text:
+                yield text
+        for call in message.tool_calls or ():
+            yield call.function.name
+            yield call.function.arguments

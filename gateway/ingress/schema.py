@@ -1,0 +1,190 @@
+"""The request of POST /chat/completions, as types: what is here is validated, what is not
+passes through untouched. Ranges and defaults: gateway contract, section 5.3.
+
+null means absent throughout, so every optional member defaults to None.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct
+
+Penalty = Annotated[float, Meta(ge=-2, le=2)]
+Positive = Annotated[int, Meta(ge=1, le=2**53)]
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+AnyObject = dict[str, Any]
+
+
+class TextPart(Struct, tag_field="type", tag="text"):
+    text: str
+
+
+class RefusalPart(Struct, tag_field="type", tag="refusal"):
+    refusal: str
+
+
+class ImageUrl(Struct):
+    url: str
+    detail: Literal["auto", "low", "high"] | None = None
+
+
+class ImagePart(Struct, tag_field="type", tag="image_url"):
+    image_url: ImageUrl | str
+
+
+class InputAudio(Struct):
+    data: str
+    format: Literal["wav", "mp3", "pcm16", "webm"]
+
+
+class AudioPart(Struct, tag_field="type", tag="input_audio"):
+    input_audio: InputAudio
+
+
+class FilePart(Struct, tag_field="type", tag="file"):
+    file: AnyObject | None = None
+
+
+Part = TextPart | ImagePart | AudioPart | FilePart
+Text = str | Annotated[list[TextPart], Meta(min_length=1)]
+
+
+class SystemMessage(Struct, tag_field="role", tag="system"):
+    content: Text
+    name: str | None = None
+
+
+class DeveloperMessage(Struct, tag_field="role", tag="developer"):
+    content: Text
+    name: str | None = None
+
+
+class UserMessage(Struct, tag_field="role", tag="user"):
+    content: str | Annotated[list[Part], Meta(min_length=1)]
+    name: str | None = None
+
+
+class FunctionCall(Struct):
+    name: str
+    arguments: str
+
+
+class ToolCall(Struct):
+    id: Annotated[str, Meta(min_length=1)]
+    function: FunctionCall
+    type: Literal["function"] = "function"
+
+
+class AssistantMessage(Struct, tag_field="role", tag="assistant"):
+    content: str | Annotated[list[TextPart | RefusalPart], Meta(min_length=1)] | None = None
+    tool_calls: Annotated[list[ToolCall], Meta(max_length=1000)] | None = None
+    function_call: FunctionCall | None = None
+    reasoning: str | None = None
+    reasoning_content: str | None = None
+    refusal: str | None = None
+    audio: AnyObject | None = None
+    name: str | None = None
+
+
+class ToolMessage(Struct, tag_field="role", tag="tool"):
+    content: Text
+    tool_call_id: Annotated[str, Meta(min_length=1)]
+
+
+class FunctionMessage(Struct, tag_field="role", tag="function"):
+    name: str
+    content: str | None = None
+
+
+Message = (
+    SystemMessage
+    | DeveloperMessage
+    | UserMessage
+    | AssistantMessage
+    | ToolMessage
+    | FunctionMessage
+)
+
+
+class StreamOptions(Struct):
+    include_usage: bool | None = None
+
+
+class ResponseText(Struct, tag_field="type", tag="text"):
+    pass
+
+
+class ResponseJsonObject(Struct, tag_field="type", tag="json_object"):
+    pass
+
+
+class JsonSchema(Struct):
+    name: Name
+    schema: AnyObject | None = None
+    strict: bool | None = None
+    description: str | None = None
+
+
+class ResponseJsonSchema(Struct, tag_field="type", tag="json_schema"):
+    json_schema: JsonSchema
+
+
+class FunctionSpec(Struct):
+    name: Name
+    description: str | None = None
+    parameters: AnyObject | None = None
+    strict: bool | None = None
+
+
+class Tool(Struct):
+    type: Literal["function"]
+    function: FunctionSpec
+
+
+class NamedFunction(Struct):
+    name: str
+
+
+class NamedTool(Struct):
+    type: Literal["function"]
+    function: NamedFunction
+
+
+class ChatRequest(Struct):
+    """POST /chat/completions."""
+
+    model: Annotated[str, Meta(min_length=1, max_length=256)]
+    messages: Annotated[list[Message], Meta(min_length=1, max_length=100_000)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    temperature: Annotated[float, Meta(ge=0, le=2)] | None = None
+    top_p: Annotated[float, Meta(ge=0, le=1)] | None = None
+    top_k: Annotated[int, Meta(ge=0)] | None = None
+    max_tokens: Positive | None = None
+    max_completion_tokens: Positive | None = None
+    stop: str | Annotated[list[str], Meta(max_length=4)] | None = None
+    frequency_penalty: Penalty | None = None
+    presence_penalty: Penalty | None = None
+    seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
+    n: Annotated[int, Meta(ge=1, le=128)] | None = None
+    logprobs: bool | None = None
+    top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
+    logit_bias: (
+        Annotated[dict[str, Annotated[float, Meta(ge=-100, le=100)]], Meta(max_length=1024)] | None
+    ) = None
+    response_format: ResponseText | ResponseJsonObject | ResponseJsonSchema | None = None
+    tools: Annotated[list[Tool], Meta(max_length=512)] | None = None
+    tool_choice: Literal["none", "auto", "required"] | NamedTool | None = None
+    parallel_tool_calls: bool | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    user: Annotated[str, Meta(max_length=256)] | None = None
+    metadata: AnyObject | None = None
+    inferada: AnyObject | None = None
+    plugins: list[AnyObject] | None = None
+    models: list[str] | None = None
+
+
+decoder = msgspec.json.Decoder(ChatRequest)
+member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -1,0 +1,165 @@
+"""The life of a call, on one page.
+
+    request → admit → route → prepare → provider → relay → settle → log
+
+Each stage takes what the one before it returned and hands on something new; none reaches
+back. Stages arrive as plain callables, wired once per process in gateway.wiring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+from gateway.core.call import Call
+from gateway.core.errors import GatewayError, NoUpstreamAvailable
+from gateway.core.grant import Grant
+from gateway.core.receipt import Receipt
+from gateway.core.request import RequestHead
+from gateway.streaming import relay
+from gateway.streaming.meter import NS_PER_US, Meter
+from gateway.streaming.watch import Edge, LiveCall, Watch
+
+
+class Caller(relay.Caller, Edge, Protocol):
+    """The caller's side of a call (gateway.consumers)."""
+
+    async def read_body(self) -> bytes: ...
+
+    def begin(self, call: Call, grant: Grant) -> None: ...
+
+    def transcript(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """Every decision the gateway makes. settle and log never raise and never wait.
+
+    count_prompt: our own count of a prompt, for a call whose provider reported none.
+    """
+
+    identify: Callable[[RequestHead], Awaitable[Any]]
+    screen: Callable[[Any, RequestHead, str], None]
+    read_call: Callable[[bytes], Call]
+    admit: Callable[[Any, Call, RequestHead], Awaitable[tuple[Grant, Any]]]
+    refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
+    route: Callable[[Any], Sequence[Any]]
+    prepare: Callable[[Call, Grant, Any], relay.Exchange]
+    needs_count: Callable[[Meter], bool]
+    count_prompt: Callable[[Call], Awaitable[int]]
+    settle: Callable[[Grant, Meter, BaseException | None, int], Receipt]
+    log: Callable[[Grant, Meter, Receipt, BaseException | None, Call, str], None]
+    watch: Watch
+
+
+async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
+    """Carry one call from its head to its record.
+
+    Once admitted, a call is settled and logged exactly once, whether it finishes, fails or the
+    caller hangs up. Raises GatewayError; the edge decides how to word it.
+    """
+    call, grant, model = await admit(stages, head, caller)
+    meter = Meter(head.started_ns, perf_counter_ns())
+    tab = Tab(stages, call, grant, meter, caller)
+    live = stages.watch.enter(caller, key_id=grant.key_id, is_stream=call.stream)
+    try:
+        caller.begin(call, grant)
+        with live.guard():
+            await try_targets(stages, call, grant, stages.route(model), caller, meter, live, tab)
+    except BaseException as error:
+        await live.end()
+        await tab.close(error)
+        raise
+    finally:
+        await stages.watch.leave(live)
+
+
+async def admit(stages: Stages, head: RequestHead, caller: Caller) -> tuple[Call, Grant, Any]:
+    """Return the call and its grant. A refusal of a known key is logged before it is raised."""
+    known = await stages.identify(head)
+    requested_model = ""
+    try:
+        stages.screen(known, head, "completions")
+        call = stages.read_call(await caller.read_body())
+        requested_model = call.model
+        grant, model = await stages.admit(known, call, head)
+    except GatewayError as error:
+        total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
+        stages.refuse(known, head, requested_model, error, total_us)
+        raise
+    return call, grant, model
+
+
+async def try_targets(
+    stages: Stages,
+    call: Call,
+    grant: Grant,
+    targets: Sequence[Any],
+    caller: Caller,
+    meter: Meter,
+    live: LiveCall,
+    tab: Tab,
+) -> None:
+    """Relay from the first target that answers. A byte sent ends the search.
+
+    Raises the last refusal when every target was tried, or the first that another target
+    would only repeat.
+    """
+    refusal: GatewayError = NoUpstreamAvailable()
+    for target in targets:
+        meter.begin_attempt(target)
+        try:
+            exchange = stages.prepare(call, grant, target)
+            with live.guard():
+                if not call.stream:
+                    return await relay.relay_answer(exchange, caller, meter, tab.close_well)
+                return await relay.relay_stream(
+                    exchange, caller, meter, live, tab.close_well, grant.limit_tokens
+                )
+        except GatewayError as error:
+            meter.end_attempt(error)
+            if meter.has_answered or not error.retry_elsewhere:
+                raise
+            refusal = error
+    raise refusal
+
+
+class Tab:
+    """What a call owes: closed once, by its end or by whatever came before its end."""
+
+    __slots__ = ("_call", "_caller", "_grant", "_meter", "_receipt", "_stages")
+
+    def __init__(
+        self, stages: Stages, call: Call, grant: Grant, meter: Meter, caller: Caller
+    ) -> None:
+        self._stages = stages
+        self._call = call
+        self._grant = grant
+        self._meter = meter
+        self._caller = caller
+        self._receipt: Receipt | None = None
+
+    async def close_well(self) -> Receipt:
+        """Settle a call that came to its end; called before its last bytes are written."""
+        return await self.close(None)
+
+    async def close(self, error: BaseException | None) -> Receipt:
+        """Settle and log, the first time it is called; the same receipt ever after.
+
+        Counting a prompt takes a thread, and only a caller that is gone or a provider that
+        reported nothing makes it necessary. An interruption meanwhile changes nothing.
+        """
+        if self._receipt is not None:
+            return self._receipt
+        stages, meter = self._stages, self._meter
+        prompt_tokens = 0
+        if stages.needs_count(meter) and (error is None or isinstance(error, GatewayError)):
+            prompt_tokens = await stages.count_prompt(self._call)
+        if self._receipt is None:
+            receipt = stages.settle(self._grant, meter, error, prompt_tokens)
+            self._receipt = receipt
+            said = self._caller.transcript() if self._grant.stores_bodies else ""
+            stages.log(self._grant, meter, receipt, error, self._call, said)
+        return self._receipt

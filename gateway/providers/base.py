@@ -1,0 +1,59 @@
+"""The contract every provider adapter keeps.
+
+An adapter is a translator and performs no I/O: it turns a Call into an UpstreamRequest and
+upstream bytes into our events. gateway.providers.transport owns the sockets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gateway.core.call import Call
+from gateway.core.errors import UpstreamError
+from gateway.core.events import Answer, StreamEvent
+from gateway.core.grant import Grant
+from gateway.snapshot.types import TargetRecord
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamRequest:
+    """An HTTP request, described but not sent. Always POST with a JSON body.
+
+    prompt_tokens: our bound on the prompt, for the built-in simulated provider.
+    """
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes
+    prompt_tokens: int = 0
+
+
+class Decoder(Protocol):
+    """Holds what one streamed answer needs remembered between events. One per attempt."""
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        """Return what one server-sent event amounts to.
+
+        Raises StreamBroken when it makes no sense, or the UpstreamError that it reports.
+        """
+
+
+class Provider(Protocol):
+    """Stateless; one instance serves every call in the process."""
+
+    def check(self, call: Call, target: TargetRecord) -> None:
+        """Raise UnsupportedParameter when the dialect cannot say what the call asks for."""
+
+    def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
+        """Translate a call that passed the check."""
+
+    def read_answer(self, body: bytes) -> Answer:
+        """Translate a complete, buffered answer. Raises UpstreamError when it makes no sense."""
+
+    def open_decoder(self) -> Decoder:
+        """Return a fresh decoder for one streamed answer."""
+
+    def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
+        """Classify a non-2xx answer. Never raises; header names are lower case."""

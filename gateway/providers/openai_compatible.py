@@ -1,0 +1,225 @@
+"""OpenAI's Chat Completions API, as OpenAI and its many look-alikes speak it.
+
+Reference: https://platform.openai.com/docs/api-reference/chat
+The caller's format is this dialect, so the caller's own bytes go upstream: members of ours are
+removed, the model is renamed, a limit we lowered is replaced, and a stream is asked to report
+its usage. Facts in which look-alikes differ are in gateway.core.provider_kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from gateway.core.call import Call
+from gateway.core.errors import ProviderUnavailable, StreamBroken, UnsupportedParameter
+from gateway.core.events import Answer, Choice, Delta, Ended, Finish, Reported, StreamEvent
+from gateway.core.grant import Grant
+from gateway.core.money import Usage
+from gateway.core.provider_kinds import BY_NAME, ProviderKind
+from gateway.providers.base import Decoder, UpstreamRequest
+from gateway.providers.upstream_errors import read_error
+from gateway.snapshot.types import TargetRecord
+
+OURS = frozenset({"inferada", "plugins", "hi_tool_events", "models"})
+OURS_PREFIX = "tensorzero::"
+LIMITS = ("max_tokens", "max_completion_tokens")
+VLLM_ONLY = frozenset(
+    {
+        "guided_json",
+        "guided_regex",
+        "guided_choice",
+        "guided_grammar",
+        "guided_decoding_backend",
+        "guided_whitespace_pattern",
+        "structural_tag",
+        "structured_outputs",
+        "chat_template",
+        "chat_template_kwargs",
+        "mm_processor_kwargs",
+    }
+)
+FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
+EXTRAS = ("system_fingerprint", "service_tier")
+MAX_TOKENS_COUNTED = 2**53
+_encode = msgspec.json.encode
+_decode = msgspec.json.decode
+
+
+class OpenAICompatible:
+    """One adapter for every kind of the `openai` dialect."""
+
+    def check(self, call: Call, target: TargetRecord) -> None:
+        if target.kind == "vllm":
+            return
+        for name in call.members.keys() & VLLM_ONLY:
+            raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
+
+    def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
+        kind = BY_NAME[target.kind]
+        headers = {
+            "content-type": "application/json",
+            "accept": "text/event-stream" if call.stream else "application/json",
+            "accept-encoding": "identity",
+            "user-agent": "tollhouse",
+            "x-request-id": grant.call_id,
+        }
+        if target.secret:
+            headers["authorization"] = f"Bearer {target.secret}"
+        return UpstreamRequest(
+            url=f"{target.base_url}/chat/completions",
+            headers=headers,
+            body=b"{" + b",".join(_members(call, grant, target, kind)) + b"}",
+            prompt_tokens=call.prompt_tokens_bound,
+        )
+
+    def read_answer(self, body: bytes) -> Answer:
+        try:
+            answer = _decode(body)
+            choices = tuple(_read_choice(choice) for choice in answer["choices"])
+        except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, ValueError):
+            raise ProviderUnavailable(
+                "The provider's answer made no sense.", detail=repr(body[:2000])
+            ) from None
+        if not choices:
+            raise ProviderUnavailable("The provider's answer had no choices.")
+        return Answer(choices, read_usage(answer.get("usage")), _read_extras(answer))
+
+    def open_decoder(self) -> Decoder:
+        return OpenAIDecoder()
+
+    read_error = staticmethod(read_error)
+
+
+class OpenAIDecoder:
+    """Chunks to events. Stateless but for the contract's sake: one per attempt."""
+
+    def feed(self, data: bytes) -> list[StreamEvent]:
+        if data == b"[DONE]":
+            return [Ended()]
+        if not data.strip():
+            return []
+        try:
+            chunk = _decode(data)
+            if "error" in chunk and chunk["error"]:
+                raise _reported_error(chunk["error"])
+            return list(_read_chunk(chunk))
+        except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
+            raise StreamBroken(
+                "The provider's stream made no sense.", detail=repr(data[:2000])
+            ) from None
+
+
+def _members(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind) -> Iterator[bytes]:
+    """Yield the members of the upstream body, in the caller's order, as `"name":value`."""
+    limit_done = grant.cap_tokens is None
+    for name, raw in call.members.items():
+        if name in OURS or name.startswith(OURS_PREFIX):
+            continue
+        if name == "model":
+            raw = _encode(target.native_model)
+        elif name == "stream_options" and call.stream and kind.wants_usage_option:
+            continue
+        elif name in LIMITS and grant.cap_tokens is not None:
+            if limit_done:
+                continue
+            raw, limit_done = b"%d" % grant.cap_tokens, True
+        yield _encode(name) + b":" + raw
+    if not limit_done:
+        yield b'"%s":%d' % (kind.limit_field.encode(), grant.cap_tokens or 1)
+    if call.stream and kind.wants_usage_option:
+        yield b'"stream_options":' + _ask_for_usage(call.members.get("stream_options"))
+
+
+def _ask_for_usage(raw: bytes | None) -> bytes:
+    """Return the caller's stream_options with include_usage on: we always account."""
+    options = _decode(raw) if raw else None
+    return _encode({**(options or {}), "include_usage": True})
+
+
+def _read_chunk(chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
+    usage = read_usage(chunk.get("usage"))
+    extras = _read_extras(chunk)
+    if usage is not None or extras:
+        yield Reported(usage, extras)
+    for choice in chunk.get("choices") or ():
+        index = choice.get("index") or 0
+        logprobs = choice.get("logprobs")
+        members = _read_members(choice.get("delta") or {})
+        reason = choice.get("finish_reason")
+        if members or (logprobs is not None and not reason):
+            yield Delta(index, members, logprobs)
+            logprobs = None
+        if reason:
+            yield Finish(index, read_finish_reason(reason), logprobs)
+
+
+def _read_members(delta: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
+    members = {name: value for name, value in delta.items() if value is not None}
+    members.pop("role", None)
+    other = members.pop("reasoning_content", None)
+    if other is not None:
+        members.setdefault("reasoning", other)
+    for name in ("content", "reasoning"):
+        if members.get(name) == "":
+            del members[name]
+    if members.get("tool_calls") == []:
+        del members["tool_calls"]
+    return members
+
+
+def _read_choice(choice: Mapping[str, Any]) -> Choice:
+    raw = choice["message"]
+    members = _read_members(raw)
+    content = raw.get("content")
+    if content is None and "tool_calls" not in members:
+        content = ""
+    return Choice(
+        index=int(choice.get("index") or 0),
+        message={"role": "assistant", "content": content, **members},
+        finish_reason=read_finish_reason(choice.get("finish_reason")),
+        logprobs=choice.get("logprobs"),
+    )
+
+
+def _read_extras(raw: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: raw[name] for name in EXTRAS if raw.get(name)}
+
+
+def read_finish_reason(reason: object) -> str:
+    """Return one of OpenAI's reasons; what we do not know is `stop`."""
+    return reason if isinstance(reason, str) and reason in FINISH_REASONS else "stop"
+
+
+def read_usage(raw: object) -> Usage | None:
+    """Return the counts, or None when they are missing or make no sense."""
+    if not isinstance(raw, Mapping):
+        return None
+    prompt = _read_count(raw.get("prompt_tokens"))
+    completion = _read_count(raw.get("completion_tokens"))
+    if prompt is None or completion is None:
+        return None
+    cached = _read_detail(raw.get("prompt_tokens_details"), "cached_tokens")
+    reasoning = _read_detail(raw.get("completion_tokens_details"), "reasoning_tokens")
+    return Usage(prompt, completion, min(cached, prompt), min(reasoning, completion))
+
+
+def _read_count(value: object) -> int | None:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MAX_TOKENS_COUNTED else None
+
+
+def _read_detail(raw: object, name: str) -> int:
+    return (_read_count(raw.get(name)) or 0) if isinstance(raw, Mapping) else 0
+
+
+def _reported_error(error: object) -> Exception:
+    """An error inside a stream: classified as if it were an answer of that status."""
+    body = error if isinstance(error, Mapping) else {"message": str(error)}
+    code = body.get("code")
+    status = code if isinstance(code, int) and 400 <= code <= 599 else 500
+    return read_error(status, {}, _encode({"error": dict(body)}))

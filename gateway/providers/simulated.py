@@ -1,0 +1,250 @@
+"""The built-in provider: answers in OpenAI's dialect without any network, the same every time.
+
+It serves demonstrations, first runs and tests. A last user message that starts with `script:`
+scripts it with a query string; every name is optional:
+
+    script:tokens=20&first_ms=100&delay_ms=5&reasoning=4&tool=get_weather&finish=length
+    script:fail=503                an HTTP error of that status instead of an answer
+    script:fail_after=3            an error inside the stream after three tokens
+    script:break_after=3           the connection breaks after three tokens
+    script:text=Hello+there        exactly this text
+
+Without a script it says what it was asked, calls a tool whose name the question mentions,
+fills a JSON schema, and ends. max_tokens is obeyed. Counts: one completion token for each
+word, and for the prompt the same bound that admission holds, so holds and charges agree.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from gateway.core.errors import StreamBroken
+from gateway.providers.base import UpstreamRequest
+from gateway.providers.simulated_json import fill_schema
+
+SCRIPT = "script:"
+MAX_TOKENS = 100_000
+MAX_DELAY_MS = 60_000.0
+_WORD = re.compile(r"\S+\s*")
+_encode = msgspec.json.encode
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """What to do. Times in milliseconds; *_after count tokens, -1 is never."""
+
+    words: tuple[str, ...] = ()
+    reasoning: tuple[str, ...] = ()
+    tool: Mapping[str, Any] | None = None
+    finish: str = "stop"
+    first_ms: float = 0
+    delay_ms: float = 0
+    fail: int = 0
+    fail_after: int = -1
+    break_after: int = -1
+
+
+class SimulatedTransport:
+    """Carries requests nowhere: reads them and answers."""
+
+    async def open(self, request: UpstreamRequest) -> SimulatedResponse:
+        asked = msgspec.json.decode(request.body)
+        script = read_script(asked)
+        if script.first_ms:
+            await asyncio.sleep(script.first_ms / 1000)
+        if script.fail:
+            error = {"error": {"message": "Scripted failure.", "type": "simulated", "code": None}}
+            return SimulatedResponse(script.fail, iter_once(_encode(error)))
+        usage = {
+            "prompt_tokens": request.prompt_tokens,
+            "completion_tokens": len(script.words) + len(script.reasoning),
+            "completion_tokens_details": {"reasoning_tokens": len(script.reasoning)},
+        }
+        usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
+        chunks = stream(script, usage) if asked.get("stream") else answer(script, usage)
+        return SimulatedResponse(200, chunks)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class SimulatedResponse:
+    """An answer made up as it is read."""
+
+    def __init__(self, status: int, chunks: AsyncGenerator[bytes, None]) -> None:
+        self.status = status
+        self.headers: Mapping[str, str] = {"content-type": "application/json"}
+        self._chunks = chunks
+
+    async def read(self) -> bytes:
+        return await anext(self._chunks, b"")
+
+    async def drain(self) -> None:
+        while await self.read():
+            pass
+
+    async def aclose(self) -> None:
+        await self._chunks.aclose()
+
+
+async def iter_once(body: bytes) -> AsyncGenerator[bytes, None]:
+    yield body
+
+
+async def answer(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
+    """Yield a buffered answer, after the time its tokens take."""
+    if script.delay_ms:
+        await asyncio.sleep(script.delay_ms * len(script.words) / 1000)
+    if script.break_after >= 0:
+        raise StreamBroken("The connection broke, as scripted.")
+    message: dict[str, Any] = {"role": "assistant", "content": "".join(script.words)}
+    if script.reasoning:
+        message["reasoning_content"] = "".join(script.reasoning)
+    if script.tool is not None:
+        message |= {"content": None, "tool_calls": [script.tool]}
+    choice = {"index": 0, "message": message, "finish_reason": script.finish}
+    yield _encode({"object": "chat.completion", "choices": [choice], "usage": usage})
+
+
+async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
+    """Yield a stream, one token a chunk."""
+    for position, delta in enumerate(deltas(script)):
+        if script.delay_ms and position:
+            await asyncio.sleep(script.delay_ms / 1000)
+        if position == script.break_after:
+            raise StreamBroken("The connection broke, as scripted.")
+        if position == script.fail_after:
+            yield b"data: " + _encode({"error": {"message": "Scripted.", "code": 500}}) + b"\n\n"
+            return
+        yield frame({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    yield frame({"choices": [{"index": 0, "delta": {}, "finish_reason": script.finish}]})
+    yield frame({"choices": [], "usage": usage})
+    yield b"data: [DONE]\n\n"
+
+
+def deltas(script: Script) -> Iterator[dict[str, Any]]:
+    yield from ({"reasoning_content": word} for word in script.reasoning)
+    if script.tool is not None:
+        function = script.tool["function"]
+        opening = {**script.tool, "index": 0, "function": {**function, "arguments": ""}}
+        yield {"tool_calls": [opening]}
+        for piece in re.findall(r".{1,8}", function["arguments"]):
+            yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
+        return
+    yield from ({"content": word} for word in script.words)
+
+
+def frame(chunk: Mapping[str, Any]) -> bytes:
+    return b"data: " + _encode({"object": "chat.completion.chunk", **chunk}) + b"\n\n"
+
+
+def read_script(asked: Mapping[str, Any]) -> Script:
+    """Return what the request asks for, its output limit already applied."""
+    last = asked["messages"][-1]
+    said = text_of(last.get("content"))
+    if last.get("role") == "user" and said.startswith(SCRIPT):
+        script = scripted(dict(parse_qsl(said[len(SCRIPT) :].strip())))
+    elif tool := wanted_tool(asked, last, said):
+        script = Script(words=("call",), tool=tool, finish="tool_calls")
+    else:
+        script = Script(words=tuple(_WORD.findall(reply(asked, said))))
+    return limited(script, asked.get("max_tokens") or asked.get("max_completion_tokens"))
+
+
+def scripted(wish: Mapping[str, str]) -> Script:
+    """Return the script of a query string; a number that is none counts as its default."""
+    tokens = min(int(number(wish, "tokens", 10)), MAX_TOKENS)
+    words = tuple(f"word{n} " for n in range(tokens))
+    if "text" in wish:
+        words = tuple(_WORD.findall(wish["text"]))
+    tool = None
+    if "tool" in wish:
+        tool, words = tool_call(wish["tool"], wish.get("arguments", "{}")), ("call",)
+    return Script(
+        words=words,
+        reasoning=tuple(f"thought{n} " for n in range(int(number(wish, "reasoning", 0)))),
+        tool=tool,
+        finish=wish.get("finish", "tool_calls" if tool else "stop"),
+        first_ms=min(number(wish, "first_ms", 0), MAX_DELAY_MS),
+        delay_ms=min(number(wish, "delay_ms", 0), MAX_DELAY_MS),
+        fail=int(number(wish, "fail", 0)),
+        fail_after=int(number(wish, "fail_after", -1)),
+        break_after=int(number(wish, "break_after", -1)),
+    )
+
+
+def number(wish: Mapping[str, str], name: str, default: float) -> float:
+    try:
+        return max(float(wish.get(name, default)), -1)
+    except ValueError:
+        return default
+
+
+def limited(script: Script, max_tokens: int | None) -> Script:
+    """Return the script cut to the limit, reasoning first, as a model would be cut."""
+    if max_tokens is None or len(script.words) + len(script.reasoning) <= max_tokens:
+        return script
+    reasoning = script.reasoning[:max_tokens]
+    words = script.words[: max_tokens - len(reasoning)]
+    return replace(script, words=words, reasoning=reasoning, tool=None, finish="length")
+
+
+def reply(asked: Mapping[str, Any], said: str) -> str:
+    """Return the unscripted answer: JSON where JSON is wanted, else what was heard."""
+    wanted = asked.get("response_format") or {}
+    if wanted.get("type") == "json_schema":
+        schema = (wanted.get("json_schema") or {}).get("schema") or {}
+        return _encode(fill_schema(schema)).decode()
+    if wanted.get("type") == "json_object":
+        return _encode({"answer": said[:200]}).decode()
+    if asked["messages"][-1].get("role") == "tool":
+        return f"The tool answered: {said[:500]}"
+    return f"This is the simulated model. You said: {said[:500]}"
+
+
+def wanted_tool(
+    asked: Mapping[str, Any], last: Mapping[str, Any], said: str
+) -> dict[str, Any] | None:
+    """Return the tool call that the request forces or the question suggests, if any."""
+    tools = {tool["function"]["name"]: tool["function"] for tool in asked.get("tools") or ()}
+    choice = asked.get("tool_choice") or "auto"
+    if not tools or choice == "none":
+        return None
+    if isinstance(choice, Mapping):
+        name = choice["function"]["name"]
+    elif choice == "required":
+        name = next(iter(tools))
+    else:
+        if last.get("role") != "user":
+            return None
+        heard = said.lower()
+        mentioned = (n for n in tools if any(w in heard for w in re.findall(r"[a-z]{4,}", n)))
+        name = next(mentioned, "")
+    if name not in tools:
+        return None
+    arguments = fill_schema(tools[name].get("parameters") or {})
+    return tool_call(name, _encode(arguments).decode())
+
+
+def tool_call(name: str, arguments: str) -> dict[str, Any]:
+    return {
+        "id": "call_simulated_0",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+    }
+
+
+def text_of(content: object) -> str:
+    """Return the text of a message's content, in either of its shapes."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        return " ".join(part["text"] for part in content if part.get("type") == "text")
+    return ""

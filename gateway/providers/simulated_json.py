@@ -1,0 +1,61 @@
+"""A value that fits a JSON Schema, the same every time: what the simulated model answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+MAX_DEPTH = 16
+
+
+def fill_schema(schema: object) -> Any:
+    """Return a small value for the parts of JSON Schema that structured outputs use.
+
+    Knows const, enum, default, anyOf/oneOf/allOf (the first), local $ref, type, properties,
+    items. What it does not know counts as an empty object; depth is bounded.
+    """
+    return _Filler(schema).fill(schema, 0)
+
+
+class _Filler:
+    def __init__(self, root: object) -> None:
+        self._root = root
+
+    def fill(self, schema: object, depth: int) -> Any:
+        if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+            return {}
+        for name in ("const", "default"):
+            if name in schema:
+                return schema[name]
+        if schema.get("enum"):
+            return schema["enum"][0]
+        if "$ref" in schema:
+            return self.fill(self._look_up(str(schema["$ref"])), depth + 1)
+        for name in ("anyOf", "oneOf", "allOf"):
+            if schema.get(name):
+                return self.fill(schema[name][0], depth + 1)
+        kind = schema.get("type", "object")
+        if isinstance(kind, list):
+            kind = kind[0] if kind else "null"
+        return self._fill_kind(str(kind), schema, depth)
+
+    def _look_up(self, reference: str) -> object:
+        found: object = self._root
+        for step in reference.removeprefix("#/").split("/"):
+            found = found.get(step) if isinstance(found, Mapping) else None
+        return found
+
+    def _fill_kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> Any:
+        if kind == "object":
+            parts = schema.get("properties") or {}
+            return {name: self.fill(part, depth + 1) for name, part in parts.items()}
+        if kind == "array":
+            item = self.fill(schema.get("items") or {"type": "string"}, depth + 1)
+            return [item] * min(max(int(schema.get("minItems") or 1), 1), 10)
+        if kind == "string":
+            return str(schema.get("title") or schema.get("description") or "text")[:40]
+        if kind == "integer":
+            return int(schema.get("minimum") or 1)
+        if kind == "number":
+            return float(schema.get("minimum") or 1.5)
+        return True if kind == "boolean" else None

@@ -1,0 +1,195 @@
+"""The seam between us and providers: the only module that opens connections to them.
+
+httpx's types over aiohttp's client, called at transport level: that is where time goes on the
+way of a call. What matters for money is kept apart: a request that never left may be tried
+again blindly (ProviderUnreachable), one that was sent and then dropped may have run
+(ProviderUnavailable).
+
+Waiting for a first byte, for the next piece and for the whole is bounded by
+gateway.streaming.watch, which sees every live call; only connecting has its own clock here.
+Redirects are never followed, proxy variables of the environment are not read, answers come
+uncompressed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from typing import Protocol
+
+import aiohttp
+import httpx
+from httpx_aiohttp import AiohttpTransport
+
+from gateway.core.errors import (
+    GatewayError,
+    ProviderUnavailable,
+    ProviderUnreachable,
+    StreamBroken,
+)
+from gateway.providers.base import UpstreamRequest
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_ERROR_BYTES = 64 * 1024
+KEEPALIVE_S = 30.0
+DRAIN_S = 0.25
+NEVER_SENT = (
+    aiohttp.ClientConnectorError,
+    aiohttp.ConnectionTimeoutError,
+    aiohttp.InvalidURL,
+    httpx.UnsupportedProtocol,
+    httpx.InvalidURL,
+)
+
+
+class UpstreamResponse(Protocol):
+    """A provider's answer, its head read, its body not yet. Close it in every case."""
+
+    status: int
+    headers: Mapping[str, str]
+
+    async def read(self) -> bytes:
+        """Return what has arrived of the body, waiting for some; empty at its end.
+
+        Raises StreamBroken when it breaks off.
+        """
+
+    async def drain(self) -> None:
+        """Read on to the end if that is near, so that the connection can be used again."""
+
+    async def aclose(self) -> None:
+        """Give the connection back when the body was read to its end, else cut it."""
+
+
+class Transport(Protocol):
+    """Anything that can carry a request to a provider."""
+
+    async def open(self, request: UpstreamRequest) -> UpstreamResponse:
+        """Send the request and return when the head of the answer is there.
+
+        Raises ProviderUnreachable when nothing was sent, ProviderUnavailable when the
+        connection broke after that.
+        """
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+
+
+class NetworkResponse:
+    """An answer that comes over a socket."""
+
+    __slots__ = ("_chunks", "_response", "headers", "status")
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+        self._chunks: AsyncIterator[bytes] = aiter(_stream_of(response))
+        self.status = response.status_code
+        self.headers: Mapping[str, str] = response.headers
+
+    async def read(self) -> bytes:
+        try:
+            return await anext(self._chunks, b"")
+        except (httpx.HTTPError, aiohttp.ClientError, OSError) as error:
+            raise StreamBroken(
+                "The provider's answer broke off.", detail=repr(error.__cause__ or error)
+            ) from error
+
+    async def drain(self) -> None:
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                while await self.read():
+                    pass
+        except (TimeoutError, StreamBroken):
+            pass
+
+    async def aclose(self) -> None:
+        await self._chunks.aclose()  # type: ignore[attr-defined]
+        await _stream_of(self._response).aclose()
+
+
+def _stream_of(response: httpx.Response) -> httpx.AsyncByteStream:
+    stream = response.stream
+    assert isinstance(stream, httpx.AsyncByteStream)
+    return stream
+
+
+class NetworkTransport:
+    """Connections to every provider, kept alive and shared by all calls of a process."""
+
+    def __init__(self, *, connect_s: float) -> None:
+        self._transport = AiohttpTransport(client=self._open_session)
+        self._extensions = {"timeout": {"connect": connect_s}}
+        self._urls: dict[str, httpx.URL] = {}
+
+    @staticmethod
+    def _open_session() -> aiohttp.ClientSession:
+        connector = aiohttp.TCPConnector(
+            limit=0, keepalive_timeout=KEEPALIVE_S, enable_cleanup_closed=False
+        )
+        return aiohttp.ClientSession(
+            connector=connector, cookie_jar=aiohttp.DummyCookieJar(), trust_env=False
+        )
+
+    async def open(self, request: UpstreamRequest) -> NetworkResponse:
+        try:
+            response = await self._transport.handle_async_request(
+                httpx.Request(
+                    "POST",
+                    self._parsed(request.url),
+                    headers=request.headers,
+                    content=request.body,
+                    extensions=self._extensions,
+                )
+            )
+        except (httpx.HTTPError, httpx.InvalidURL, aiohttp.ClientError, OSError) as error:
+            raise read_failure(error) from error
+        return NetworkResponse(response)
+
+    def _parsed(self, url: str) -> httpx.URL:
+        """Return the parsed address; parsing costs more than the rest of a request."""
+        parsed = self._urls.get(url)
+        if parsed is None:
+            if len(self._urls) > 10_000:
+                self._urls.clear()
+            parsed = self._urls[url] = httpx.URL(url)
+        return parsed
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+
+def read_failure(error: Exception) -> GatewayError:
+    """Map a failure to send or to get an answer's head.
+
+    The client names a refused connection and a dropped one alike; what it raised from tells
+    them apart.
+    """
+    cause = error.__cause__ or error
+    if isinstance(cause, NEVER_SENT) or isinstance(error, NEVER_SENT):
+        return ProviderUnreachable("The provider could not be reached.", detail=repr(cause))
+    return ProviderUnavailable("The provider closed the connection.", detail=repr(cause))
+
+
+async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BYTES) -> bytes:
+    """Return the whole body. Raises ProviderUnavailable when it is compressed or too large."""
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise ProviderUnavailable("The provider's answer is compressed though we asked not to.")
+    parts: list[bytes] = []
+    size = 0
+    while chunk := await response.read():
+        parts.append(chunk)
+        size += len(chunk)
+        if size > limit_bytes:
+            raise ProviderUnavailable("The provider's answer is too large.")
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+async def read_error_body(response: UpstreamResponse) -> bytes:
+    """Return the start of an error's body; one that breaks off is as good as it is."""
+    body = b""
+    try:
+        while len(body) < MAX_ERROR_BYTES and (chunk := await response.read()):
+            body += chunk
+    except StreamBroken:
+        pass
+    return body[:MAX_ERROR_BYTES]

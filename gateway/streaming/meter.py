@@ -1,0 +1,84 @@
+"""What has happened to one call so far. The one thing on the way that is counted on."""
+
+from __future__ import annotations
+
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+from gateway.core.money import Usage
+
+if TYPE_CHECKING:
+    from gateway.core.errors import GatewayError
+
+NS_PER_US = 1_000
+
+
+class Meter:
+    """Counts and moments of a call. Moments are perf_counter_ns; 0 means not yet.
+
+    deltas, chars: pieces with output in them, and their characters. has_answered: a byte of
+    the answer went to the caller, so no other target may be tried.
+    """
+
+    __slots__ = (
+        "admitted_ns",
+        "attempt_ns",
+        "attempts",
+        "chars",
+        "deltas",
+        "failed_ns",
+        "finish_reason",
+        "first_event_ns",
+        "has_answered",
+        "started_ns",
+        "target",
+        "upstream_ns",
+        "usage",
+    )
+
+    def __init__(self, started_ns: int, admitted_ns: int) -> None:
+        self.started_ns = started_ns
+        self.admitted_ns = admitted_ns
+        self.attempt_ns = 0
+        self.upstream_ns = 0
+        self.failed_ns = 0
+        self.first_event_ns = 0
+        self.attempts: list[dict[str, Any]] = []
+        self.target: Any = None
+        self.deltas = 0
+        self.chars = 0
+        self.usage: Usage | None = None
+        self.finish_reason = ""
+        self.has_answered = False
+
+    def begin_attempt(self, target: Any) -> None:
+        self.target = target
+        self.attempt_ns = perf_counter_ns()
+
+    def count_delta(self, chars: int) -> None:
+        """Count a piece of output; the first one marks the time to first token."""
+        if not self.first_event_ns:
+            self.first_event_ns = perf_counter_ns()
+        if chars:
+            self.deltas += 1
+            self.chars += chars
+
+    def end_attempt(self, error: GatewayError | None = None) -> None:
+        """Close the running attempt: served when error is None, else failed."""
+        if not self.attempt_ns:
+            return
+        spent_ns = perf_counter_ns() - self.attempt_ns
+        self.attempt_ns = 0
+        if error is None:
+            self.upstream_ns += spent_ns
+        else:
+            self.failed_ns += spent_ns
+        self.attempts.append(
+            {
+                "provider": self.target.provider,
+                "model": self.target.native_model,
+                "code": "" if error is None else error.code,
+                "status": 200 if error is None else error.status,
+                "us": spent_ns // NS_PER_US,
+            }
+        )

@@ -1,0 +1,128 @@
+"""A provider's answer to the caller, counted on the way.
+
+Nothing is read from the provider while the caller's connection is full: the write waits, and
+with it the read, all the way back to the provider's socket.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Protocol
+
+from gateway.core.errors import StreamBroken
+from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
+from gateway.core.receipt import Receipt
+from gateway.streaming.meter import Meter
+from gateway.streaming.watch import LiveCall
+
+# A provider that ignores the output limit is cut here; some send a token in two pieces.
+OVERRUN = 1.25
+OVERRUN_TOKENS = 16
+
+Close = Callable[[], Awaitable[Receipt]]
+
+
+class Exchange(Protocol):
+    """One attempt, as the relay needs it (gateway.providers.exchange)."""
+
+    async def read(self) -> Answer: ...
+
+    def batches(self) -> AsyncIterator[list[StreamEvent]]: ...
+
+
+class Caller(Protocol):
+    """The caller's side, as the relay needs it (gateway.consumers)."""
+
+    async def send_answer(self, answer: Answer, receipt: Receipt) -> None: ...
+
+    def encode(self, event: Delta | Finish | Reported) -> bytes: ...
+
+    async def write(self, frames: bytes) -> None: ...
+
+    async def finish(self, receipt: Receipt) -> None: ...
+
+
+async def relay_answer(exchange: Exchange, caller: Caller, meter: Meter, close: Close) -> None:
+    """Relay a buffered answer."""
+    answer = await exchange.read()
+    for choice in answer.choices:
+        meter.count_delta(count_chars(choice.message))
+        meter.finish_reason = meter.finish_reason or choice.finish_reason
+    meter.usage = answer.usage
+    meter.end_attempt()
+    await caller.send_answer(answer, await close())
+
+
+async def relay_stream(
+    exchange: Exchange,
+    caller: Caller,
+    meter: Meter,
+    live: LiveCall,
+    close: Close,
+    limit_tokens: int,
+) -> None:
+    """Relay a streamed answer event by event.
+
+    Raises StreamBroken when the provider closes without saying that it finished.
+    """
+    cut_at = int(limit_tokens * OVERRUN) + OVERRUN_TOKENS
+    live.asked_at, live.heard_at = time.monotonic(), 0.0
+    async with aclosing(exchange.batches()) as batches:  # type: ignore[type-var]
+        async for batch in batches:
+            live.heard_at = time.monotonic()
+            frames = b""
+            is_over = False
+            for event in batch:
+                if isinstance(event, Ended):
+                    is_over = True
+                else:
+                    frames += take(event, caller, meter)
+            if frames:
+                meter.has_answered = True
+                await caller.write(frames)
+            if meter.deltas > cut_at:
+                take(Finish(0, "length"), caller, meter)
+                is_over = True
+            if is_over:
+                break
+        if not meter.finish_reason:
+            raise StreamBroken("The provider's stream ended before it was finished.")
+        meter.end_attempt()
+        receipt = await close()
+        meter.has_answered = True
+        await caller.finish(receipt)
+
+
+def take(event: Delta | Finish | Reported, caller: Caller, meter: Meter) -> bytes:
+    """Count an event and return the frames it amounts to."""
+    if isinstance(event, Delta):
+        meter.count_delta(count_chars(event.members))
+    elif isinstance(event, Finish):
+        meter.finish_reason = event.reason
+    elif event.usage is not None:
+        meter.usage = event.usage
+    return caller.encode(event)
+
+
+def count_chars(members: Members) -> int:
+    """Return the characters of output in a delta or a message; any output counts at least 1."""
+    chars = 0
+    for name, value in members.items():
+        if name == "role":
+            continue
+        if isinstance(value, str):
+            chars += len(value)
+        elif name == "tool_calls" and isinstance(value, list):
+            chars += sum(_tool_chars(call) for call in value)
+        elif value:
+            chars += 1
+    return chars
+
+
+def _tool_chars(call: Any) -> int:
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict):
+        return 1
+    return max(len(function.get("name") or "") + len(function.get("arguments") or ""), 1)

@@ -1,0 +1,199 @@
+"""One clock for every live call: what must not take longer than it may, and who must be told.
+
+A timer per call, or worse per piece, would cost more than the pieces. Instead one tick looks
+at all live calls ten times a second. It starts to listen for the caller's hang-up (calls that
+are over within a tick need no listener), ends attempts that wait too long, cuts callers that
+stopped reading, writes keep-alives, and carries interruptions: a revoked key, a shutdown.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gateway.core.errors import CallerLeft, CallerStalled, GatewayError, ProviderTimeout
+
+TICK_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long what may take, in seconds (gateway contract, section 8.1).
+
+    first_byte, idle: of a streamed answer. total: of a buffered call; total_stream: of a
+    streamed one. stall: how long a caller may leave what we write unread.
+    """
+
+    connect_s: float = 10
+    first_byte_s: float = 300
+    idle_s: float = 120
+    total_s: float = 600
+    total_stream_s: float = 3600
+    stall_s: float = 30
+    keep_alive_s: float = 15
+
+
+class Edge(Protocol):
+    """The caller's side of a call, as the watch needs it."""
+
+    writing_since: float
+    last_write: float
+
+    async def wait_for_hang_up(self) -> None:
+        """Return when the caller has closed the connection."""
+
+    async def keep_alive(self) -> None:
+        """Write a comment, with the head before it if that has not gone out."""
+
+
+class LiveCall:
+    """A call between admission and its end. Moments are time.monotonic; 0 means not yet."""
+
+    __slots__ = (
+        "_has_ended",
+        "_helpers",
+        "_reason",
+        "asked_at",
+        "edge",
+        "heard_at",
+        "is_stream",
+        "key_id",
+        "started_at",
+        "task",
+    )
+
+    def __init__(self, edge: Edge, *, key_id: str, is_stream: bool, now: float) -> None:
+        self.edge = edge
+        self.key_id = key_id
+        self.is_stream = is_stream
+        self.started_at = now
+        self.asked_at = 0.0
+        self.heard_at = 0.0
+        self.task = asyncio.current_task()
+        self._reason: GatewayError | None = None
+        self._has_ended = False
+        self._helpers: list[asyncio.Task[None]] = []
+
+    @property
+    def is_heeded(self) -> bool:
+        """True once somebody listens for this caller's hang-up."""
+        return bool(self._helpers)
+
+    def help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Run something beside the call; it ends with the call at the latest."""
+        helper = asyncio.ensure_future(work)
+        self._helpers.append(helper)
+        return helper
+
+    def interrupt(self, reason: GatewayError) -> None:
+        """End the call for this reason, unless it is being ended already."""
+        if self._reason is None and self.task is not None and not self._has_ended:
+            self._reason = reason
+            self.task.cancel()
+
+    @contextmanager
+    def guard(self) -> Iterator[None]:
+        """Turn an interruption into the error it was made for."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            reason, self._reason = self._reason, None
+            if reason is None:
+                raise
+            if self.task is not None:
+                self.task.uncancel()
+            raise reason from None
+
+    async def end(self) -> None:
+        """Take no more interruptions, stop the helpers, and swallow an interruption that came
+        too late to be seen. Settling goes undisturbed after this."""
+        self._has_ended = True
+        for helper in self._helpers:
+            helper.cancel()
+        self._helpers.clear()
+        if self._reason is None:
+            return
+        self._reason = None
+        try:
+            await asyncio.sleep(0)
+        except asyncio.CancelledError:
+            if self.task is not None:
+                self.task.uncancel()
+
+
+class Watch:
+    """Every live call of the process."""
+
+    def __init__(self, patience: Patience) -> None:
+        self.patience = patience
+        self._live: set[LiveCall] = set()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __len__(self) -> int:
+        return len(self._live)
+
+    def enter(self, edge: Edge, *, key_id: str, is_stream: bool) -> LiveCall:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+        live = LiveCall(edge, key_id=key_id, is_stream=is_stream, now=time.monotonic())
+        self._live.add(live)
+        return live
+
+    async def leave(self, live: LiveCall) -> None:
+        self._live.discard(live)
+        await live.end()
+
+    def interrupt_key(self, key_id: str, reason: GatewayError) -> None:
+        """End every live call of a key."""
+        for live in list(self._live):
+            if live.key_id == key_id:
+                live.interrupt(reason)
+
+    def interrupt_all(self, reason: GatewayError) -> None:
+        for live in list(self._live):
+            live.interrupt(reason)
+
+    def _tick(self) -> None:
+        now = time.monotonic()
+        for live in list(self._live):
+            if not live.is_heeded:
+                live.help(self._heed(live))
+            if error := self._overdue(live, now):
+                live.interrupt(error)
+            elif (
+                live.is_stream
+                and not live.edge.writing_since
+                and now - (live.edge.last_write or live.started_at) >= self.patience.keep_alive_s
+            ):
+                live.help(live.edge.keep_alive())
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(TICK_S, self._tick) if self._live else None
+
+    async def _heed(self, live: LiveCall) -> None:
+        await live.edge.wait_for_hang_up()
+        live.interrupt(CallerLeft())
+
+    def _overdue(self, live: LiveCall, now: float) -> GatewayError | None:
+        """Return why the call must not wait any longer, or None."""
+        patience = self.patience
+        if live.edge.writing_since:
+            if now - live.edge.writing_since > patience.stall_s:
+                return CallerStalled()
+            return None
+        total_s = patience.total_stream_s if live.is_stream else patience.total_s
+        if now - live.started_at > total_s:
+            return ProviderTimeout(f"The call took longer than {total_s:g} s.")
+        if not live.is_stream or not live.asked_at:
+            return None
+        if not live.heard_at:
+            if now - live.asked_at > patience.first_byte_s:
+                return ProviderTimeout(
+                    f"The provider sent nothing for {patience.first_byte_s:g} s."
+                )
+        elif now - live.heard_at > patience.idle_s:
+            return ProviderTimeout(f"The provider fell silent for {patience.idle_s:g} s.")
+        return None

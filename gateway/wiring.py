@@ -1,0 +1,264 @@
+"""Everything one serving process is made of, built once and handed to each other here.
+
+Nothing below knows where its parts come from; nothing above knows how they are made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from ipaddress import ip_network
+from typing import Any
+
+from django.conf import settings
+from django.db import Error as DatabaseError
+from django.db import close_old_connections
+
+from gateway.accounting.settle import needs_estimate, settle
+from gateway.accounting.tokens import count_tokens
+from gateway.admission.admit import Admission, Caller
+from gateway.admission.keyring import Keyring
+from gateway.core.call import Call
+from gateway.core.errors import (
+    DatabaseUnavailable,
+    GatewayError,
+    InvalidKey,
+    ServerStopping,
+    UpstreamError,
+)
+from gateway.core.grant import Grant
+from gateway.core.receipt import Receipt
+from gateway.core.request import RequestHead
+from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.journal.log import CallLog
+from gateway.pipeline import Stages
+from gateway.providers.exchange import ProviderExchange
+from gateway.providers.registry import adapter_of
+from gateway.providers.simulated import SimulatedTransport
+from gateway.providers.transport import NetworkTransport, Transport
+from gateway.routing.plan import plan
+from gateway.services.snapshot import compile_snapshot
+from gateway.snapshot.holder import SnapshotHolder
+from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
+from gateway.stores.bank import Bank
+from gateway.stores.feed import Changes, ChangeFeed, newest_change
+from gateway.stores.key_records import load_key_record
+from gateway.streaming.meter import Meter
+from gateway.streaming.watch import Patience, Watch
+
+logger = logging.getLogger(__name__)
+
+RETRY_S = 1.0
+
+
+@dataclass(slots=True)
+class Transports:
+    """How requests reach providers: over the network, or not at all."""
+
+    network: Transport
+    simulated: Transport
+
+    def for_kind(self, kind: str) -> Transport:
+        return self.simulated if kind == "simulated" else self.network
+
+
+class Runtime:
+    """One serving process's parts. start() before the first call, stop() after the last."""
+
+    def __init__(self) -> None:
+        patience = Patience(**settings.PATIENCE_S)
+        self.snapshot = SnapshotHolder()
+        self.watch = Watch(patience)
+        self.bank = Bank(settings.HOME / "journal")
+        self.keyring = Keyring(load_key)
+        self.log = CallLog(self.bank)
+        self.feed: ChangeFeed | None = None
+        self.transports = Transports(
+            NetworkTransport(connect_s=patience.connect_s), SimulatedTransport()
+        )
+        self.admission = Admission(
+            keyring=self.keyring,
+            snapshot=self.snapshot,
+            bank=self.bank,
+            check=check_call,
+            write_down=self.log.admitted,
+            trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
+        )
+        self.stages = Stages(
+            identify=self.admission.identify,
+            screen=self.admission.screen,
+            read_call=read_call,
+            admit=self.admission.admit,
+            refuse=self.refuse,
+            route=plan,
+            prepare=self.prepare,
+            needs_count=needs_estimate,
+            count_prompt=count_prompt,
+            settle=settle,
+            log=self.close,
+            watch=self.watch,
+        )
+        self._starting: asyncio.Future[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def ready(self) -> Stages:
+        """Return the stages, starting the process on first use: not every server says when."""
+        if self._starting is None:
+            self._starting = asyncio.ensure_future(self._start())
+        if not self._starting.done():
+            await asyncio.shield(self._starting)
+        self._starting.result()
+        return self.stages
+
+    async def _start(self) -> None:
+        loop = asyncio.get_running_loop()
+        await asyncio.to_thread(self.bank.start, loop)
+        # The feed's place is taken before the catalogue is read: a change in between is seen.
+        self.feed = ChangeFeed(
+            lambda changes: loop.call_soon_threadsafe(self.on_changes, changes) and None,
+            after=await read(newest_change),
+        )
+        await self._load_snapshot()
+        self.feed.start()
+
+    async def stop(self) -> None:
+        """Settle everything and close every connection. Calls still live are cut off."""
+        if self._starting is None:
+            return
+        await asyncio.wait([self._starting])
+        self.watch.interrupt_all(ServerStopping())
+        while len(self.watch):
+            await asyncio.sleep(0.01)
+        if self.feed is not None:
+            await asyncio.to_thread(self.feed.stop)
+        await self.bank.stop()
+        await self.transports.network.aclose()
+
+    def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
+        provider = adapter_of(target.kind)
+        request = provider.build_request(call, grant, target)
+        return ProviderExchange(provider, self.transports.for_kind(target.kind), request)
+
+    def refuse(
+        self, caller: Caller, head: RequestHead, model: str, error: GatewayError, total_us: int
+    ) -> None:
+        """Log a call of a known key that was not let in."""
+        self.log.refused(
+            call_id=head.request_id,
+            workspace_id=caller.key.workspace_id,
+            key_id=caller.key.key_id,
+            error=error,
+            requested_model=model,
+            total_us=total_us,
+            client_request_id=head.client_id(),
+            ip=caller.ip,
+        )
+
+    def close(
+        self,
+        grant: Grant,
+        meter: Meter,
+        receipt: Receipt,
+        error: BaseException | None,
+        call: Call,
+        said: str,
+    ) -> None:
+        """Release the hold and log the call's end, nothing awaited in between."""
+        if grant.hold_nusd:
+            self.bank.release(grant.workspace_id, grant.hold_nusd, receipt.charge_nusd)
+        known = error if isinstance(error, GatewayError) or error is None else GatewayError()
+        if isinstance(known, UpstreamError) and known.detail:
+            logger.info("Call %s: %s: %s", grant.call_id, known.code, known.detail)
+        self.log.settled(
+            grant,
+            meter,
+            receipt,
+            error=known,
+            request_body=call.body.decode(errors="replace") if grant.stores_bodies else "",
+            response_body=said,
+        )
+
+    def on_changes(self, changes: Changes) -> None:
+        """Drop what a change made untrue. Runs on the loop, several changes at a time."""
+        reload = False
+        for kind, ref in changes:
+            if kind == "catalogue":
+                reload = True
+            elif kind == "key":
+                if (record := self.keyring.forget_key(ref)) is not None:
+                    self._spawn(self._end_calls_if_revoked(record))
+            elif kind == "workspace":
+                self.keyring.forget_workspace(as_uuid_text(ref))
+            elif kind == "wallet":
+                self.bank.on_wallet_changed(as_uuid_text(ref))
+            elif kind == "recall":
+                self.bank.on_recall(as_uuid_text(ref))
+        if reload:
+            self._spawn(self._load_snapshot())
+
+    async def _end_calls_if_revoked(self, stale: KeyRecord) -> None:
+        """End the live calls of a key that is no longer good."""
+        fresh = await self.keyring.find(stale.digest)
+        if fresh is None or fresh.revoked:
+            self.watch.interrupt_key(stale.key_id, InvalidKey("The API key has been revoked."))
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._background.add(task)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("A change could not be followed: %r", error, exc_info=error)
+
+    async def _load_snapshot(self) -> None:
+        """Read the catalogue; a database that is away is asked again until it answers."""
+        while True:
+            try:
+                fresh = await read(compile_snapshot)
+            except DatabaseError as error:
+                if not self.snapshot.current().version:
+                    raise
+                logger.warning("The catalogue cannot be read and is asked for again: %r", error)
+                await asyncio.sleep(RETRY_S)
+                continue
+            if fresh.version >= self.snapshot.current().version:
+                self.snapshot.replace(fresh)
+            return
+
+
+async def read(what: Callable[..., Any], *arguments: object) -> Any:
+    """Run a query in a thread; a connection that went bad there is not used again."""
+
+    def run() -> Any:
+        close_old_connections()
+        return what(*arguments)
+
+    return await asyncio.to_thread(run)
+
+
+def as_uuid_text(hexadecimal: str) -> str:
+    """Return an id of the change feed as the data plane writes ids."""
+    return str(uuid.UUID(hexadecimal))
+
+
+async def load_key(digest: str) -> KeyRecord | None:
+    """Read a key in a thread. Raises DatabaseUnavailable, which is no verdict on the key."""
+    try:
+        return await read(load_key_record, digest)
+    except DatabaseError as error:
+        raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+
+
+async def count_prompt(call: Call) -> int:
+    return await asyncio.to_thread(count_tokens, prompt_text(call))
+
+
+def check_call(call: Call, model: ModelRecord) -> None:
+    """Refuse what the model's providers cannot be told."""
+    for target in model.targets:
+        adapter_of(target.kind).check(call, target)
