@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from typing import Any
+from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
 
@@ -49,15 +49,10 @@ class Lifespan:
 
 
 chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)
-application = ProtocolTypeRouter(
-    {
-        "lifespan": Lifespan(),
-        "http": URLRouter(
-            [
-                re_path(r"^(?:api/)?v1/chat/completions$", chat_completions),
-                re_path(r"^(?:api/)?v1(?:/|$)", ApiMount(runtime, django_application)),
-                re_path(r"", django_application),
-            ]
-        ),
-    }
-)
+# re_path's type knows Django's views only; Channels' router takes ASGI applications.
+routes: list[Any] = [
+    re_path(r"^(?:api/)?v1/chat/completions$", cast(Any, chat_completions)),
+    re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, ApiMount(runtime, django_application))),
+    re_path(r"", cast(Any, django_application)),
+]
+application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})

@@ -44,7 +44,7 @@ from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
 from gateway.stores.bank import Bank
-from gateway.stores.feed import Changes, ChangeFeed, newest_change
+from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
@@ -116,11 +116,12 @@ class Runtime:
     async def _start(self) -> None:
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.bank.start, loop)
+
         # The feed's place is taken before the catalogue is read: a change in between is seen.
-        self.feed = ChangeFeed(
-            lambda changes: loop.call_soon_threadsafe(self.on_changes, changes) and None,
-            after=await read(newest_change),
-        )
+        def hand_over(changes: Changes) -> None:
+            loop.call_soon_threadsafe(self.on_changes, changes)
+
+        self.feed = ChangeFeed(hand_over, after=await read(newest_change))
         await self._load_snapshot()
         self.feed.start()
 
@@ -129,9 +130,7 @@ class Runtime:
         if self._starting is None:
             return
         await asyncio.wait([self._starting])
-        self.watch.interrupt_all(ServerStopping())
-        while len(self.watch):
-            await asyncio.sleep(0.01)
+        await self.watch.empty(ServerStopping())
         if self.feed is not None:
             await asyncio.to_thread(self.feed.stop)
         await self.bank.stop()
@@ -249,9 +248,10 @@ def as_uuid_text(hexadecimal: str) -> str:
 async def load_key(digest: str) -> KeyRecord | None:
     """Read a key in a thread. Raises DatabaseUnavailable, which is no verdict on the key."""
     try:
-        return await read(load_key_record, digest)
+        record: KeyRecord | None = await read(load_key_record, digest)
     except DatabaseError as error:
         raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+    return record
 
 
 async def count_prompt(call: Call) -> int:

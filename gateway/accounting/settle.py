@@ -60,14 +60,13 @@ def _judge(meter: Meter, error: BaseException | None, prompt_tokens: int) -> tup
             return "ok", "zero_empty", produced
         return "ok", "usage" if meter.usage else "estimate", produced
     if isinstance(error, CallerGone):
-        if not meter.deltas and not (meter.usage and meter.usage.completion_tokens):
-            return "cancelled", "zero_empty", Usage()
-        return "cancelled", "usage" if meter.usage else "estimate", produced
+        return "cancelled", *_delivered(meter, produced)
     if isinstance(error, AdmissionError):
         return "partial", *_delivered(meter, produced)
+    lost = produced if meter.deltas else Usage()
     if isinstance(error, UpstreamError):
-        return "upstream_error", "zero_upstream", produced if meter.deltas else Usage()
-    return "platform_aborted", "zero_platform", produced if meter.deltas else Usage()
+        return "upstream_error", "zero_upstream", lost
+    return "platform_aborted", "zero_platform", lost
 
 
 def _delivered(meter: Meter, produced: Usage) -> tuple[str, Usage]:

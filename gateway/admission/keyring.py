@@ -55,6 +55,7 @@ class Keyring:
         return await asyncio.shield(loading)
 
     async def _load_settled(self, digest: str) -> KeyRecord | None:
+        record = None
         for _ in range(LOAD_ATTEMPTS):
             seen = self._changes_seen
             record = await self._load(digest)

@@ -7,7 +7,7 @@ import uuid
 from typing import Any
 
 from django.db import Error as DatabaseError
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -35,13 +35,11 @@ class KeyView(APIView):
     def get_exception_handler(self) -> Any:
         return handle
 
-    def finalize_response(
-        self, request: Any, response: HttpResponseBase, *args: Any, **kwargs: Any
-    ) -> HttpResponseBase:
-        response = super().finalize_response(request, response, *args, **kwargs)
-        response["x-request-id"] = inbound_of(request).head.request_id
-        response["cache-control"] = "no-store"
-        return response
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
+        final = super().finalize_response(request, response, *args, **kwargs)
+        final["x-request-id"] = inbound_of(request).head.request_id
+        final["cache-control"] = "no-store"
+        return final
 
 
 class ModelList(KeyView):
@@ -76,7 +74,8 @@ class Generation(KeyView):
             raise RequestError("id is required.", param="id")
         call_id = find_request_id(text)
         caller: Caller = request.auth  # type: ignore[assignment]
-        record = call_id and find_record(call_id, uuid.UUID(caller.key.workspace_id))
+        workspace_id = uuid.UUID(caller.key.workspace_id)
+        record = None if call_id is None else find_record(call_id, workspace_id)
         if record is None:
             raise NotFound(f"There is no generation {text[:64]}.", param="id")
         return Response({"data": write_generation(record)})

@@ -103,7 +103,7 @@ class OpenAIDecoder:
             return []
         try:
             chunk = _decode(data)
-            if "error" in chunk and chunk["error"]:
+            if chunk.get("error"):
                 raise _reported_error(chunk["error"])
             return list(_read_chunk(chunk))
         except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError):

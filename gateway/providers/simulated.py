@@ -67,7 +67,6 @@ class SimulatedTransport:
             "completion_tokens": len(script.words) + len(script.reasoning),
             "completion_tokens_details": {"reasoning_tokens": len(script.reasoning)},
         }
-        usage["total_tokens"] = usage["prompt_tokens"] + usage["completion_tokens"]
         chunks = stream(script, usage) if asked.get("stream") else answer(script, usage)
         return SimulatedResponse(200, chunks)
 

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 from gateway.core.errors import CallerLeft, CallerStalled, GatewayError, ProviderTimeout
 
 TICK_S = 0.1
+END_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,9 +154,13 @@ class Watch:
             if live.key_id == key_id:
                 live.interrupt(reason)
 
-    def interrupt_all(self, reason: GatewayError) -> None:
+    async def empty(self, reason: GatewayError) -> None:
+        """End every live call and return when the last one is over."""
+        tasks = [live.task for live in self._live if live.task is not None]
         for live in list(self._live):
             live.interrupt(reason)
+        if tasks:
+            await asyncio.wait(tasks, timeout=END_S)
 
     def _tick(self) -> None:
         now = time.monotonic()
