@@ -17,7 +17,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from django.db import transaction
+from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from accounts import book
@@ -26,6 +26,7 @@ from gateway.journal.record import Record, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
 from gateway.stores.process import claim_end, is_here, is_locked, set_position
+from gateway.stores.salvage import apply_one_by_one
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +65,7 @@ class Reaper:
         alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
         known = {process.pk for process in alive}
         self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in known}
-        ended = (end_process(process, State.REAPED) for process in alive if self._is_dead(process))
+        ended = (_end_dead(process) for process in alive if self._is_dead(process))
         return [reaped for reaped in ended if reaped is not None]
 
     def _is_dead(self, process: ServingProcess) -> bool:
@@ -80,6 +81,17 @@ class Reaper:
             seen_until, since = self._doubts[process.pk]
         watch_s = self.watch_present_s if present else self.watch_absent_s
         return time.monotonic() - since >= watch_s
+
+
+def _end_dead(process: ServingProcess) -> Reaped | None:
+    try:
+        return end_process(process, State.REAPED)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        # The next process in the list must not wait for this one.
+        log.exception("process %s cannot be ended", process.pk)
+        return None
 
 
 def end_process(process: ServingProcess, state: ServingProcess.State) -> Reaped | None:
@@ -110,9 +122,20 @@ def _replay(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Posit
     """Post what the process had not drained; return where that ends, and how many records."""
     end, count = start, 0
     for records, position in _batches(folder, start):
-        apply(process_id, records, source=source_of(process_id, position))
+        _post(process_id, records, source_of(process_id, position))
         end, count = position, count + len(records)
     return end, count
+
+
+def _post(process_id: uuid.UUID, records: list[Record], source: str) -> None:
+    try:
+        with transaction.atomic():
+            apply(process_id, records, source=source)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception:
+        log.exception("a batch of %s records does not post whole", len(records))
+        apply_one_by_one(process_id, records, source=source)
 
 
 def _batches(folder: Path, start: Position) -> Iterator[tuple[list[Record], Position]]:

@@ -9,21 +9,19 @@ from __future__ import annotations
 import logging
 from collections import deque
 from itertools import takewhile
-from typing import Any
 
-import msgspec
 from django.db import InterfaceError, OperationalError
 
 from gateway.journal.file import Position, read_records
-from gateway.journal.record import Record, Settled
-from gateway.stores.drain import Fenced, drain
+from gateway.journal.record import Record
+from gateway.stores.drain import Fenced, Post, apply, drain
 from gateway.stores.life import Life
+from gateway.stores.salvage import apply_one_by_one, cleaned
 
 log = logging.getLogger(__name__)
 
 BATCH = 2_000
 KEPT_IN_MEMORY = 50_000
-MAX_INTEGER = 2**63 - 1
 
 # None: the journal could not take the record.
 Item = tuple[Record, Position | None]
@@ -69,49 +67,25 @@ class Backlog:
         if not self._batch:
             return
         try:
-            self._post(self._batch)
+            self._post(apply)
         except (OperationalError, InterfaceError, Fenced):
             self._shed()
             raise
         except Exception:
             log.exception("a batch of %s records does not post whole", len(self._batch))
-            self._post_one_by_one()
+            self._post(apply_one_by_one)
         self._batch = []
 
-    def _post(self, items: list[Item]) -> None:
+    def _post(self, post: Post) -> None:
         life = self._life
-        positions = [position for _, position in items if position is not None]
+        positions = [position for _, position in self._batch if position is not None]
         end = positions[-1] if positions else life.drained
-        charges = drain(life.process_id, [record for record, _ in items], life.drained, end)
+        records = [record for record, _ in self._batch]
+        charges = drain(life.process_id, records, life.drained, end, post=post)
         life.teller.spend(charges)
         if end.segment != life.drained.segment:
             life.journal.delete_before(end.segment)
         life.drained = end
-
-    def _post_one_by_one(self) -> None:
-        """Find the record that the database refuses, and go on without its charge or without it.
-
-        Raises as drain does; what has been posted until then is not posted again.
-        """
-        while self._batch:
-            record, position = self._batch[0]
-            for attempt in (record, _uncharged(record), None):
-                try:
-                    self._post_single(attempt, position)
-                    break
-                except (OperationalError, InterfaceError, Fenced):
-                    raise
-                except Exception:
-                    log.critical("call %s does not post as it is", record.call_id, exc_info=True)
-            self._batch.pop(0)
-
-    def _post_single(self, record: Record | None, position: Position | None) -> None:
-        if record is not None:
-            self._post([(record, position)])
-        elif position is not None:
-            life = self._life
-            drain(life.process_id, [], life.drained, position)
-            life.drained = position
 
     def _take(self) -> list[Item]:
         if self._shed_to is not None:
@@ -140,30 +114,3 @@ class Backlog:
                 self._unwritten.append((record, None))
             else:
                 self._shed_to = position
-
-
-def cleaned(record: Record) -> Record:
-    """Return the record with only such text and numbers as any database takes."""
-    fields = msgspec.structs.asdict(record)
-    return type(record)(**{name: _clean(value) for name, value in fields.items()})
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode().replace("\x00", "")
-    if isinstance(value, int) and not isinstance(value, bool):
-        return max(0, min(value, MAX_INTEGER))
-    return value
-
-
-def _uncharged(record: Record) -> Record:
-    """Return the record as one that costs the caller nothing, because we could not post it."""
-    plain = cleaned(record)
-    if not isinstance(plain, Settled):
-        return plain
-    return msgspec.structs.replace(
-        plain,
-        charge_nusd=0,
-        absorbed_nusd=plain.absorbed_nusd + plain.charge_nusd,
-        charge_basis="zero_platform",
-    )

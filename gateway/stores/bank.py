@@ -70,13 +70,19 @@ class Account:
 class Bank:
     """One process's money. start() before use, stop() at the end."""
 
-    def __init__(self, journal_home: Path, *, patience: Patience | None = None) -> None:
+    def __init__(
+        self,
+        journal_home: Path,
+        *,
+        patience: Patience | None = None,
+        writer: Writer | None = None,
+    ) -> None:
         """journal_home: the folder that gets a folder per process (HOME / "journal")."""
         self._patience = patience or Patience()
         self._accounts: dict[str, Account] = {}
         self._open: set[str] = set()
         self._holds = 0
-        self._writer = Writer(journal_home)
+        self._writer = writer or Writer(journal_home)
         self._stopping = False
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop
@@ -115,7 +121,7 @@ class Bank:
         """Set money aside if this process's purse covers it. Never waits."""
         account = self._accounts.get(workspace_id)
         if account is None or not account.purse.hold(want_nusd):
-            return want_nusd == 0 and self._count_free_hold(workspace_id)
+            return False
         self._holds += 1
         purse = account.purse
         if purse.balance_nusd - purse.held_nusd < purse.refill_below_nusd and not account.drawing:
@@ -323,15 +329,6 @@ class Bank:
         account.purse.hold(amount_nusd)
         self._holds += 1
         return amount_nusd
-
-    def _count_free_hold(self, workspace_id: str) -> bool:
-        """Take a hold of nothing, so that its release has something to end."""
-        if self.is_fenced or self._stopping:
-            return False
-        account = self._accounts.setdefault(workspace_id, Account())
-        account.purse.hold(0)
-        self._holds += 1
-        return True
 
     # Moving money between wallet and purse
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -29,8 +29,21 @@ class Fenced(Exception):
     """Another has ended this process in the books: it may not post any more."""
 
 
+class Post(Protocol):
+    """How a batch is written: apply, or gateway.stores.salvage.apply_one_by_one."""
+
+    def __call__(
+        self, process_id: uuid.UUID, records: Sequence[Record], /, *, source: str
+    ) -> dict[str, int]: ...
+
+
 def drain(
-    process_id: uuid.UUID, records: Sequence[Record], start: Position, end: Position
+    process_id: uuid.UUID,
+    records: Sequence[Record],
+    start: Position,
+    end: Position,
+    *,
+    post: Post | None = None,
 ) -> dict[str, int]:
     """Post a batch of the process's own journal; return the charges in nano-USD per workspace.
 
@@ -40,7 +53,10 @@ def drain(
     """
     with transaction.atomic():
         if move_position(process_id, start, end):
-            return apply(process_id, records, source=source_of(process_id, end))
+            source = source_of(process_id, end)
+            if start == end:  # records that the journal could not take
+                source = f"{source}:{uuid.uuid4()}"
+            return (post or apply)(process_id, records, source=source)
         if start == end or not is_drained_to(process_id, end):
             raise Fenced(str(process_id))
     return _charges([record for record in records if isinstance(record, Settled)])

@@ -97,8 +97,9 @@ class Writer:
         """Post what there is, return the purses, end the threads. Blocks for up to 10 s."""
         self._ending.set()
         self._wishes.put(None)
-        self._thread.join()
-        self._syncer.join()
+        for thread in (self._thread, self._syncer):
+            if thread.is_alive():
+                thread.join()
 
     def append(self, record: Record) -> None:
         self._backlog.append(record)
