@@ -7,6 +7,7 @@ import logging
 from celery import shared_task
 from django.core.management import call_command
 
+from gateway.services.proving import prove, record_proof
 from gateway.services.pruning import prune
 from gateway.services.reaping import Reaper
 
@@ -23,9 +24,9 @@ def reap_task() -> None:
 @shared_task(name="gateway.prove")
 def prove_task() -> None:
     """Check the book of money and record the verdict for the dashboard."""
-    try:
-        call_command("prove", record=True, json=True, verbosity=0)
-    except SystemExit:
+    proof = prove()
+    record_proof(proof)
+    if not proof.holds:
         log.error("the book does not add up: run `manage.py prove` and read what it says")
 
 
