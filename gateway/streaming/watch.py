@@ -192,8 +192,11 @@ class Watch:
         total_s = patience.total_stream_s if live.is_stream else patience.total_s
         if now - live.started_at > total_s:
             return ProviderTimeout(f"The call took longer than {total_s:g} s.")
-        if not live.is_stream or not live.asked_at:
-            return None
+        return self._silent(live, now) if live.is_stream and live.asked_at else None
+
+    def _silent(self, live: LiveCall, now: float) -> GatewayError | None:
+        """Return why a stream's provider must not be waited for any longer, or None."""
+        patience = self.patience
         if not live.heard_at:
             if now - live.asked_at > patience.first_byte_s:
                 return ProviderTimeout(
