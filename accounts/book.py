@@ -130,20 +130,27 @@ def grant(
     actor: str,
     reason: str,
     kind: LedgerEntry.Kind = LedgerEntry.Kind.GRANT,
+    source: str = "",
 ) -> LedgerEntry:
     """Give (or, negative, take) credit by somebody's hand; serving processes hear of it.
 
+    source: with kind, what makes it unique; given again, it is the first entry again and nothing
+    is written. Without one every call of this is a grant of its own.
     Raises ValueError for an amount of 0 or a blank actor or reason, otherwise as post does.
     """
     if amount_nusd == 0:
         raise ValueError("An amount of 0 moves nothing.")
     if not actor.strip() or not reason.strip():
         raise ValueError("Say who gives the credit, and why.")
+    source = source or f"{kind}:{new_id()}"
+    posted = _find_posted(workspace.pk, kind, amount_nusd, source)
+    if posted is not None:
+        return posted
     entry = post(
         workspace.pk,
         kind=kind,
         amount_nusd=amount_nusd,
-        source=f"{kind}:{new_id()}",
+        source=source,
         actor=actor,
         reason=reason,
         at=timezone.now(),
