@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard.views import shell
+from dashboard.views import keys, shell
 
 app_name = "dashboard"
 
 urlpatterns = [
+    # Keys
+    path("keys", keys.list_keys, name="key-list"),
+    path("keys/new", keys.create_key, name="key-create"),
+    path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
+    path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
     # The frame
     path("workspace", shell.switch_workspace, name="workspace"),
     path("theme", shell.choose_theme, name="theme"),
     path("search", shell.search_palette, name="palette"),
+    # Overview
+    path("", overview.show_overview, name="overview"),
+    # Calls
+    path("calls", calls.list_calls, name="call-list"),
+    path("calls.csv", calls.export_calls, name="call-export"),
+    path("calls/<uuid:call_id>", calls.show_call, name="call-detail"),
+    # Credits
+    path("credits", credits.show_credits, name="credits"),
+    path("credits/grant", credits.grant_credits, name="credits-grant"),
 ]

@@ -1,0 +1,251 @@
+"""The keys of a workspace: list, create, edit, revoke."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.audit_selectors import history_of
+from accounts.models import AuditEvent, Workspace
+from accounts.permissions import Action, may
+from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
+from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
+from dashboard.htmx import PageRequest, render_page
+from dashboard.key_pages import (
+    STATES,
+    KeyFilters,
+    KeyRow,
+    curl_line,
+    key_rows,
+    python_lines,
+    read_filters,
+    with_use,
+)
+from dashboard.workspace import current_workspace, require
+from gateway.selectors.key_use import model_names
+from keys.models import ApiKey
+from keys.selectors import grantable_scopes, keys_visible_to
+from keys.services import IssuedKey, issue_key, revoke_key, update_key
+
+HISTORY_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class KeyListContext:
+    """Variables of dashboard/keys/list.html and _table.html."""
+
+    rows: list[KeyRow]
+    filters: KeyFilters
+    states: dict[str, str]
+    older_url: str
+    may_manage: bool
+
+
+@dataclass(frozen=True)
+class KeyFormContext:
+    """Variables of dashboard/keys/new.html, _new.html: a form that was not sent yet, or failed."""
+
+    form: KeyForm
+    token: str
+
+
+@dataclass(frozen=True)
+class IssuedContext:
+    """Variables of dashboard/keys/issued.html, _issued.html. Holds the secret: never stored."""
+
+    key: ApiKey
+    secret: str
+    curl: str
+    python: str
+
+
+@dataclass(frozen=True)
+class KeyPageContext:
+    """Variables of dashboard/keys/key.html. form: None for who may only look."""
+
+    row: KeyRow
+    form: KeyForm | None
+    history: list[AuditEvent]
+    may_revoke: bool
+
+
+@dataclass(frozen=True)
+class RevokeContext:
+    """Variables of dashboard/keys/revoke.html and _revoke.html."""
+
+    key: ApiKey
+
+
+@login_required
+@require_GET
+def list_keys(request: PageRequest) -> HttpResponse:
+    workspace = current_workspace(request)
+    filters = read_filters(request.GET)
+    rows, before = key_rows(keys_visible_to(request.user, workspace), filters, workspace)
+    asked = {"q": filters.query, "state": filters.state, "before": str(before or "")}
+    return render_page(
+        request,
+        page="dashboard/keys/list.html",
+        partial="dashboard/keys/_table.html",
+        context=KeyListContext(
+            rows=rows,
+            filters=filters,
+            states=STATES,
+            older_url=f"{reverse('dashboard:key-list')}?{urlencode(asked)}" if before else "",
+            may_manage=may(request.user, Action.MANAGE_KEYS, workspace),
+        ),
+    )
+
+
+@sensitive_variables()
+@login_required
+@require_http_methods(["GET", "POST"])
+def create_key(request: PageRequest) -> HttpResponse:
+    workspace = require(request, Action.MANAGE_KEYS)
+    grantable = grantable_scopes(request.user, workspace)
+    form = KeyForm(
+        request.POST or None,
+        initial=initial_of_new(grantable),
+        models=model_names(),
+        grantable=grantable,
+    )
+    if request.method == "GET":
+        return _new_key(request, form, status=200)
+    try:
+        issued = _issue(request, form, workspace) if form.is_valid() else None
+    except TokenSpent as spent:
+        form.add_error(None, f"{spent} A key it made is in the list; its secret was shown then.")
+        return _new_key(request, form, status=409)
+    if issued is None:
+        return _new_key(request, form, status=422)
+    return _issued(request, issued)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
+    workspace = current_workspace(request)
+    key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
+    if request.method == "GET":
+        form = _edit_form(request, key, workspace) if _may_edit(request, key, workspace) else None
+        return _key_page(request, key, form, workspace)
+    require(request, Action.MANAGE_KEYS)
+    form = _edit_form(request, key, workspace)
+    if form.is_valid() and form.cleaned_data["seen"] != rules_mark(key):
+        form.add_error(None, "Somebody else changed this key meanwhile. Reload to see how it is.")
+        return _key_page(request, key, form, workspace, status=409)
+    if form.is_valid() and _update(request, key, form):
+        return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
+    return _key_page(request, key, form, workspace, status=422)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
+    workspace = current_workspace(request)
+    key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
+    require(request, Action.MANAGE_KEYS)
+    if request.method == "GET":
+        return render_page(
+            request,
+            page="dashboard/keys/revoke.html",
+            partial="dashboard/keys/_revoke.html",
+            context=RevokeContext(key=key),
+        )
+    if revoke_key(key, actor=request.user.email):
+        messages.success(request, f"{key.label} is revoked: its calls are refused from now on.")
+    else:
+        messages.info(request, f"{key.label} was revoked already.")
+    return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
+
+
+def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedKey | None:
+    """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
+    try:
+        spend_form_token(request.POST.get("token", ""))
+        return issue_key(
+            workspace=workspace,
+            created_by=request.user,
+            actor=request.user.email,
+            **form.rules(),
+        )
+    except ValidationError as error:
+        form.take(error)
+        return None
+
+
+def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
+    try:
+        changed = update_key(key, changed_by=request.user, actor=request.user.email, **form.rules())
+    except ValidationError as error:
+        form.take(error)
+        return False
+    messages.success(request, "Saved. It holds within a second." if changed else "Nothing changed.")
+    return True
+
+
+def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyForm:
+    return KeyForm(
+        request.POST or None,
+        initial=initial_of(key),
+        models=model_names(),
+        grantable=grantable_scopes(request.user, workspace) | set(key.scopes),
+    )
+
+
+def _may_edit(request: PageRequest, key: ApiKey, workspace: Workspace) -> bool:
+    return key.revoked_at is None and may(request.user, Action.MANAGE_KEYS, workspace)
+
+
+def _new_key(request: PageRequest, form: KeyForm, *, status: int) -> HttpResponse:
+    return render_page(
+        request,
+        page="dashboard/keys/new.html",
+        partial="dashboard/keys/_new.html",
+        context=KeyFormContext(form=form, token=new_form_token()),
+        status=status,
+    )
+
+
+@sensitive_variables()
+def _issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
+    models = issued.key.allowed_models or model_names() or ["a-model"]
+    return render_page(
+        request,
+        page="dashboard/keys/issued.html",
+        partial="dashboard/keys/_issued.html",
+        context=IssuedContext(
+            key=issued.key,
+            secret=issued.secret,
+            curl=curl_line(request, issued.secret, models[0]),
+            python=python_lines(request, issued.secret, models[0]),
+        ),
+        status=201,
+    )
+
+
+def _key_page(
+    request: PageRequest,
+    key: ApiKey,
+    form: KeyForm | None,
+    workspace: Workspace,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    context = KeyPageContext(
+        row=with_use([key], workspace)[0],
+        form=form,
+        history=history_of(workspace, str(key.pk), limit=HISTORY_SHOWN),
+        may_revoke=_may_edit(request, key, workspace),
+    )
+    return render(request, "dashboard/keys/key.html", vars(context), status=status)
