@@ -95,8 +95,6 @@ def update_key(
     """
     with transaction.atomic():
         stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
-        if stored.revoked_at is not None:
-            raise ValidationError("A revoked key cannot be changed: issue a new one.")
         # What stays as it was needs no second confirmation, and may have expired meanwhile.
         rules = _read_rules(
             label=label,
@@ -111,7 +109,7 @@ def update_key(
         changed = {name: value for name, value in rules.items() if before[name] != value}
         if not changed:
             return False
-        # Conditional: a revocation in between wins.
+        # Conditional: a revocation, also one in between, is for good.
         if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**changed):
             raise ValidationError("A revoked key cannot be changed: issue a new one.")
         old, new = _written(before), _written(rules)

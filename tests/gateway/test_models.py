@@ -98,8 +98,8 @@ def test_targets_are_tried_in_the_order_they_were_added_and_are_there_once() -> 
     with pytest.raises(ValidationError):
         add_target(model, provider=second, native_model=" llama-b ", actor=ACTOR)
 
-    natives = list(model.targets.values_list("native_model", flat=True))
-    assert natives == ["llama", "llama-b"]
+    targets = list(model.targets.values_list("position", "native_model"))
+    assert targets == [(0, "llama"), (1, "llama-b")]
 
 
 def test_switching_a_model_off_is_told_once() -> None:

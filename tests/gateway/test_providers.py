@@ -48,6 +48,8 @@ def test_every_kind_can_be_added(kind: provider_kinds.ProviderKind) -> None:
         ("credential", {"kind": "openai", "credential": "  "}),
         ("credential", {"kind": "openai", "credential": "sk\r\nx-evil: 1"}),
         ("credential", {"kind": "openai", "credential": "sk one"}),
+        ("credential", {"kind": "openai", "credential": "sk\x00one"}),
+        ("credential", {"kind": "openai", "credential": "sk\r\none"}),
         ("credential", {"kind": "openai", "credential": "sk-ключ"}),
         ("credential", {"kind": "openai", "credential": "x" * 4097}),
         ("name", {"name": ""}),

@@ -69,6 +69,11 @@ def test_what_is_not_a_rule_is_refused_in_one_sentence(rule: str) -> None:
     assert len(str(refusal.value)) < 250
 
 
+def test_a_mapped_network_wider_than_ipv4_is_refused_for_what_it_is() -> None:
+    with pytest.raises(ValueError, match="wider than all of IPv4"):
+        read_network("::ffff:0.0.0.0/80")
+
+
 @pytest.mark.parametrize("rule", [None, 3405803783, b"203.0.113.7", ["203.0.113.7"], 1.5, True])
 def test_a_rule_that_is_not_text_is_refused(rule: object) -> None:
     with pytest.raises(ValueError, match="text"):

@@ -85,6 +85,17 @@ def test_a_key_above_oneself_cannot_be_edited_not_even_to_take_rights_away() -> 
     assert (key.label, key.allowed_ips) == ("A key", ["203.0.113.7/32"])
 
 
+def test_a_developer_cannot_edit_a_key_into_more_than_they_have() -> None:
+    workspace = make_workspace()
+    key, _ = make_key(workspace)
+
+    with pytest.raises(ValidationError) as refusal:
+        edit_as(make_member(workspace, Role.DEVELOPER), key, scopes=["completions", "admin"])
+
+    assert set(refusal.value.message_dict) == {"scopes"}
+    assert "admin" not in ApiKey.objects.get().scopes
+
+
 def test_a_developer_edits_keys_of_their_kind() -> None:
     workspace = make_workspace()
     key, _ = make_key(workspace)
