@@ -31,6 +31,7 @@ bench: .venv/test.stamp ## measure: one table, and JSON beside it
 
 fix: .venv/test.stamp ## what can be fixed by machine
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
+	$(BIN)/python -m gateway.core.error_page
 
 lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer versions
 	$(COMPILE) pyproject.toml -o requirements.lock

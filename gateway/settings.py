@@ -167,7 +167,7 @@ CONTENT_SECURITY_POLICY = {
 
 # Background work: one worker with its clock, its queue a folder (started by `manage.py up`).
 _QUEUE = str(HOME / "broker" / "queue")
-CELERY_BROKER_URL = "filesystem://"
+CELERY_BROKER_URL = "filesystem://localhost/"
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "data_folder_in": _QUEUE,
     "data_folder_out": _QUEUE,

@@ -26,7 +26,9 @@ def server_command(*, host: str, port: int) -> list[str]:
 def worker_command(*, threads: int = 2) -> list[str]:
     """Return how to start the background worker with its clock (beat) inside."""
     return [
-        *(sys.executable, "-m", "celery", "--quiet", "-A", "gateway", "worker", "--beat"),
+        # Its warning about root is about pickled messages; ours are JSON from our own folder.
+        *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
+        *("-m", "celery", "--quiet", "-A", "gateway", "worker", "--beat"),
         *("--pool", "threads", "--concurrency", str(threads), "--loglevel", "warning"),
         *("--without-gossip", "--without-mingle", "--without-heartbeat"),
     ]

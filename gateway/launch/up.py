@@ -30,6 +30,7 @@ def run(*, with_local_model: bool, say: Callable[[str], object]) -> None:
     say: takes a line for the person at the terminal. Raises CannotStart.
     """
     home = Path(settings.HOME)
+    os.umask(0o077)  # what we and our children write is for this account alone
     preflight.check_home(home)
     with only_one(home):
         preflight.check_port(settings.HOST, settings.PORT)

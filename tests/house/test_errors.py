@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gateway.core import errors
+from gateway.core import error_page, errors
 from gateway.core.errors import GatewayError
+from tests.house.tree import text_of
 
 BRANCH = re.compile(r"^(?P<rails>[│ ]*)[├└]── (?P<name>\w+)")
 
@@ -38,3 +39,7 @@ def test_every_failure_says_what_it_means() -> None:
     silent = [cls.__name__ for cls in every_class() if not cls.meaning]
 
     assert silent == []
+
+
+def test_the_page_of_errors_is_made_from_the_classes() -> None:
+    assert text_of("docs/errors.md") == error_page.render()

@@ -27,4 +27,3 @@ def test_the_core_imports_the_standard_library_and_two_packages() -> None:
 
     outside = {name.split(".")[0] for name in imported - core} - CORE_MAY_IMPORT
     assert outside <= set(sys.stdlib_module_names)
-

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import BaseCommand
 
 from gateway.launch.failure import CannotStart
 from gateway.launch.up import run
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         try:
             run(with_local_model=model == "local", say=self._say)
         except CannotStart as error:
-            raise CommandError(str(error)) from None
+            sys.exit(str(error))
 
     def _say(self, line: str) -> None:
         self.stdout.write(line)

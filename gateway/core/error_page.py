@@ -1,0 +1,71 @@
+"""docs/errors.md, made from the classes: `python -m gateway.core.error_page`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from gateway.core import errors
+from gateway.core.errors import AdmissionError, GatewayError, PlatformError, UpstreamError
+
+FAMILIES = (AdmissionError, UpstreamError, PlatformError)  # never raised themselves
+RETRIED = {429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
+HEAD = """\
+# Errors
+
+Made from [`gateway/core/errors.py`](../gateway/core/errors.py) by `make fix`; edit that instead.
+
+Under `/v1` and `/api/v1` every error is JSON, whatever caused it:
+
+```json
+{"error": {"message": "…", "type": "…", "code": "…", "param": null, "request_id": "…"}}
+```
+
+`code` is stable: programs may branch on it. `message` is for people and may change. `param` names
+the member of the request that is at fault, where one is; `details`, where there are any, say more.
+`request_id` is the call's id, also in the
+`x-request-id` header; an operator finds the call by it.
+
+An error after the first byte of a stream cannot change the status any more: it comes as a last
+chunk with `error` and `finish_reason: "error"`, then `data: [DONE]`.
+
+*again* says what the official SDKs are told about trying the same call again: `no` when
+`x-should-retry: false` is sent or the status is one they do not retry, else by their own rules.
+`retry-after` is sent with 429, 503 and 529.
+
+| Code | Status | Type | Again | Meaning |
+|---|---|---|---|---|
+"""
+
+
+def every_class(cls: type[GatewayError] = GatewayError) -> Iterator[type[GatewayError]]:
+    """Yield the catalogue's classes in the order of the drawing."""
+    yield cls
+    for child in cls.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield from every_class(child)
+
+
+def render() -> str:
+    """Return the whole page. Classes that a caller cannot tell apart share a row."""
+    rows: dict[tuple[int, str, str, str], list[str]] = {}
+    for cls in every_class():
+        if cls in FAMILIES:
+            continue
+        again = "no" if cls.should_retry is False else "by status"
+        key = (cls.status, cls.code, cls.type, again if cls.status in RETRIED else "no")
+        meanings = rows.setdefault(key, [])
+        if cls.meaning not in meanings:
+            meanings.append(cls.meaning)
+    lines = [
+        f"| `{code}` | {status} | `{type_}` | {again} | {' Or: '.join(meanings)} |"
+        for (status, code, type_, again), meanings in sorted(rows.items())
+    ]
+    return HEAD + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())
+    sys.stdout.write(f"Wrote {PAGE.name}.\n")
