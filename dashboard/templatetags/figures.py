@@ -44,3 +44,12 @@ def change_class(tile: Tile) -> str:
     if not tile.worse_when_up or tile.change is None or abs(tile.change) < _WORTH_A_COLOUR:
         return "change-plain"
     return "change-worse" if tile.change > 0 else "change-better"
+
+
+@register.filter
+def share_of(part: int, whole: int) -> str:
+    """Return what share of the whole a part is, in percent with one decimal at most."""
+    if not whole:
+        return ""
+    share = 100 * part / whole
+    return "< 0.1 %" if 0 < share < 0.1 else f"{share:.{1 if share < 10 else 0}f} %"

@@ -159,7 +159,22 @@ def _calls(
         if dice.random() < 0.012:
             yield _refused(dice, workspace, key, at)
         else:
-            yield _settled(dice, workspace, key, at)
+            settled = _settled(dice, workspace, key, at)
+            yield _admitted(settled)
+            yield settled
+
+
+def _admitted(settled: Settled) -> Admitted:
+    """Return the record that came before: a call that was never admitted cannot end."""
+    return Admitted(
+        call_id=settled.call_id,
+        workspace_id=settled.workspace_id,
+        key_id=settled.key_id,
+        at=settled.at,
+        hold_nusd=settled.hold_nusd,
+        requested_model=settled.requested_model,
+        streamed=settled.streamed,
+    )
 
 
 def _settled(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetime) -> Settled:

@@ -1,0 +1,162 @@
+"""One call explained: where its time went, what it cost and why, who tried to answer it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from accounts.models import Workspace
+from dashboard.call_rows import CallRow, call_rows
+from dashboard.call_words import basis_words
+from dashboard.timing import Part, Stretch, stretches, timing_parts
+from gateway.core.ids import PREFIXES
+from gateway.models import CallBody, CallRecord
+from gateway.selectors.visible import Visible
+
+PUSD_PER_USD = 10**12
+MAX_BODY_CHARS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """Tokens times price. pusd_per_token: pico-USD; amount: exact USD as text."""
+
+    label: str
+    tokens: int
+    pusd_per_token: int
+    amount: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostSheet:
+    """How the price of a call comes about. exact: the sum; price_nusd: rounded half-even once."""
+
+    lines: Sequence[CostLine]
+    exact: str
+    price_nusd: int
+    charge_nusd: int
+    absorbed_nusd: int
+    returned_nusd: int
+    basis: str
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A way the call's id is written somewhere."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What was said. note: why there is nothing, when there is nothing."""
+
+    request: str = ""
+    response: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDetail:
+    """Everything the page of one call shows."""
+
+    row: CallRow
+    parts: Sequence[Part]
+    bar: Sequence[Stretch]
+    cost: CostSheet
+    attempts: Sequence[Mapping[str, Any]]
+    spellings: Sequence[Spelling]
+    body: Body
+    tokens_per_second: float | None
+
+    @property
+    def call(self) -> CallRecord:
+        return self.row.call
+
+
+def describe_call(
+    visible: Visible, call: CallRecord, body: CallBody | None, *, workspace: Workspace
+) -> CallDetail:
+    """Return the call laid out for its page."""
+    parts = timing_parts(call)
+    return CallDetail(
+        row=call_rows(visible, [call])[0],
+        parts=parts,
+        bar=stretches(parts, call.total_us),
+        cost=_cost_sheet(call),
+        attempts=[attempt for attempt in call.attempts if isinstance(attempt, dict)],
+        spellings=_spellings(call),
+        body=_body(body, workspace),
+        tokens_per_second=_speed(call),
+    )
+
+
+def _cost_sheet(call: CallRecord) -> CostSheet:
+    cached = min(call.cached_tokens, call.prompt_tokens)
+    counted = [
+        ("Prompt", call.prompt_tokens - cached, call.input_pusd_per_token),
+        ("Prompt, from the provider's cache", cached, call.cached_input_pusd_per_token),
+        ("Completion", call.completion_tokens, call.output_pusd_per_token),
+    ]
+    lines = [
+        CostLine(label, tokens, price, exact_usd(tokens * price))
+        for label, tokens, price in counted
+        if tokens or label != "Prompt, from the provider's cache"
+    ]
+    return CostSheet(
+        lines=lines,
+        exact=exact_usd(sum(tokens * price for _, tokens, price in counted)),
+        price_nusd=call.charge_nusd + call.absorbed_nusd,
+        charge_nusd=call.charge_nusd,
+        absorbed_nusd=call.absorbed_nusd,
+        returned_nusd=call.hold_nusd - call.charge_nusd,
+        basis=basis_words(call),
+    )
+
+
+def exact_usd(amount_pusd: int) -> str:
+    """Return an amount of pico-USD as exact USD: at least two decimals, no rounding."""
+    text = f"{Decimal(amount_pusd) / PUSD_PER_USD:.12f}"
+    whole, _, decimals = text.partition(".")
+    return f"${whole}.{decimals.rstrip('0').ljust(2, '0')}"
+
+
+def _spellings(call: CallRecord) -> list[Spelling]:
+    spellings = [
+        Spelling("Request id", str(call.id)),
+        Spelling("In answers", f"{PREFIXES[0]}{call.id}"),
+    ]
+    if call.client_request_id:
+        spellings.append(Spelling("The caller's own", call.client_request_id))
+    return spellings
+
+
+def _body(body: CallBody | None, workspace: Workspace) -> Body:
+    if body is not None:
+        return Body(_pretty(body.request), _pretty(body.response))
+    if workspace.stores_bodies:
+        return Body(note="Nothing was stored for this call, or it is no longer kept.")
+    return Body(note="This workspace does not store what is said in calls.")
+
+
+def _pretty(text: str) -> str:
+    """Return JSON indented, anything else (such as a stream of events) as it is; not all of it
+    when it is long: a page has to stay a page."""
+    try:
+        pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        pretty.encode()
+    except (ValueError, RecursionError):  # ValueError: not JSON, or half a surrogate pair in it
+        pretty = text
+    if len(pretty) <= MAX_BODY_CHARS:
+        return pretty
+    return f"{pretty[:MAX_BODY_CHARS]}\n({len(pretty) - MAX_BODY_CHARS:,} more characters)"
+
+
+def _speed(call: CallRecord) -> float | None:
+    if not call.completion_tokens or not call.upstream_us:
+        return None
+    return call.completion_tokens * 1_000_000 / call.upstream_us

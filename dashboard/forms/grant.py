@@ -1,0 +1,41 @@
+"""The form with which an operator gives or takes credit."""
+
+from __future__ import annotations
+
+from django import forms
+
+from accounts.ids import new_id
+from gateway.core.money import read_usd
+
+
+def new_token() -> str:
+    """Return what makes one filled-in form unique: sent twice, it is posted once."""
+    return str(new_id())
+
+
+class GrantForm(forms.Form):
+    """amount: USD as text, exact to the nano. token: see new_token."""
+
+    amount = forms.CharField(
+        label="Amount in USD",
+        max_length=40,
+        help_text="Such as 25 or 12.50. A minus takes credit away.",
+        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
+    )
+    reason = forms.CharField(
+        label="Reason",
+        max_length=200,
+        help_text="Stands in the ledger and in the audit trail for good.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    token = forms.UUIDField(widget=forms.HiddenInput)
+
+    def clean_amount(self) -> int:
+        """Return the amount in nano-USD."""
+        try:
+            amount_nusd = read_usd(self.cleaned_data["amount"].replace(",", ""))
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from None
+        if amount_nusd == 0:
+            raise forms.ValidationError("An amount of 0 moves nothing.")
+        return amount_nusd
