@@ -8,6 +8,7 @@ back. Stages arrive as plain callables, wired once per process in gateway.wiring
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -66,8 +67,7 @@ async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
     live = stages.watch.enter(caller, key_id=grant.key_id, is_stream=call.stream)
     try:
         caller.begin(call, grant)
-        with live.guard():
-            await try_targets(stages, call, grant, stages.route(model), caller, meter, live, tab)
+        await try_targets(stages, call, grant, stages.route(model), caller, meter, live, tab)
     except BaseException as error:
         await live.end()
         await tab.close(error)
@@ -112,12 +112,14 @@ async def try_targets(
         meter.begin_attempt(target)
         try:
             exchange = stages.prepare(call, grant, target)
-            with live.guard():
+            try:
                 if not call.stream:
                     return await relay.relay_answer(exchange, caller, meter, tab.close_well)
                 return await relay.relay_stream(
                     exchange, caller, meter, live, tab.close_well, grant.limit_tokens
                 )
+            except CancelledError as cancelled:
+                raise live.explain(cancelled) from None
         except GatewayError as error:
             meter.end_attempt(error)
             if meter.has_answered or not error.retry_elsewhere:

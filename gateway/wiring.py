@@ -6,6 +6,7 @@ Nothing below knows where its parts come from; nothing above knows how they are 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import uuid
 from collections.abc import Callable, Coroutine
@@ -114,6 +115,7 @@ class Runtime:
         return self.stages
 
     async def _start(self) -> None:
+        spare_the_collector()
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.bank.start, loop)
 
@@ -228,6 +230,14 @@ class Runtime:
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
             return
+
+
+def spare_the_collector() -> None:
+    """Let the garbage collector leave alone what lives as long as the process, and look less
+    often for cycles: calls make none, and its passes cost a tenth of the throughput."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 async def read(what: Callable[..., Any], *arguments: object) -> Any:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from hmac import compare_digest
 from typing import Protocol
+
+import msgspec
 
 from gateway.admission.address import Network, find_caller, is_in
 from gateway.admission.bearer import read_digest
@@ -43,8 +44,7 @@ class Money(Protocol):
     def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(msgspec.Struct, frozen=True):
     """A known key, and where it calls from (canonical address, empty when unknown)."""
 
     key: KeyRecord

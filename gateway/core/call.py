@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Call:
+
+class Call(msgspec.Struct, frozen=True):
     """One request for a completion.
 
     members: the caller's own top-level members in their order, each as raw JSON bytes; what

@@ -6,16 +6,16 @@ The members of a delta or a message are OpenAI's, plus `reasoning`; they are pla
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from gateway.core.money import Usage
 
 Members = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(msgspec.Struct, frozen=True):
     """A piece of one choice's message."""
 
     index: int
@@ -23,8 +23,7 @@ class Delta:
     logprobs: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Finish:
+class Finish(msgspec.Struct, frozen=True):
     """One choice is complete."""
 
     index: int
@@ -32,24 +31,21 @@ class Finish:
     logprobs: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Reported:
+class Reported(msgspec.Struct, frozen=True):
     """The provider's token counts, or its own fields such as system_fingerprint."""
 
     usage: Usage | None
-    extras: Members = field(default_factory=dict)
+    extras: Members = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(msgspec.Struct, frozen=True):
     """The provider says that nothing follows."""
 
 
 StreamEvent = Delta | Finish | Reported | Ended
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(msgspec.Struct, frozen=True):
     """One complete choice of a buffered answer."""
 
     index: int
@@ -58,10 +54,9 @@ class Choice:
     logprobs: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """A complete buffered answer. usage is None when the provider gave none that makes sense."""
 
     choices: tuple[Choice, ...]
     usage: Usage | None
-    extras: Members = field(default_factory=dict)
+    extras: Members = msgspec.field(default_factory=dict)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+import msgspec
+
 NUSD_PER_USD = 1_000_000_000
 PUSD_PER_NUSD = 1_000
 PUSD_PER_TOKEN_PER_USD_PER_MTOK = 1_000_000
@@ -21,8 +23,7 @@ class Price:
     output_pusd: int
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(msgspec.Struct, frozen=True, gc=False):
     """Token counts in OpenAI's meaning: prompt includes cached, completion includes reasoning."""
 
     prompt_tokens: int = 0

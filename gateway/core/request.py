@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+
+import msgspec
 
 MAX_CLIENT_ID_BYTES = 128
 CLIENT_ID = re.compile(r"[A-Za-z0-9._:-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestHead:
+class RequestHead(msgspec.Struct, frozen=True):
     """headers: names in lower case, as they came, repeated ones included. peer: the address of
-    the socket, empty when there is none. started_ns: perf_counter_ns at arrival."""
+    the socket, empty when there is none. started_ns: perf_counter_ns at arrival. fields: one
+    value of each header, the last where it is repeated."""
 
     request_id: str
-    headers: tuple[tuple[bytes, bytes], ...]
+    headers: Sequence[tuple[bytes, bytes]]
     peer: str
     started_ns: int
+    fields: dict[bytes, bytes]
 
     def values(self, name: bytes) -> list[bytes]:
+        if name not in self.fields:
+            return []
         return [value for key, value in self.headers if key == name]
 
     def first(self, name: bytes) -> bytes:
-        for key, value in self.headers:
-            if key == name:
-                return value
-        return b""
+        return self.fields.get(name, b"")
 
     def client_id(self) -> str:
         """Return the id the caller gave the request, for tracking, or the empty string.

@@ -13,9 +13,11 @@ from gateway.core.request import RequestHead
 def read_head(scope: Mapping[str, Any]) -> RequestHead:
     """Return the head of an ASGI request, under a fresh id, its clock started."""
     client = scope.get("client")
+    headers = scope["headers"]
     return RequestHead(
         request_id=new_request_id(),
-        headers=tuple(scope["headers"]),
+        headers=headers,
         peer=client[0] if client else "",
         started_ns=time.perf_counter_ns(),
+        fields=dict(headers),
     )

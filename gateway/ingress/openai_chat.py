@@ -37,6 +37,7 @@ FORBIDDEN = frozenset(
         "organization",
     }
 )
+BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at `\$(?:\.(?P<path>[^`]*))?`$")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
@@ -94,7 +95,7 @@ def explain(error: msgspec.ValidationError) -> RequestError:
 
 
 def _refuse_forbidden(members: Mapping[str, Any]) -> None:
-    for name in FORBIDDEN & members.keys():
+    for name in FORBIDDEN.intersection(members):
         raise RequestError(
             f"{name} is not accepted: callers do not choose where we connect.", param=name
         )
@@ -146,27 +147,34 @@ def _check_assistant_messages(request: ChatRequest) -> None:
 
 
 def _bound_prompt(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> int:
-    tokens = 0
+    tokens = TOKENS_PER_MESSAGE * len(request.messages)
     for message in request.messages:
-        tokens += TOKENS_PER_MESSAGE
-        for text in _texts_of(message):
+        content = message.content
+        if isinstance(content, str):
+            tokens += bound_tokens(content)
+            if not isinstance(message, schema.AssistantMessage):
+                continue
+        for text in _texts_of(message, skip_plain=True):
             tokens += bound_tokens(text)
-        if isinstance(message, schema.UserMessage) and isinstance(message.content, list):
-            for part in message.content:
-                if isinstance(part, schema.ImagePart):
-                    tokens += TOKENS_PER_IMAGE
-                elif isinstance(part, schema.FilePart | schema.AudioPart):
-                    tokens += TOKENS_PER_FILE
-    for name in ("tools", "response_format", "functions"):
-        if name in members:
-            tokens += bound_tokens(bytes(members[name]).decode())
+        if isinstance(message, schema.UserMessage):
+            tokens += sum(map(_bound_part, message.content))
+    for name in BOUND_MEMBERS.intersection(members):
+        tokens += bound_tokens(bytes(members[name]).decode())
     return tokens
 
 
-def _texts_of(message: schema.Message) -> Iterator[str]:
+def _bound_part(part: object) -> int:
+    if isinstance(part, schema.ImagePart):
+        return TOKENS_PER_IMAGE
+    return TOKENS_PER_FILE if isinstance(part, schema.FilePart | schema.AudioPart) else 0
+
+
+def _texts_of(message: schema.Message, *, skip_plain: bool = False) -> Iterator[str]:
+    """Yield every text of a message; skip_plain leaves out content that is a plain string."""
     content = message.content
     if isinstance(content, str):
-        yield content
+        if not skip_plain:
+            yield content
     elif content is not None:
         for part in content:
             if isinstance(part, schema.TextPart):
@@ -174,9 +182,13 @@ def _texts_of(message: schema.Message) -> Iterator[str]:
             elif isinstance(part, schema.RefusalPart):
                 yield part.refusal
     if isinstance(message, schema.AssistantMessage):
-        for text in (message.reasoning, message.reasoning_content, message.refusal):
-            if text:
-                yield text
-        for call in message.tool_calls or ():
-            yield call.function.name
-            yield call.function.arguments
+        yield from _texts_of_assistant(message)
+
+
+def _texts_of_assistant(message: schema.AssistantMessage) -> Iterator[str]:
+    for text in (message.reasoning, message.reasoning_content, message.refusal):
+        if text:
+            yield text
+    for call in message.tool_calls or ():
+        yield call.function.name
+        yield call.function.arguments

@@ -7,8 +7,9 @@ upstream bytes into our events. gateway.providers.transport owns the sockets.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Protocol
+
+import msgspec
 
 from gateway.core.call import Call
 from gateway.core.errors import UpstreamError
@@ -17,17 +18,19 @@ from gateway.core.grant import Grant
 from gateway.snapshot.types import TargetRecord
 
 
-@dataclass(frozen=True, slots=True)
-class UpstreamRequest:
+class UpstreamRequest(msgspec.Struct, frozen=True):
     """An HTTP request, described but not sent. Always POST with a JSON body.
 
     prompt_tokens: our bound on the prompt, for the built-in simulated provider.
     """
 
     url: str
-    headers: Mapping[str, str] = field(repr=False)
+    headers: Mapping[str, str]
     body: bytes
     prompt_tokens: int = 0
+
+    def __repr__(self) -> str:
+        return f"UpstreamRequest({self.url})"
 
 
 class Decoder(Protocol):

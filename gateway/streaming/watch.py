@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -96,18 +95,14 @@ class LiveCall:
             self._reason = reason
             self.task.cancel()
 
-    @contextmanager
-    def guard(self) -> Iterator[None]:
-        """Turn an interruption into the error it was made for."""
-        try:
-            yield
-        except asyncio.CancelledError:
-            reason, self._reason = self._reason, None
-            if reason is None:
-                raise
-            if self.task is not None:
-                self.task.uncancel()
-            raise reason from None
+    def explain(self, cancelled: asyncio.CancelledError) -> BaseException:
+        """Return the error that an interruption was made for, or the cancellation itself."""
+        reason, self._reason = self._reason, None
+        if reason is None:
+            return cancelled
+        if self.task is not None:
+            self.task.uncancel()
+        return reason
 
     async def end(self) -> None:
         """Take no more interruptions, stop the helpers, and swallow an interruption that came
