@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard.views import keys, shell
+from dashboard.views import calls, credits, keys, overview, shell
 
 app_name = "dashboard"
 
