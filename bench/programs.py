@@ -129,8 +129,16 @@ class Programs:
 
     def manage(self, *arguments: str) -> dict[str, str]:
         """Run a management command with --json and return its object. Raises BenchError."""
+        answer: dict[str, str] = json.loads(self._run(*arguments, "--json"))
+        return answer
+
+    def migrate(self) -> None:
+        """Make the database. Raises BenchError."""
+        self._run("migrate", "--verbosity", "0")
+
+    def _run(self, *arguments: str) -> str:
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments, "--json"],
+            [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
             env=environment(self.home, {}),
             capture_output=True,
@@ -138,13 +146,9 @@ class Programs:
             check=False,
         )
         if done.returncode:
-            raise BenchError(f"manage.py {arguments[0]} failed:\n{done.stdout}{done.stderr}")
-        answer: dict[str, str] = json.loads(done.stdout)
-        return answer
-
-    def migrate(self) -> None:
-        command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-        subprocess.run(command, cwd=ROOT, env=environment(self.home, {}), check=True)
+            tail = (done.stdout + done.stderr)[-2000:]
+            raise BenchError(f"manage.py {arguments[0]} failed:\n{tail}")
+        return done.stdout
 
 
 def _wait_until_listening(program: Program) -> None:
