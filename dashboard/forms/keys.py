@@ -105,8 +105,8 @@ class KeyForm(forms.Form):
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("models_mode") == SOME and not cleaned.get("allowed_models"):
             self._complain("allowed_models", "Choose at least one model, or allow every model.")
-        if cleaned.get("ips_mode") == SOME and not cleaned.get("allowed_ips", "").strip():
-            self._complain("allowed_ips", "Write at least one network, or allow any address.")
+        if cleaned.get("ips_mode") == SOME:
+            self._check_networks(cleaned.get("allowed_ips", ""))
         if cleaned.get("expires") == ON and not cleaned.get("expires_at"):
             self._complain("expires_at", "Choose the moment.")
         return cleaned
@@ -133,6 +133,17 @@ class KeyForm(forms.Form):
             self.add_error(None, error)
         self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
 
+    def _check_networks(self, text: str) -> None:
+        """Say what is wrong with the networks now, together with the errors of other fields."""
+        rules = written_networks(text)
+        if not rules:
+            self._complain("allowed_ips", "Write at least one network, or allow any address.")
+            return
+        try:
+            read_networks(rules, allow_any_address=True)
+        except ValidationError as error:
+            self.take(error)
+
     def _complain(self, name: str, words: str) -> None:
         if name not in self.errors:
             self.add_error(name, words)
@@ -143,12 +154,15 @@ class KeyForm(forms.Form):
             return None
         if chosen == ON:
             moment: datetime = self.cleaned_data["expires_at"]
-            return moment
+            kept: datetime | None = self.initial.get("kept_expiry")
+            # The field shows minutes: what it shows of the moment there is means that moment.
+            return kept if kept and kept.replace(second=0, microsecond=0) == moment else moment
         return timezone.now() + timedelta(days=EXPIRY_DAYS[chosen])
 
     def _is_only_wide(self) -> bool:
         """True when the networks are well written and would be taken once confirmed."""
-        rules = written_networks(self.cleaned_data.get("allowed_ips") or "")
+        # Not from cleaned_data: a field that is complained about is no longer there.
+        rules = written_networks(str(self.data.get("allowed_ips", "")))
         try:
             return bool(read_networks(rules, allow_any_address=True))
         except ValidationError:
@@ -166,6 +180,7 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
         "allowed_ips": "\n".join(key.allowed_ips or []),
         "expires": NEVER if key.expires_at is None else ON,
         "expires_at": key.expires_at and key.expires_at.astimezone(UTC).replace(tzinfo=None),
+        "kept_expiry": key.expires_at,
         "seen": rules_mark(key),
     }
 

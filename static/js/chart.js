@@ -17,7 +17,10 @@ function show(reading) {
   title.className = "tooltip-title";
   title.textContent = reading.dataset.label;
   tooltip.replaceChildren(title);
-  row.querySelectorAll("td").forEach((cell, index) => {
+  const cells = [...row.querySelectorAll("td")];
+  const isQuiet = cells.every((cell) => cell.textContent === "0");
+  cells.forEach((cell, index) => {
+    if (cell.textContent === "0" && !isQuiet) return;
     const line = document.createElement("p");
     const label = document.createElement("span");
     const value = document.createElement("span");

@@ -3,10 +3,13 @@
 
 const modal = document.getElementById("modal");
 
-modal.addEventListener("htmx:afterSwap", () => {
-  if (modal.open || !modal.firstElementChild) return;
-  modal.showModal();
-  modal.querySelector("[autofocus], input:not([type=hidden]), textarea, select")?.focus();
+modal.addEventListener("htmx:load", () => {
+  if (!modal.firstElementChild) return;
+  if (!modal.open) modal.showModal();
+  const first =
+    modal.querySelector("[aria-invalid=true], [data-invalid] input") ??
+    modal.querySelector("[autofocus], input:not([type=hidden]), textarea, select, button");
+  first?.focus();
 });
 
 modal.addEventListener("close", () => {
