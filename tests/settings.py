@@ -24,10 +24,11 @@ for _name in [name for name in os.environ if name.startswith("TOLLHOUSE_")]:
 os.environ["TOLLHOUSE_HOME"] = str(_HOME)
 
 from gateway.settings import *  # noqa: E402, F403
-from gateway.settings import DATABASES, HOME, STORAGES  # noqa: E402
+from gateway.settings import DATABASES, HOME, STATIC_ROOT, STORAGES  # noqa: E402
 
 # A file, not memory: an in-memory database hides locking and is not shared between threads.
 DATABASES["default"]["TEST"] = {"NAME": HOME / "test.sqlite3"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Pages rendered in this process need no collected files; live servers have theirs.
+STATIC_ROOT.mkdir()
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
