@@ -1,0 +1,1 @@
+"""`manage.py up`: what it checks, seeds, starts, watches and stops."""

@@ -1,0 +1,86 @@
+"""A start that cannot be says why in one sentence, and touches nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import sqlite3
+from pathlib import Path
+from subprocess import CompletedProcess
+
+from tests.launch.installation import up_process
+from tests.support.servers import free_port
+
+
+def assert_refused_with(done: CompletedProcess[str], words: str) -> None:
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_port(home: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+
+        done = up_process(home, port=port)
+
+    assert_refused_with(done, f"Port {port} is taken")
+
+
+def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+
+    done = up_process(tmp_path / "file" / "home", port=free_port())
+
+    assert_refused_with(done, "cannot be used: Not a directory")
+
+
+def test_a_database_that_a_newer_version_has_used(home: Path) -> None:
+    with sqlite3.connect(home / "tollhouse.sqlite3") as database:
+        database.execute(
+            "INSERT INTO django_migrations (app, name, applied) "
+            "VALUES ('gateway', '9999_from_the_future', '2030-01-01')"
+        )
+    database.close()
+
+    done = up_process(home, port=free_port())
+
+    assert_refused_with(done, "is newer than this version of Tollhouse")
+
+
+def test_a_file_that_is_no_database(home: Path) -> None:
+    (home / "tollhouse.sqlite3").write_bytes(b"these are not the pages you are looking for" * 200)
+
+    done = up_process(home, port=free_port())
+
+    assert_refused_with(done, "cannot be read")
+
+
+def test_a_home_where_another_one_runs(home: Path) -> None:
+    lock = os.open(home / "up.lock", os.O_RDWR | os.O_CREAT)
+    os.write(lock, b"4711")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+
+    done = up_process(home, port=free_port())
+    os.close(lock)
+
+    assert_refused_with(done, "runs already (process 4711")
+
+
+def test_a_setting_that_cannot_be(home: Path) -> None:
+    done = up_process(home, port=free_port(), env={"TOLLHOUSE_IDLE_S": "soon"})
+
+    assert_refused_with(done, "TOLLHOUSE_IDLE_S must be a whole number")
+
+
+def test_debug_pages_for_the_outside_world(home: Path) -> None:
+    exposed = {"TOLLHOUSE_DEBUG": "yes", "TOLLHOUSE_HOST": "0.0.0.0"}
+
+    done = up_process(home, port=free_port(), env=exposed)
+
+    assert_refused_with(done, "TOLLHOUSE_DEBUG")

@@ -1,0 +1,105 @@
+"""One command starts everything, and the same command starts the same thing again."""
+
+from __future__ import annotations
+
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.launch.installation import is_alive, running
+from tests.support.require import require_binary
+from tests.support.servers import run_manage
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+
+
+def test_the_printed_curl_line_answers_when_it_is_pasted(tmp_path: Path) -> None:
+    require_binary("curl", package="curl")
+    with running(tmp_path / "home") as installation:
+        [line] = [line for line in installation.said.splitlines() if line.startswith("curl ")]
+
+        pasted = subprocess.run(
+            ["sh", "-c", f"{line} --silent --fail"], capture_output=True, text=True, check=True
+        )
+
+        assert '"chat.completion"' in pasted.stdout
+        assert stat.S_IMODE((tmp_path / "home" / "quickstart.json").stat().st_mode) == 0o600
+        assert installation.stop(signal.SIGINT) == 0
+        assert "Traceback" not in installation.said
+
+
+def test_a_second_start_is_the_same_installation(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with running(home) as first:
+        before = first.quickstart
+        call_id = first.ask()["id"]
+
+    with running(home, port=first.port) as second:
+        after = second.quickstart
+        answers = second.answers()
+
+    assert after == before
+    assert answers
+    assert call_id.startswith("chatcmpl-")
+    assert run_manage(home, "prove").returncode == 0
+
+
+def test_a_stop_lets_live_calls_end(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as installation:
+        call = installation.open_call("script:tokens=30&delay_ms=100", stream=True)
+        first = call.readline()
+
+        installation.process.send_signal(signal.SIGTERM)
+        rest = call.read()
+
+        assert first.startswith(b"data: ")
+        assert rest.endswith(b"data: [DONE]\n\n")
+        assert b'"error"' not in rest
+        assert installation.process.wait(60) == 0
+
+
+@linux_only
+def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as installation:
+        server = installation.children()["server"]
+
+        subprocess.run(["kill", "-KILL", str(server)], check=True)
+        wait_until(lambda: "starting it again" in installation.said, what="a word about it")
+        wait_until(installation.answers, within_s=60, what="the server to be back")
+
+        assert installation.children()["server"] != server
+        assert "The server ended (SIGKILL)" in installation.said
+
+
+@linux_only
+def test_children_end_with_their_parent(tmp_path: Path) -> None:
+    with running(tmp_path / "home") as installation:
+        children = installation.children()
+
+        installation.process.kill()
+        installation.process.wait()
+
+        assert set(children) == {"server", "worker"}
+        wait_until(
+            lambda: not any(is_alive(pid) for pid in children.values()),
+            within_s=60,
+            what="the children to end",
+        )
+
+
+def test_a_provider_key_in_the_environment_becomes_a_provider(tmp_path: Path) -> None:
+    with running(tmp_path / "home", env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as installation:
+        said = installation.said
+
+    with running(tmp_path / "home", env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as again:
+        said_again = again.said
+
+    assert "added DeepSeek (deepseek-chat, deepseek-reasoner)" in said
+    assert "DeepSeek" not in said_again
+    assert "sk-not-a-real-one" not in said
