@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import count
 
+from allauth.mfa.models import Authenticator
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -92,6 +93,26 @@ def create_user(
     return user
 
 
+def set_password(user: User, *, password: str, actor: str, forget_factors: bool = False) -> None:
+    """Give a person a new password; every session of theirs ends with the old one.
+
+    forget_factors: also take away codes and passkeys, for somebody who lost their phone.
+    Raises ValidationError when the password is too weak.
+    """
+    validate_password(password, user)
+    user.set_password(password)
+    with transaction.atomic():
+        user.save(update_fields=["password"])
+        if forget_factors:
+            Authenticator.objects.filter(user=user).delete()
+        record_audit(
+            actor=actor,
+            action="user.set_password",
+            target=user.email,
+            details={"forget_factors": forget_factors},
+        )
+
+
 @transaction.atomic
 def add_member(workspace: Workspace, *, user: User, role: str, actor: str) -> Membership:
     """Make a person a member. Raises ValidationError when they are one already."""
@@ -140,6 +161,20 @@ def change_role(membership: Membership, *, role: str, actor: str) -> bool:
         details={"role": [before, role]},
     )
     return True
+
+
+def rename_workspace(workspace: Workspace, *, name: str, actor: str) -> bool:
+    """Give the workspace another name; its slug stays. Returns False when it has that name."""
+    name = read_line(name, field="name", max_chars=NAME_CHARS)
+    before = workspace.name
+    with transaction.atomic():
+        changed = Workspace.objects.filter(pk=workspace.pk).exclude(name=name).update(name=name)
+        if changed:
+            _record(
+                workspace, actor=actor, action="workspace.rename", details={"name": [before, name]}
+            )
+    workspace.refresh_from_db(fields=["name"])
+    return changed == 1
 
 
 def lock_workspace(workspace: Workspace, *, reason: str, actor: str) -> bool:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
+from django.urls import reverse
 
 from accounts.models import User, Workspace
 from accounts.permissions import Action, may
@@ -78,9 +78,9 @@ class Shell:
         if person is None or workspace is None:
             return []
         return [
-            PageLink(words, url, icon, shortcut, self._is_current(url))
+            PageLink(words, reverse(name), icon, shortcut, self._is_current(reverse(name)))
             for words, name, icon, action, shortcut in _PAGES
-            if (url := _find_url(name)) and may(person, action, workspace)
+            if may(person, action, workspace)
         ]
 
     @property
@@ -90,13 +90,6 @@ class Shell:
     def _is_current(self, url: str) -> bool:
         path = self._request.path
         return path == url or (url != "/" and path.startswith(f"{url}/"))
-
-
-def _find_url(name: str) -> str | None:
-    try:
-        return reverse(name)
-    except NoReverseMatch:
-        return None
 
 
 def shell(request: HttpRequest) -> dict[str, Any]:

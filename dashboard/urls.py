@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard.views import calls, credits, keys, overview, shell
+from dashboard.views import calls, credits, keys, overview, settings, shell
 
 app_name = "dashboard"
 
@@ -14,6 +14,12 @@ urlpatterns = [
     path("keys/new", keys.create_key, name="key-create"),
     path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
     path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
+    # Settings
+    path("settings", settings.show_settings, name="settings"),
+    path("settings/name", settings.rename, name="settings-name"),
+    path("settings/bodies", settings.store_bodies, name="settings-bodies"),
+    path("settings/lock", settings.lock, name="settings-lock"),
+    path("settings/unlock", settings.unlock, name="settings-unlock"),
     # The frame
     path("workspace", shell.switch_workspace, name="workspace"),
     path("theme", shell.choose_theme, name="theme"),

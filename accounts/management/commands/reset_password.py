@@ -1,0 +1,35 @@
+"""reset_password: a person who cannot sign in any more."""
+
+from __future__ import annotations
+
+import secrets
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.models import User
+from accounts.services import set_password
+
+
+class Command(JsonCommand):
+    help = "Give a person a new random password and end their sessions."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("email")
+        parser.add_argument(
+            "--forget-factors",
+            action="store_true",
+            help="Also take away their authenticator app, recovery codes and passkeys.",
+        )
+
+    def answer(self, *, email: str, forget_factors: bool, **options: Any) -> dict[str, Any]:
+        user = User.objects.filter(email=email.lower()).first()
+        if user is None:
+            raise LookupError(f"Nobody has an account as {email[:254]}.")
+        password = secrets.token_urlsafe(12)
+        set_password(user, password=password, actor=ACTOR, forget_factors=forget_factors)
+        return {"email": user.email, "password": password}
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "{email} signs in with {password} from now on.".format(**answer)
