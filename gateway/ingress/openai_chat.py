@@ -13,14 +13,14 @@ from typing import Any
 import msgspec
 
 from gateway.core.call import Call
-from gateway.core.errors import InvalidJson, RequestError, UnsupportedParameter
+from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.tokens import (
     TOKENS_PER_FILE,
     TOKENS_PER_IMAGE,
     TOKENS_PER_MESSAGE,
     bound_tokens,
 )
-from gateway.ingress import schema
+from gateway.ingress import schema, strict
 from gateway.ingress.schema import ChatRequest
 
 # They would steer where we connect or with what credential; never a caller's business.
@@ -69,17 +69,11 @@ def prompt_text(call: Call) -> str:
 
 
 def _decode(body: bytes) -> ChatRequest:
+    strict.check(body)
     try:
-        if not body.isascii():
-            body.decode("utf-8")
         return schema.decoder.decode(body)
     except msgspec.ValidationError as error:
         raise explain(error) from None
-    except UnicodeDecodeError:
-        raise InvalidJson("The body is not valid UTF-8.") from None
-    except (msgspec.DecodeError, RecursionError) as error:
-        reason = str(error).rstrip(".") if body.strip() else "it is empty"
-        raise InvalidJson(f"The body is not valid JSON: {reason}.") from None
 
 
 def explain(error: msgspec.ValidationError) -> RequestError:

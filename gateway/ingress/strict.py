@@ -1,0 +1,77 @@
+"""JSON, strictly (RFC 8259, I-JSON where it is stricter): what two parsers could read in two
+ways is refused, because one of them decides what is allowed and the other what is done.
+
+The decoder itself refuses NaN, numbers out of range, other encodings than UTF-8, byte order
+marks and lone surrogates. Duplicate names, depth and size are looked at here.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from gateway.core.errors import InvalidJson
+
+MAX_DEPTH = 64
+MAX_NAMES = 10_000
+# Every string, and the colon behind it if it is a name. One pass, linear.
+_STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
+
+
+def check(body: bytes) -> None:
+    """Return when the body is one JSON value that everybody reads alike. Raises InvalidJson."""
+    value = _decode(body)
+    names = _count_names(value)
+    # Each name has a colon. Colons inside strings make the exact count necessary.
+    if body.count(b":") != names and sum(map(bool, _STRINGS.findall(body))) != names:
+        raise InvalidJson("The body is not valid JSON: an object has the same name twice.")
+
+
+def _decode(body: bytes) -> Any:
+    if not body.strip(b" \t\r\n"):
+        raise InvalidJson("The body is not valid JSON: it is empty.")
+    if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
+        _check_depth(body)
+    try:
+        return msgspec.json.decode(body)
+    except UnicodeDecodeError:
+        raise InvalidJson("The body is not valid JSON: it is not UTF-8.") from None
+    except msgspec.ValidationError:
+        raise InvalidJson("The body is not valid JSON: a number is out of range.") from None
+    except msgspec.DecodeError as error:
+        reason = str(error).removeprefix("JSON is malformed: ").rstrip(".")
+        reason = f"{reason[:1].lower()}{reason[1:]}"
+        raise InvalidJson(f"The body is not valid JSON: {reason}.") from None
+
+
+def _check_depth(body: bytes) -> None:
+    """Raise InvalidJson beyond MAX_DEPTH, before a recursive decoder sees it."""
+    depth = 0
+    for bracket in re.finditer(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', body):
+        start = body[bracket.start()]
+        if start in b"[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise InvalidJson(
+                    f"The body is not valid JSON: it is nested deeper than {MAX_DEPTH}."
+                )
+        elif start in b"]}":
+            depth -= 1
+
+
+def _count_names(value: Any) -> int:
+    """Return how many names all objects have together. Raises InvalidJson beyond MAX_NAMES."""
+    names = 0
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            names += len(part)
+            if names > MAX_NAMES:
+                raise InvalidJson(f"The body has more than {MAX_NAMES} names.")
+            pending.extend(part.values())
+        elif isinstance(part, list):
+            pending.extend(part)
+    return names
