@@ -98,14 +98,18 @@ def describe_call(
 def _cost_sheet(call: CallRecord) -> CostSheet:
     cached = min(call.cached_tokens, call.prompt_tokens)
     counted = [
-        ("Prompt", call.prompt_tokens - cached, call.input_pusd_per_token),
-        ("Prompt, from the provider's cache", cached, call.cached_input_pusd_per_token),
+        (
+            "Prompt, not cached" if cached else "Prompt",
+            call.prompt_tokens - cached,
+            call.input_pusd_per_token,
+        ),
+        ("Prompt, cached", cached, call.cached_input_pusd_per_token),
         ("Completion", call.completion_tokens, call.output_pusd_per_token),
     ]
     lines = [
         CostLine(label, tokens, price, exact_usd(tokens * price))
         for label, tokens, price in counted
-        if tokens or label != "Prompt, from the provider's cache"
+        if tokens or label != "Prompt, cached"
     ]
     return CostSheet(
         lines=lines,

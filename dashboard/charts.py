@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from dashboard.scales import Scale
+from dashboard.scales import Ruler, Scale
 
 HEIGHT = 160
 _BAR_SHARE = 0.72  # of its step; the rest is the gap to the next bar
@@ -125,7 +125,7 @@ def bar_chart(
 ) -> Chart:
     """Return stacked bars, the first series at the bottom. show: formats one value."""
     sums = [sum(each.values[i] or 0 for each in series) for i in range(len(axis.starts))]
-    top = scale.top(max(sums, default=0))
+    ruler = scale.fit(sums)
     step = 100 / len(axis.starts)
     readings = []
     for index in range(len(axis.starts)):
@@ -137,7 +137,7 @@ def bar_chart(
                 width=f"{step:.3f}%",
                 bar_left=f"{(index + (1 - _BAR_SHARE) / 2) * step:.3f}%",
                 bar_width=f"{_BAR_SHARE * step:.3f}%",
-                segments=_segments(series, index, top),
+                segments=_segments(series, index, ruler),
             )
         )
     return Chart(
@@ -147,7 +147,7 @@ def bar_chart(
         series=series,
         readings=readings,
         x_ticks=axis.ticks(),
-        y_ticks=_y_ticks(scale, top),
+        y_ticks=_y_ticks(ruler),
         is_empty=not any(sums),
     )
 
@@ -157,7 +157,7 @@ def line_chart(
 ) -> Chart:
     """Return one line per series, with gaps where there is no value. show: formats one value."""
     known = [value for each in series for value in each.values if value is not None]
-    top = scale.top(max(known, default=0))
+    ruler = scale.fit(known)
     step = 100 / len(axis.starts)
     readings = [
         Reading(
@@ -175,8 +175,8 @@ def line_chart(
         series=series,
         readings=readings,
         x_ticks=axis.ticks(),
-        y_ticks=_y_ticks(scale, top),
-        lines=[_line(each, top) for each in series],
+        y_ticks=_y_ticks(ruler),
+        lines=[_line(each, ruler) for each in series],
         is_empty=not known,
     )
 
@@ -199,20 +199,20 @@ def _cells(series: Sequence[Series], index: int, show: Format) -> tuple[tuple[st
     return tuple(cell(each) for each in series)
 
 
-def _segments(series: Sequence[Series], index: int, top: float) -> tuple[Segment, ...]:
+def _segments(series: Sequence[Series], index: int, ruler: Ruler) -> tuple[Segment, ...]:
     segments = []
     floor = float(HEIGHT)
     for each in series:
         value = each.values[index] or 0
         if value <= 0:
             continue
-        height = max(value / top * HEIGHT, _LEAST_SEGMENT)
+        height = max(ruler.share(value) * HEIGHT, _LEAST_SEGMENT)
         floor = max(floor - height, 0)
         segments.append(Segment(each.name, f"{floor:.2f}", f"{height:.2f}"))
     return tuple(segments)
 
 
-def _line(series: Series, top: float) -> Line:
+def _line(series: Series, ruler: Ruler) -> Line:
     across = 1000 / len(series.values)
     path: list[str] = []
     dots: list[tuple[str, str]] = []
@@ -220,7 +220,7 @@ def _line(series: Series, top: float) -> Line:
     for index, value in enumerate(series.values):
         if value is None:
             continue
-        x, y = (index + 0.5) * across, HEIGHT - value / top * HEIGHT
+        x, y = (index + 0.5) * across, HEIGHT - ruler.share(value) * HEIGHT
         follows = index > 0 and values[index - 1] is not None
         path.append(f"{'L' if follows else 'M'}{x:.1f} {y:.2f}")
         if not follows and values[index + 1] is None:
@@ -228,9 +228,9 @@ def _line(series: Series, top: float) -> Line:
     return Line(series.name, "".join(path), tuple(dots))
 
 
-def _y_ticks(scale: Scale, top: float) -> list[Tick]:
+def _y_ticks(ruler: Ruler) -> list[Tick]:
     return [
-        Tick(f"{HEIGHT - value / top * HEIGHT:.2f}", label) for value, label in scale.ticks(top)
+        Tick(f"{HEIGHT - ruler.share(value) * HEIGHT:.2f}", label) for value, label in ruler.ticks
     ]
 
 

@@ -10,7 +10,14 @@ from typing import Any
 from dashboard.call_words import STATUS_WORDS
 from dashboard.charts import Axis, Chart, Series, bar_chart, line_chart, sparkline
 from dashboard.key_labels import key_labels
-from dashboard.scales import COUNTS, DURATIONS, MONEY, show_count, show_usd
+from dashboard.scales import (
+    COUNTS,
+    DURATIONS,
+    LOG_DURATIONS,
+    MONEY,
+    show_count,
+    show_usd,
+)
 from dashboard.templatetags.money import compact, count, percent, usd_short
 from dashboard.templatetags.timespan import duration
 from gateway.models import CallRecord, LatencyRollup
@@ -21,6 +28,7 @@ from gateway.selectors.visible import Visible
 
 Status = CallRecord.Status
 Measure = LatencyRollup.Measure
+_CHARTED = (Measure.TOTAL, Measure.ADDED)
 RANKED = 6
 # In the order they are stacked, from the bottom.
 _STATUSES = (
@@ -58,9 +66,14 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """tiles and charts of one period; has_calls is False when nothing happened in it."""
+    """The figures of one period. span_tiles: durations; empty for who may not see them.
+
+    has_calls is False when nothing happened in the period.
+    """
 
     tiles: Sequence[Tile]
+    span_tiles: Sequence[Tile]
+    calls_chart: Chart
     charts: Sequence[Chart]
     models: Sequence[Ranked]
     keys: Sequence[Ranked]
@@ -72,19 +85,18 @@ def build_overview(visible: Visible, period: Period) -> Overview:
     steps = usage.totals_by_step(visible, period)
     now, before = usage.merged(steps), usage.totals_before(visible, period)
     axis = Axis(period.step_starts(), period.step_s)
-    tiles = _usage_tiles(steps, now, before)
-    charts = [_calls_chart(axis, steps, now), _spend_chart(axis, steps, now)]
+    charts = [_spend_chart(axis, steps, now)]
+    span_tiles: list[Tile] = []
     if visible.is_everything:
         spans = usage.percentiles(visible, period)
         spans_before = usage.percentiles(visible, period.previous())
-        tiles += [_span_tile(measure, spans, spans_before) for measure in _SPAN_WORDS]
+        span_tiles = [_span_tile(measure, spans, spans_before) for measure in _SPAN_WORDS]
         by_step = usage.percentiles_by_step(visible, period)
-        charts += [
-            _span_chart(axis, measure, by_step[measure])
-            for measure in (Measure.TOTAL, Measure.ADDED)
-        ]
+        charts += [_span_chart(axis, measure, by_step[measure]) for measure in _CHARTED]
     return Overview(
-        tiles=tiles,
+        tiles=_usage_tiles(steps, now, before),
+        span_tiles=span_tiles,
+        calls_chart=_calls_chart(axis, steps, now),
         charts=charts,
         models=_top_models(usage.totals_by_model(visible, period)),
         keys=_top_keys(visible, usage.totals_by_key(visible, period)),
@@ -109,14 +121,14 @@ def _usage_tiles(steps: Sequence[Totals], now: Totals, before: Totals) -> list[T
         Tile(
             "Calls",
             compact(now.calls),
-            f"{count(now.calls)} in all",
+            f"{count(before.calls)} before",
             usage.change(now.calls, before.calls),
             sparkline([step.calls for step in steps]),
         ),
         Tile(
             "Spend",
             usd_short(now.charge_nusd),
-            "charged in USD",
+            f"{usd_short(_each(now))} a call",
             usage.change(now.charge_nusd, before.charge_nusd),
             sparkline([step.charge_nusd for step in steps]),
             hint=f"Absorbed, not charged: {usd_short(now.absorbed_nusd)}",
@@ -138,6 +150,10 @@ def _usage_tiles(steps: Sequence[Totals], now: Totals, before: Totals) -> list[T
             worse_when_up=True,
         ),
     ]
+
+
+def _each(totals: Totals) -> int:
+    return totals.charge_nusd // totals.calls if totals.calls else 0
 
 
 def _span_tile(
@@ -182,8 +198,10 @@ def _span_chart(axis: Axis, measure: Measure, steps: Sequence[Percentiles]) -> C
         Series("p95", "p95", [step.p95_us for step in steps]),
     ]
     title = _SPAN_WORDS[measure][0]
+    # A provider that failed first adds a thousand times what the gateway does by itself.
+    scale = LOG_DURATIONS if measure == Measure.ADDED else DURATIONS
     return line_chart(
-        measure.value, title=title, axis=axis, series=series, scale=DURATIONS, show=duration
+        measure.value, title=title, axis=axis, series=series, scale=scale, show=duration
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -14,27 +14,52 @@ _ROUND = (1, 2, 2.5, 5, 10)
 
 
 @dataclass(frozen=True, slots=True)
+class Ruler:
+    """A scale fitted to some values. ticks: (value, label), lowest first."""
+
+    ticks: Sequence[tuple[float, str]]
+    is_log: bool = False
+
+    def share(self, value: float) -> float:
+        """Return how far up the axis a value lies, 0 to 1."""
+        low, high = self.ticks[0][0], self.ticks[-1][0]
+        if self.is_log:
+            value = max(value, low)
+            return log10(value / low) / log10(high / low)
+        return value / high
+
+
+@dataclass(frozen=True, slots=True)
 class Scale:
-    """How values become ticks. label: a tick's text. least: the smallest useful tick step."""
+    """How values become ticks. label: a tick's text. least: the smallest useful tick step.
+
+    is_log: every tick is ten times the one below, for values far apart.
+    """
 
     label: Callable[[float], str]
-    least: float
+    least: float = 1
+    is_log: bool = False
 
-    def top(self, highest: float) -> float:
-        """Return the end of the axis: the first tick at or above the highest value."""
-        step = self._step(highest)
-        return step * max(1, ceil(highest / step - 1e-9))
+    def fit(self, values: Iterable[float]) -> Ruler:
+        """Return a ruler from zero (or, logarithmic, the lowest decade) to above the highest."""
+        known = [value for value in values if value > 0]
+        return self._decades(known) if self.is_log else self._even(max(known, default=0))
 
-    def ticks(self, top: float) -> list[tuple[float, str]]:
-        """Return (value, label) from zero to the top."""
-        step = self._step(top)
-        return [(step * i, self.label(step * i)) for i in range(round(top / step) + 1)]
-
-    def _step(self, highest: float) -> float:
+    def _even(self, highest: float) -> Ruler:
         rough = max(highest / _TICKS, self.least)
         size = 10.0 ** floor(log10(rough))
         steps = (size * each for each in _ROUND if size * each % self.least == 0)
-        return next(step for step in steps if step >= rough * (1 - 1e-9))
+        step = next(step for step in steps if step >= rough * (1 - 1e-9))
+        count = max(1, ceil(highest / step - 1e-9))
+        return Ruler([self._tick(step * i) for i in range(count + 1)])
+
+    def _decades(self, values: Sequence[float]) -> Ruler:
+        first = floor(log10(min(values, default=1)))
+        last = max(ceil(log10(max(values, default=1))), first + 1)
+        return Ruler([self._tick(10.0**each) for each in range(first, last + 1)], is_log=True)
+
+    def _tick(self, value: float) -> tuple[float, str]:
+        return value, self.label(value)
 
 
 def show_count(count: float) -> str:
@@ -53,6 +78,7 @@ def _usd_label(amount_nusd: float) -> str:
     return show_usd(amount_nusd) if amount_nusd else "$0"
 
 
-COUNTS = Scale(show_count, least=1)
-DURATIONS = Scale(_duration_label, least=1)
-MONEY = Scale(_usd_label, least=1)
+COUNTS = Scale(show_count)
+DURATIONS = Scale(_duration_label)
+LOG_DURATIONS = Scale(_duration_label, is_log=True)
+MONEY = Scale(_usd_label)

@@ -8,6 +8,7 @@ from django.utils.safestring import SafeString
 
 from dashboard.overview import Tile
 from dashboard.templatetags.money import MINUS
+from gateway.core.money import NUSD_PER_USD
 
 register = template.Library()
 
@@ -53,3 +54,16 @@ def share_of(part: int, whole: int) -> str:
         return ""
     share = 100 * part / whole
     return "< 0.1 %" if 0 < share < 0.1 else f"{share:.{1 if share < 10 else 0}f} %"
+
+
+@register.filter
+def exact_ms(duration_us: int) -> str:
+    """Return a duration to the microsecond, so that parts visibly add up: `1,978.234 ms`."""
+    return f"{duration_us / 1_000:,.3f} ms"
+
+
+@register.filter
+def usd_nano(nusd: int) -> str:
+    """Return the exact amount with all nine decimals, so that a column of them lines up."""
+    whole, rest = divmod(abs(nusd), NUSD_PER_USD)
+    return f"{MINUS if nusd < 0 else ''}${whole:,}.{rest:09d}"
