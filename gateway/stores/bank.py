@@ -109,11 +109,15 @@ class Bank:
 
         When the database does not answer within 10 s the journal is left for the reaper.
         """
+        self.close()
+        await asyncio.to_thread(self._writer.stop)
+
+    def close(self) -> None:
+        """Take no more holds. Calls that run may still be settled."""
         self._stopping = True
         if self._timer is not None:
             self._timer.cancel()
         self._fail_waiters(DatabaseUnavailable("The server is stopping."))
-        await asyncio.to_thread(self._writer.stop)
 
     # Holds
 
@@ -169,6 +173,11 @@ class Bank:
         account.purse.release(hold_nusd, min(charge_nusd, hold_nusd))
         if account.empty_until:
             account.empty_until = 0.0
+
+    def held_nusd(self, workspace_id: str) -> int:
+        """Return what running calls of this process hold."""
+        account = self._accounts.get(workspace_id)
+        return account.purse.held_nusd if account else 0
 
     # Records
 

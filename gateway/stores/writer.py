@@ -272,9 +272,9 @@ class Writer:
         """Begin another life once no call of the old one runs."""
         if not self._client.may_rejoin:
             return
-        self._life.bury()
-        self._life = Life(self._journal_home)
+        former, self._life = self._life, Life(self._journal_home)
         self._backlog = Backlog(self._life)
+        former.bury()
         self._fenced = False
         self._deliver(self._client.on_rejoined)
 

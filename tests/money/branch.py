@@ -1,0 +1,197 @@
+"""A serving process's bank without its thread: time and work advance when a test says so.
+
+Everything is the real code but three things: the thread (its steps are called), the clock of the
+event loop (it is set), and the kernel's delivery of a SIGKILL (the object is dropped).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+import uuid
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from django.db import OperationalError, connection
+
+from accounts import book
+from gateway.journal.file import Position
+from gateway.stores.bank import Bank
+from gateway.stores.feed import ChangeFeed, newest_change
+from gateway.stores.writer import Client, Writer
+
+T = TypeVar("T")
+
+
+class SteppedLoop(asyncio.SelectorEventLoop):
+    """An event loop that never waits: its clock stands still until it is moved."""
+
+    def __init__(self) -> None:
+        self.now_s = 1_000.0
+        super().__init__()
+
+    def time(self) -> float:
+        return self.now_s
+
+    def spin(self) -> None:
+        """Run what is ready and due, and what that makes ready."""
+        for _ in range(4):
+            self.call_soon(self.stop)
+            self.run_forever()
+
+
+class SteppedWriter(Writer):
+    """The writer without its threads."""
+
+    def start(self, client: Client) -> None:
+        self._client = client
+        self.open()
+
+    def stop(self) -> None:
+        self.finish()
+
+    def run_step(self) -> bool:
+        """Do one step with everything due but reaping; False when the database did not answer."""
+        self._next_drain = self._next_beat = 0.0
+        self._next_reap = float("inf")
+        try:
+            self.step(time.monotonic())
+        except OperationalError:
+            return False
+        return True
+
+    @property
+    def folder(self) -> Path:
+        return self._life.folder
+
+    @property
+    def drained(self) -> Position:
+        return self._life.drained
+
+    @property
+    def written(self) -> Position:
+        return self._life.journal.end
+
+    def die(self) -> None:
+        """What the kernel does for a killed process: its files are closed, its lock is gone."""
+        self._life.bury()
+
+
+class Branch:
+    """One process: its bank, its writer, its place in the change feed."""
+
+    def __init__(self, loop: SteppedLoop, home: Path) -> None:
+        self.loop = loop
+        self.writer = SteppedWriter(home)
+        self.bank = Bank(home, writer=self.writer)
+        self.bank.start(loop)
+        self.feed = ChangeFeed(lambda changes: None, after=newest_change())
+        self.spin()
+
+    def spin(self) -> None:
+        self.loop.spin()
+
+    def step(self) -> bool:
+        """Let the writer work once and the loop hear of it."""
+        worked = self.writer.run_step()
+        self.spin()
+        return worked
+
+    def hear(self) -> None:
+        """Take in what the change feed has."""
+        for kind, ref in self.feed.poll():
+            workspace_id = as_text(ref)
+            if kind == "wallet":
+                self.bank.on_wallet_changed(workspace_id)
+            elif kind == "recall":
+                self.bank.on_recall(workspace_id)
+        self.spin()
+
+    def stop(self) -> None:
+        """Leave in good order."""
+        self.bank.close()
+        self.writer.finish()
+
+    def die(self, *, tail: bytes = b"", cut_to: int | None = None) -> None:
+        """Die without a word; leave a torn write behind, or lose the end of the journal."""
+        folder = self.writer.folder
+        self.writer.die()
+        newest = max(folder.glob("*.journal"), default=None)
+        if newest is None:  # a reaper has it already
+            return
+        if cut_to is not None:
+            os.truncate(newest, cut_to)
+        with newest.open("ab") as file:
+            file.write(tail)
+
+
+def drive(loop: SteppedLoop, work: Coroutine[Any, Any, T], branches: list[Branch]) -> T:
+    """Run a coroutine to its end; the branches' writers work and time passes meanwhile."""
+    task = loop.create_task(work)
+    loop.spin()
+    for _ in range(60):
+        if task.done():
+            break
+        for branch in branches:
+            branch.step()
+            branch.hear()
+        loop.now_s += 0.05
+        loop.spin()
+    return task.result()
+
+
+@contextmanager
+def locked_database() -> Iterator[None]:
+    """Another connection holds the write lock; ours does not wait for it."""
+    other = connection.copy()
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA busy_timeout = 0")
+    with other.cursor() as cursor:
+        cursor.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        with other.cursor() as cursor:
+            cursor.execute("ROLLBACK")
+        other.close()
+        with connection.cursor() as cursor:
+            cursor.execute("PRAGMA busy_timeout = 20000")
+
+
+@contextmanager
+def lost_commit_reply() -> Iterator[None]:
+    """The next commit happens, and its answer is lost on the way."""
+    commit = connection._commit  # type: ignore[attr-defined]
+
+    def commit_and_lose() -> None:
+        commit()
+        connection._commit = commit  # type: ignore[attr-defined]
+        raise OperationalError("the connection was lost during COMMIT")
+
+    connection._commit = commit_and_lose  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        connection._commit = commit  # type: ignore[attr-defined]
+
+
+@contextmanager
+def failing_ledger() -> Iterator[None]:
+    """The database goes away in the middle of a batch, when its usage is posted."""
+    real = book.post_usage
+
+    def fail(*args: object, **options: object) -> None:
+        raise OperationalError("the database went away")
+
+    book.post_usage = fail
+    try:
+        yield
+    finally:
+        book.post_usage = real
+
+
+def as_text(hexadecimal: str) -> str:
+    return str(uuid.UUID(hexadecimal))

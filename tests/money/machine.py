@@ -1,0 +1,262 @@
+"""Anything that can happen to money, in any order, checked against paper after every step."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from typing import Any
+
+from django.utils import timezone
+from hypothesis import strategies as st
+from hypothesis.stateful import initialize, precondition, rule
+
+from accounts import book
+from accounts.models import LedgerEntry
+from gateway.accounting.settle import settle
+from gateway.core.errors import CallerLeft, DatabaseUnavailable, InsufficientCredits
+from gateway.core.grant import Grant
+from gateway.core.ids import new_request_id
+from gateway.core.money import Price, Usage
+from gateway.journal.log import CallLog
+from gateway.models import ServingProcess
+from gateway.streaming.meter import Meter
+from tests.money.branch import (
+    Branch,
+    drive,
+    failing_ledger,
+    locked_database,
+    lost_commit_reply,
+)
+from tests.money.paper import PaperCall
+from tests.money.world import MoneyWorld
+
+BRANCHES = 3
+amounts = st.integers(1, 400)
+picks = st.integers(0, 10_000)
+rates = st.sampled_from([0, 1, 333, 500, 999, 1000, 1500, 2500, 7001])
+prices = st.builds(Price, rates, rates, rates)
+
+
+class MoneyMachine(MoneyWorld):
+    """A workspace, up to three processes, and bad luck."""
+
+    @initialize(amount=st.integers(50, 3_000))
+    def begin(self, amount: int) -> None:
+        self.post(amount, f"grant:{uuid.uuid4()}")
+        self.branches.append(Branch(self.loop, self.home))
+
+    # Money comes and goes
+
+    def post(self, amount: int, source: str) -> LedgerEntry:
+        entry = book.post(
+            self.workspace.pk,
+            kind=LedgerEntry.Kind.GRANT,
+            amount_nusd=amount,
+            source=source,
+            actor="tests",
+            reason="machine",
+            at=timezone.now(),
+        )
+        self.paper.granted_nusd += amount
+        return entry
+
+    @rule(amount=amounts)
+    def grant_twice(self, amount: int) -> None:
+        """The same source again is the same entry and moves nothing."""
+        source = f"grant:{uuid.uuid4()}"
+        first = self.post(amount, source)
+        again = self.post(amount, source)
+        self.paper.granted_nusd -= amount
+        assert first.pk == again.pk
+
+    @rule(amount=st.integers(1, 3_000))
+    def take_back(self, amount: int) -> None:
+        wallet = self.wallet()
+        fits = amount <= wallet.posted_nusd - wallet.drawn_nusd
+        try:
+            book.grant(self.workspace, amount_nusd=-amount, actor="tests", reason="machine")
+        except book.InsufficientBalance:
+            assert not fits
+        else:
+            assert fits
+            self.paper.granted_nusd -= amount
+
+    @rule(price=prices)
+    def change_price(self, price: Price) -> None:
+        self.price = price
+
+    # Calls
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, prompt=st.integers(0, 40), output=st.integers(1, 60))
+    def admit(self, pick: int, prompt: int, output: int) -> None:
+        branch = self.branches[pick % len(self.branches)]
+        if branch.bank.is_fenced:
+            return
+        want, least = self.worth_nusd(prompt, output), self.worth_nusd(prompt, 1)
+        if want == 0:
+            return self.write_admission(branch, prompt, 0)
+        self.loop.now_s += 0.3  # an empty wallet is believed to be empty for so long
+        for other in self.branches:
+            other.hear()
+        available = self.available_nusd()
+        try:
+            held = self.hold(branch, want, least)
+        except InsufficientCredits:
+            assert available < least, f"refused {least} with {available} there"
+            return None
+        assert held == min(want, available), f"held {held} of {want} with {available} there"
+        return self.write_admission(branch, prompt, held)
+
+    def hold(self, branch: Branch, want: int, least: int) -> int:
+        if branch.bank.try_hold(self.workspace_id, want):
+            return want
+        work = branch.bank.hold(self.workspace_id, want_nusd=want, least_nusd=least)
+        return drive(self.loop, work, self.branches)
+
+    def write_admission(self, branch: Branch, prompt: int, held: int) -> None:
+        grant = Grant(
+            call_id=new_request_id(),
+            workspace_id=self.workspace_id,
+            key_id=self.keys[prompt % 2],
+            requested_model="m",
+            model="m",
+            streamed=bool(prompt % 2),
+            stores_bodies=False,
+            price=self.price,
+            hold_nusd=held,
+            limit_tokens=1,
+            cap_tokens=None,
+            admitted_at=timezone.now().timestamp(),
+            user="",
+            ip="",
+            client_request_id="",
+        )
+        CallLog(branch.bank).admitted(grant)
+        call = PaperCall(branch.bank.process_id, grant, admitted_at=branch.writer.written)
+        self.paper.calls[grant.call_id] = call
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, after_draw=st.booleans())
+    def admit_and_change_ones_mind(self, pick: int, after_draw: bool) -> None:
+        """The caller leaves while the call waits for money."""
+        branch = self.branches[pick % len(self.branches)]
+        work = branch.bank.hold(self.workspace_id, want_nusd=90, least_nusd=1)
+        task = self.loop.create_task(work)
+        self.loop.call_soon(self.loop.stop)
+        self.loop.run_forever()
+        if after_draw:
+            branch.writer.run_step()
+        task.cancel()
+        self.loop.spin()
+        if task.cancelled():
+            return
+        with suppress(InsufficientCredits, DatabaseUnavailable):
+            branch.bank.release(self.workspace_id, task.result(), 0)
+
+    @precondition(lambda self: self.open_calls())
+    @rule(
+        pick=picks,
+        prompt=st.integers(0, 60),
+        cached=st.integers(0, 70),
+        output=st.integers(0, 90),
+        left=st.booleans(),
+        again=st.booleans(),
+    )
+    def settle(
+        self, pick: int, prompt: int, cached: int, output: int, left: bool, again: bool
+    ) -> None:
+        """A call ends; what it used may be worth more than it held. Its end may be told twice."""
+        calls = self.open_calls()
+        call_id = sorted(calls)[pick % len(calls)]
+        branch, call = calls[call_id], self.paper.calls[call_id]
+        meter = Meter(0, 0)
+        meter.usage = Usage(prompt, output, cached)
+        meter.deltas = output
+        receipt = settle(call.grant, meter, CallerLeft() if left else None, prompt)
+        if call.grant.hold_nusd:
+            branch.bank.release(self.workspace_id, call.grant.hold_nusd, receipt.charge_nusd)
+        call.is_released = True
+        for _ in range(2 if again else 1):
+            CallLog(branch.bank).settled(call.grant, meter, receipt, error=None)
+        if call.status != "running" or branch.bank.is_fenced:
+            return
+        call.status, call.settled_at = "settled", branch.writer.written
+        if output:
+            call.charge_nusd = min(
+                self.cost_nusd(call, prompt, cached, output), int(call.grant.hold_nusd)
+            )
+
+    # Time, work and bad luck
+
+    @precondition(lambda self: len(self.branches) < BRANCHES)
+    @rule()
+    def open_branch(self) -> None:
+        """A process starts; it reaps those whose lock is gone, and lets the frozen be."""
+        self.branches.append(Branch(self.loop, self.home))
+        frozen = {branch.bank.process_id for branch in self.frozen}
+        for process_id in self.surviving.keys() - frozen:
+            self.paper.bury(process_id, self.surviving.pop(process_id))
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks)
+    def work(self, pick: int) -> None:
+        assert self.branches[pick % len(self.branches)].step()
+
+    @rule()
+    def idle(self) -> None:
+        for _ in range(3):
+            self.loop.now_s += 5.1
+            self.loop.spin()
+        for branch in self.branches:
+            branch.step()
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, trouble=st.sampled_from([locked_database, lost_commit_reply, failing_ledger]))
+    def work_in_trouble(self, pick: int, trouble: Callable[[], Any]) -> None:
+        with trouble():
+            self.branches[pick % len(self.branches)].step()
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, tail=st.binary(max_size=40))
+    def crash(self, pick: int, tail: bytes) -> None:
+        branch = self.branches.pop(pick % len(self.branches))
+        self.count_dead(branch)
+        branch.die(tail=tail)
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, cut=st.floats(0, 1))
+    def lose_power(self, pick: int, cut: float) -> None:
+        """The end of the journal that the database does not have yet is gone in part."""
+        branch = self.branches.pop(pick % len(self.branches))
+        drained, written = branch.writer.drained, branch.writer.written
+        least = drained.offset if drained.segment == written.segment else 0
+        kept = written._replace(offset=least + int((written.offset - least) * cut))
+        self.count_dead(branch, kept)
+        branch.die(cut_to=kept.offset)
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks)
+    def freeze(self, pick: int) -> None:
+        """SIGSTOP, for longer than the lease."""
+        branch = self.branches.pop(pick % len(self.branches))
+        self.frozen.append(branch)
+        ServingProcess.objects.filter(pk=branch.bank.process_id).update(
+            lease_until=timezone.now() - timedelta(seconds=1)
+        )
+        self.count_dead(branch)
+
+    @precondition(lambda self: self.frozen)
+    @rule(pick=picks)
+    def wake(self, pick: int) -> None:
+        branch = self.frozen.pop(pick % len(self.frozen))
+        self.branches.append(branch)
+        self.surviving.pop(branch.bank.process_id, None)
+        self.loop.spin()
+        branch.step()
+
+    @rule()
+    def reap(self) -> None:
+        self.reap_all()
