@@ -1,8 +1,8 @@
-"""The bare relay: what this server and this transport library cost with nothing in between.
+"""The bare relay: what this server and this transport cost with nothing in between.
 
-The same uvicorn, uvloop and httptools as the gateway, and the same client library, called the
-same way (gateway.providers.transport). It reads a request, sends it upstream, and passes the
-answer's bytes on as they arrive: no key, no parsing, no money, no record.
+The same uvicorn, uvloop and httptools as the gateway, started with the same options, and the
+gateway's own transport. It reads a request, sends it upstream, and passes the answer's bytes on
+as they arrive: no key, no parsing, no money, no record.
 """
 
 from __future__ import annotations
@@ -11,30 +11,23 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
-import aiohttp
-import httpx
-from httpx_aiohttp import AiohttpTransport
+from gateway.providers.base import UpstreamRequest
+from gateway.providers.transport import NetworkTransport, UpstreamResponse
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-PASSED_ON = frozenset({b"content-type", b"content-length"})
-EXTENSIONS = {"timeout": {"connect": 5.0}}
-
-
-def _open_session() -> aiohttp.ClientSession:
-    connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=30.0)
-    jar = aiohttp.DummyCookieJar()
-    return aiohttp.ClientSession(connector=connector, cookie_jar=jar, trust_env=False)
+PASSED_ON = ("content-type", "content-length")
+HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
 
 
 class Relay:
     """An ASGI application with one upstream."""
 
     def __init__(self, upstream_url: str) -> None:
-        self._url = httpx.URL(upstream_url)
-        self._transport = AiohttpTransport(client=_open_session)
+        self._url = upstream_url
+        self._transport = NetworkTransport(connect_s=5.0)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -45,12 +38,12 @@ class Relay:
             message = await receive()
             body += message.get("body", b"")
             more = message.get("more_body", False)
-        headers = {"content-type": "application/json", "accept-encoding": "identity"}
-        request = httpx.Request(
-            "POST", self._url, headers=headers, content=body, extensions=EXTENSIONS
-        )
-        response = await self._transport.handle_async_request(request)
-        await _pass_on(response, send)
+        request = UpstreamRequest(url=self._url, headers=HEADERS, body=body)
+        response = await self._transport.open(request)
+        try:
+            await _pass_on(response, send)
+        finally:
+            await response.aclose()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:
@@ -62,17 +55,13 @@ class Relay:
             await send({"type": "lifespan.startup.complete"})
 
 
-async def _pass_on(response: httpx.Response, send: Send) -> None:
-    headers = [pair for pair in response.headers.raw if pair[0].lower() in PASSED_ON]
-    start = {"type": "http.response.start", "status": response.status_code, "headers": headers}
-    await send(start)
-    stream: Any = response.stream
-    try:
-        async for chunk in stream:
-            await send({"type": "http.response.body", "body": chunk, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
-    finally:
-        await stream.aclose()
+async def _pass_on(response: UpstreamResponse, send: Send) -> None:
+    upstream = response.headers
+    headers = [(name.encode(), upstream[name].encode()) for name in PASSED_ON if name in upstream]
+    await send({"type": "http.response.start", "status": response.status, "headers": headers})
+    while chunk := await response.read():
+        await send({"type": "http.response.body", "body": chunk, "more_body": True})
+    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def make_relay() -> Relay:
