@@ -158,6 +158,14 @@ class LedgerEntry(models.Model):
                 fields=["source", "kind"], name="accounts_ledgerentry_posted_once"
             ),
         ]
+        indexes: ClassVar[list[models.Index]] = [
+            # Usage is nearly all of it: what people did must be found without walking over that.
+            models.Index(
+                fields=["wallet", "sequence"],
+                name="accounts_ledger_not_usage",
+                condition=~Q(kind="usage"),
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} {self.amount_nusd} nUSD"

@@ -7,7 +7,7 @@ SCAN_ROWS rows per page; the page then says how far back it has looked.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,7 +21,6 @@ from keys.models import ApiKey
 
 CALLS_PER_PAGE = 50
 SCAN_ROWS = 20_000
-LEAST_SCAN_ROWS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,32 +44,23 @@ def call_page(
     before: uuid.UUID | None = None,
     after: uuid.UUID | None = None,
     size: int = CALLS_PER_PAGE,
+    scan_rows: int = SCAN_ROWS,
 ) -> CallPage:
-    """Return up to `size` calls older than `before`, or newer than `after`, newest first."""
-    upwards = after is not None
+    """Return up to `size` calls older than `before`, or newer than `after`, newest first.
+
+    scan_rows: on how many rows conditions without an index are checked, at the most.
+    """
     wanted = branches(visible, filters, before=before, after=after)
-    found, edge = _read(wanted, upwards=upwards, size=size)
+    found, edge = _read(wanted, upwards=after is not None, size=size, scan_rows=scan_rows)
     calls = found[:size]
     onwards = calls[-1].id if len(found) > size else edge
-    back = (after if upwards else before) is not None
-    if upwards:
+    if after is not None:
         calls.reverse()
-        older = calls[-1].id if calls else after
+        older = calls[-1].id if calls else uuid.UUID(int=after.int + 1)
         return CallPage(calls, onwards, older, moment_of(edge) if edge else None)
-    newer = (calls[0].id if calls else before) if back else None
+    newer = (calls[0].id if calls else before) if before is not None else None
     searched_to = moment_of(edge) if edge and len(found) <= size else None
     return CallPage(calls, newer, onwards, searched_to)
-
-
-def each_call(visible: Visible, filters: CallFilters, *, size: int = 500) -> Iterator[CallPage]:
-    """Yield every page of the calls looked for, newest first: what an export walks through."""
-    before: uuid.UUID | None = None
-    while True:
-        page = call_page(visible, filters, before=before, size=size)
-        yield page
-        if page.older is None:
-            return
-        before = page.older
 
 
 def find_call(visible: Visible, call_id: uuid.UUID) -> CallRecord | None:
@@ -95,7 +85,7 @@ def last_used_at(key_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, datetime]:
 
 
 def _read(
-    wanted: list[Branch], *, upwards: bool, size: int
+    wanted: list[Branch], *, upwards: bool, size: int, scan_rows: int
 ) -> tuple[list[CallRecord], uuid.UUID | None]:
     """Return up to size + 1 calls in reading order, and the id where the search stopped short.
 
@@ -104,7 +94,7 @@ def _read(
     """
     found: list[CallRecord] = []
     edges: list[uuid.UUID] = []
-    share = max(SCAN_ROWS // max(1, len(wanted)), LEAST_SCAN_ROWS)
+    share = max(scan_rows // max(1, len(wanted)), 1)
     for branch in wanted:
         matches, edge = _read_branch(branch, "id" if upwards else "-id", size=size, scan=share)
         found += matches
