@@ -16,7 +16,8 @@ class Action(StrEnum):
     MANAGE_KEYS = "manage_keys"
     VIEW_CREDITS = "view_credits"
     GRANT_CREDITS = "grant_credits"
-    MANAGE_WORKSPACE = "manage_workspace"
+    MANAGE_WORKSPACE = "manage_workspace"  # locking it included
+    UNLOCK_WORKSPACE = "unlock_workspace"  # operators alone: they lock for reasons of their own
     MANAGE_CATALOGUE = "manage_catalogue"  # providers, models, prices: the installation's
 
 

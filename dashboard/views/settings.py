@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.models import Membership, Workspace
-from accounts.permissions import Action
+from accounts.permissions import Action, may
 from accounts.selectors import members_of
 from accounts.services import (
     lock_workspace,
@@ -36,6 +36,7 @@ class SettingsContext:
     members: Sequence[Membership]
     name_form: forms.Form
     lock_form: forms.Form
+    may_unlock: bool
 
 
 @login_required
@@ -88,7 +89,7 @@ def lock(request: PageRequest) -> HttpResponse:
 @login_required
 @require_POST
 def unlock(request: PageRequest) -> HttpResponse:
-    workspace = require(request, Action.MANAGE_WORKSPACE)
+    workspace = require(request, Action.UNLOCK_WORKSPACE)
     if unlock_workspace(workspace, actor=request.user.email):
         messages.success(request, "The workspace is open again.")
     return _back()
@@ -123,5 +124,6 @@ def _page(
         members=list(members_of(workspace)),
         name_form=name_form or NameForm(initial={"name": workspace.name}),
         lock_form=lock_form or LockForm(),
+        may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
     )
     return render(request, "dashboard/settings/settings.html", variables(context), status=status)

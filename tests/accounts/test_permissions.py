@@ -20,6 +20,7 @@ MATRIX = {
     "view_credits": "xx.x.",
     "grant_credits": ".....",
     "manage_workspace": "xx...",
+    "unlock_workspace": ".....",
     "manage_catalogue": ".....",
 }
 

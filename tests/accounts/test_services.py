@@ -22,10 +22,12 @@ from accounts.services import (
     create_user,
     create_workspace,
     lock_workspace,
+    rename_workspace,
+    set_password,
     set_stores_bodies,
     unlock_workspace,
 )
-from tests.factories import ACTOR, make_user, make_workspace
+from tests.factories import ACTOR, PASSWORD, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -133,6 +135,27 @@ def test_storing_bodies_is_off_until_somebody_turns_it_on() -> None:
     assert answers == [True, False]
     assert workspace.stores_bodies
     assert changes() == [("workspace", workspace.pk.hex)]
+
+
+def test_renaming_keeps_the_slug_that_people_have_written_down() -> None:
+    workspace = make_workspace("Acme")
+
+    answers = [rename_workspace(workspace, name=" New ", actor=ACTOR) for _ in range(2)]
+
+    assert answers == [True, False]
+    assert (workspace.name, workspace.slug) == ("New", "acme")
+    assert AuditEvent.objects.get(action="workspace.rename").details == {"name": ["Acme", "New"]}
+
+
+def test_a_new_password_ends_the_old_one_and_stands_in_no_book() -> None:
+    user = make_user()
+
+    set_password(user, password="another long phrase 28", actor=ACTOR)
+
+    user.refresh_from_db()
+    assert user.check_password("another long phrase 28")
+    assert not user.check_password(PASSWORD)
+    assert "another long phrase" not in repr(list(AuditEvent.objects.values()))
 
 
 def test_a_person_is_a_member_once() -> None:

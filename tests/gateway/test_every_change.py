@@ -38,6 +38,11 @@ def _add_member() -> Callable[[], object]:
     return lambda: services.add_member(workspace, user=user, role="viewer", actor=WHO)
 
 
+def _set_password() -> Callable[[], object]:
+    user = make_user()
+    return lambda: services.set_password(user, password="another long phrase 28", actor=WHO)
+
+
 def _change_role() -> Callable[[], object]:
     workspace, user = make_workspace(), make_user()
     member = services.add_member(workspace, user=user, role="viewer", actor="before")
@@ -105,8 +110,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
         "",
     ),
     "create_user": (lambda: lambda: services.create_user(email="a@example.com", actor=WHO), ""),
+    "set_password": (_set_password, ""),
     "add_member": (_add_member, ""),
     "change_role": (_change_role, ""),
+    "rename_workspace": (_on_workspace(services.rename_workspace, name="New"), "workspace"),
     "lock_workspace": (_on_workspace(services.lock_workspace, reason="unpaid"), "workspace"),
     "unlock_workspace": (_unlock, "workspace"),
     "set_stores_bodies": (

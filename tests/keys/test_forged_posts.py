@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import LedgerEntry, Membership, Role, User, Wallet, Workspace
+from accounts.services import lock_workspace
 from dashboard.form_token import new_form_token
 from dashboard.forms.keys import initial_of
 from keys.models import ApiKey
@@ -165,6 +166,36 @@ def test_no_member_can_grant_credit(role: str) -> None:
     form = {"amount": "10", "reason": "gift", "token": str(uuid.uuid4())}
 
     response = client.post(reverse("dashboard:credits-grant"), form)
+
+    assert response.status_code == 403
+    assert everything_but_keys() == before
+
+
+@pytest.mark.parametrize("role", Role.values)
+def test_no_member_can_undo_what_an_operator_locked(role: str) -> None:
+    workspace = make_workspace()
+    lock_workspace(workspace, reason="unpaid", actor="operator@example.com")
+    client = signed_in(make_member(workspace, role))
+
+    response = client.post(reverse("dashboard:settings-unlock"))
+
+    workspace.refresh_from_db()
+    assert response.status_code == 403
+    assert workspace.locked_at is not None
+
+
+@pytest.mark.parametrize("role", [Role.DEVELOPER, *OTHERS])
+@pytest.mark.parametrize("page", ["name", "bodies", "lock", "unlock"])
+def test_a_member_who_may_not_manage_the_workspace_changes_nothing_of_it(
+    role: str, page: str
+) -> None:
+    client = signed_in(make_member(make_workspace(), role))
+    before = everything_but_keys()
+
+    response = client.post(
+        reverse(f"dashboard:settings-{page}"),
+        {"name": "Mine", "reason": "mine", "stores_bodies": "on"},
+    )
 
     assert response.status_code == 403
     assert everything_but_keys() == before
