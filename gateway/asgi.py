@@ -49,10 +49,13 @@ class Lifespan:
 
 
 chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)
+api = ApiMount(runtime, django_application)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [
     re_path(r"^(?:api/)?v1/chat/completions$", cast(Any, chat_completions)),
-    re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, ApiMount(runtime, django_application))),
+    re_path(r"^compat/(?P<profile>[^/]+)/v1/chat/completions$", cast(Any, chat_completions)),
+    re_path(r"^compat/(?P<profile>[^/]+)/v1(?:/|$)", cast(Any, api)),
+    re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
 application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})

@@ -17,11 +17,12 @@ from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodN
 from gateway.core.events import Answer, Delta, Finish, Reported
 from gateway.core.grant import Grant
 from gateway.core.money import credits_used
+from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.ingress.body import read_limited
 from gateway.ingress.head import read_head
-from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, write_answer
+from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
 from gateway.ingress.refusal import refusal
 
 logger = logging.getLogger(__name__)
@@ -50,9 +51,11 @@ class ChatCompletions:
         head = read_head(scope)
         caller = ChatCaller(head, receive, send, self._body_limit)
         try:
+            stages = await self._stages()
+            caller.profile = stages.choose_profile(head, None)
             if scope["method"] != "POST":
                 raise MethodNotAllowed(details={"allow": ["POST"]})
-            await pipeline.run(await self._stages(), head, caller)
+            await pipeline.run(stages, head, caller)
         except CallerStalled:
             caller.cut()
         except CallerGone:
@@ -71,8 +74,7 @@ class ChatCaller:
 
     __slots__ = (
         "_body_limit",
-        "_call",
-        "_created",
+        "_form",
         "_grant",
         "_has_ended",
         "_has_head",
@@ -82,6 +84,7 @@ class ChatCaller:
         "_transcript",
         "_writer",
         "last_write",
+        "profile",
         "writing_since",
     )
 
@@ -90,30 +93,27 @@ class ChatCaller:
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
-        self._created = int(time.time())
         self._has_head = False
         self._has_ended = False
         self._writer: ChunkWriter | None = None
-        self._call: Call | None = None
+        self._form: Form | None = None
         self._grant: Grant | None = None
         self._transcript: list[bytes] = []
+        self.profile = UNIFIED
         self.writing_since = 0.0
         self.last_write = 0.0
 
     async def read_body(self) -> bytes:
         """Return the request's body. Raises PayloadTooLarge, CallerLeft."""
-        return await read_limited(self._head, self._receive, self._body_limit)
+        limit_bytes = self.profile.body_limit_bytes or self._body_limit
+        return await read_limited(self._head, self._receive, limit_bytes)
 
     def begin(self, call: Call, grant: Grant) -> None:
         """Take note of what the answer has to look like."""
-        self._call, self._grant = call, grant
+        self._grant = grant
+        self._form = Form(grant.call_id, grant.model, int(time.time()), self.profile)
         if call.stream:
-            self._writer = ChunkWriter(
-                call_id=grant.call_id,
-                model=grant.model,
-                created=self._created,
-                include_usage=call.include_usage,
-            )
+            self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
 
     async def wait_for_hang_up(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -153,13 +153,8 @@ class ChatCaller:
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
         assert self._grant is not None
-        body = write_answer(
-            answer,
-            receipt,
-            call_id=self._grant.call_id,
-            model=self._grant.model,
-            created=self._created,
-        )
+        assert self._form is not None
+        body = write_answer(answer, receipt, self._form)
         headers = [
             *self._answer_headers(),
             (b"content-type", b"application/json"),
@@ -180,8 +175,8 @@ class ChatCaller:
             frames = b"" if self._writer.is_open else self._writer.open()
             await self._send_body(frames + self._writer.fail(error), more=False)
             return
-        headers, body = refusal(error, self._head.request_id)
-        await self._send_head(error.status, self._common_headers() + headers)
+        status, headers, body = refusal(error, self._head.request_id, self.profile)
+        await self._send_head(status, self._common_headers() + headers)
         await self._send_body(body, more=False)
 
     async def hang_up(self) -> None:
@@ -222,15 +217,18 @@ class ChatCaller:
 
     def _common_headers(self) -> Headers:
         headers = [(b"x-request-id", self._head.request_id.encode())]
+        if self.profile is not UNIFIED:
+            headers.append((b"x-compat-profile", self.profile.name.encode()))
         if self._grant is not None and self._grant.client_request_id:
             headers.append((b"x-client-request-id", self._grant.client_request_id.encode()))
         return headers
 
     def _answer_headers(self) -> Headers:
         assert self._grant is not None
+        assert self._form is not None
         return [
             *self._common_headers(),
-            (b"x-generation-id", b"chatcmpl-" + self._grant.call_id.encode()),
+            (b"x-generation-id", self._form.answer_id.encode()),
             (b"x-model-used", self._grant.model.encode()),
         ]
 

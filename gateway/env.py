@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -50,6 +51,13 @@ def read_url(name: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
         raise SettingError(f"{name} must look like https://gateway.example.com, not {text!r}.")
+    return text
+
+
+def read_choice(name: str, default: str, choices: Collection[str]) -> str:
+    text = os.environ.get(name) or default
+    if text not in choices:
+        raise SettingError(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
     return text
 
 

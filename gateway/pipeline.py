@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from gateway.core.call import Call
 from gateway.core.errors import GatewayError, NoUpstreamAvailable
 from gateway.core.grant import Grant
+from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.streaming import relay
@@ -26,6 +27,8 @@ from gateway.streaming.watch import Edge, LiveCall, Watch
 
 class Caller(relay.Caller, Edge, Protocol):
     """The caller's side of a call (gateway.consumers)."""
+
+    profile: Profile
 
     async def read_body(self) -> bytes: ...
 
@@ -41,9 +44,10 @@ class Stages:
     count_prompt: our own count of a prompt, for a call whose provider reported none.
     """
 
+    choose_profile: Callable[[RequestHead, Any], Profile]
     identify: Callable[[RequestHead], Awaitable[Any]]
     screen: Callable[[Any, RequestHead, str], None]
-    read_call: Callable[[bytes], Call]
+    read_call: Callable[[bytes, RequestHead, Profile], Call]
     admit: Callable[[Any, Call, RequestHead], Awaitable[tuple[Grant, Any]]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any], Sequence[Any]]
@@ -81,8 +85,9 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> tuple[Call
     known = await stages.identify(head)
     requested_model = ""
     try:
+        caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
-        call = stages.read_call(await caller.read_body())
+        call = stages.read_call(await caller.read_body(), head, caller.profile)
         requested_model = call.model
         grant, model = await stages.admit(known, call, head)
     except GatewayError as error:

@@ -9,8 +9,10 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONCE, NONE, SELF
 
+from gateway.core.profiles import BY_NAME
 from gateway.env import (
     read_bool,
+    read_choice,
     read_int,
     read_list,
     read_secret,
@@ -181,6 +183,8 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
+# The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
+DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),

@@ -6,6 +6,7 @@ from django.urls import URLPattern, URLResolver, include, path, re_path
 
 urlpatterns: list[URLPattern | URLResolver] = [
     re_path(r"^(?:api/)?v1/", include("gateway.api.urls")),
+    re_path(r"^compat/[^/]+/v1/", include("gateway.api.urls")),
     path("", include("dashboard.sign_in_urls")),
     path("", include("dashboard.urls")),
 ]

@@ -22,6 +22,7 @@ from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokens import count_tokens
 from gateway.admission.admit import Admission, Caller
 from gateway.admission.keyring import Keyring
+from gateway.admission.profile import choose_profile
 from gateway.core.call import Call
 from gateway.core.errors import (
     DatabaseUnavailable,
@@ -31,6 +32,7 @@ from gateway.core.errors import (
     UpstreamError,
 )
 from gateway.core.grant import Grant
+from gateway.core.profiles import BY_NAME, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.ingress.openai_chat import prompt_text, read_call
@@ -89,6 +91,7 @@ class Runtime:
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
         )
         self.stages = Stages(
+            choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen,
             read_call=read_call,
@@ -137,6 +140,10 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         await self.bank.stop()
         await self.transports.network.aclose()
+
+    def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
+        default = BY_NAME[settings.DEFAULT_PROFILE]
+        return choose_profile(head, None if caller is None else caller.key, default)
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)

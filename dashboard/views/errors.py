@@ -13,7 +13,7 @@ from django.shortcuts import render
 from dashboard.workspace import NoWorkspace
 from gateway.api.errors import error_of_status, error_response
 
-API_MOUNTS = ("/v1", "/api/v1")
+API_MOUNTS = ("/v1", "/api/v1", "/compat")
 GENERIC_403 = "Your role does not cover this page. An owner of the workspace can change that."
 
 

@@ -11,7 +11,12 @@ MAX_SECRET_BYTES = 512
 
 
 def read_digest(head: RequestHead) -> str:
-    """Return the 64 hex digits of the presented key's SHA-256.
+    """Return the 64 hex digits of the presented key's SHA-256. Raises as read_secret does."""
+    return sha256(read_secret(head)).hexdigest()
+
+
+def read_secret(head: RequestHead) -> bytes:
+    """Return the presented key.
 
     Carriers: `Authorization: Bearer <key>` (scheme in any case, or the bare key) and
     `x-api-key`. Raises InvalidKey when there is none, or when two differ.
@@ -25,7 +30,7 @@ def read_digest(head: RequestHead) -> str:
         raise InvalidKey("Two different API keys were given.")
     if not secret or len(secret) > MAX_SECRET_BYTES:
         raise InvalidKey("The API key is not valid.")
-    return sha256(secret).hexdigest()
+    return secret
 
 
 def _read_authorization(value: bytes) -> bytes:

@@ -21,8 +21,8 @@ def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
     """Return the error as every endpoint of the gateway words it."""
     inbound = getattr(request, "scope", {}).get(SCOPE_KEY)
     request_id = inbound.head.request_id if inbound else new_request_id()
-    headers, body = refusal(error, request_id)
-    response = HttpResponse(body, status=error.status)
+    status, headers, body = refusal(error, request_id)
+    response = HttpResponse(body, status=status)
     for name, value in headers:
         response[name.decode()] = value.decode()
     response["x-request-id"] = request_id

@@ -14,13 +14,15 @@ CLIENT_ID = re.compile(r"[A-Za-z0-9._:-]+")
 class RequestHead(msgspec.Struct, frozen=True):
     """headers: names in lower case, as they came, repeated ones included. peer: the address of
     the socket, empty when there is none. started_ns: perf_counter_ns at arrival. fields: one
-    value of each header, the last where it is repeated."""
+    value of each header, the last where it is repeated. mount_profile: the profile that the
+    address names, empty when it names none."""
 
     request_id: str
     headers: Sequence[tuple[bytes, bytes]]
     peer: str
     started_ns: int
     fields: dict[bytes, bytes]
+    mount_profile: str = ""
 
     def values(self, name: bytes) -> list[bytes]:
         if name not in self.fields:

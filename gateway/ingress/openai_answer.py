@@ -1,8 +1,7 @@
 """POST /chat/completions, outbound: our events to OpenAI's chunks, answers and errors.
 
 Every frame is a full chunk object on one `data:` line, written whole; `id`, `created` and
-`model` never change within a stream. Usage rides on the finish chunk unless the caller asked
-for include_usage, which gets the usual trailing chunk (gateway contract, C-06 `auto`).
+`model` never change within a stream. Where usage goes is the profile's: see place_usage.
 """
 
 from __future__ import annotations
@@ -13,13 +12,32 @@ from typing import Any
 import msgspec
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, Delta, Finish, Reported
+from gateway.core.events import Answer, Choice, Delta, Finish, Reported
 from gateway.core.money import Usage, credits_used, usd
+from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
+from gateway.ingress.wording import word
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
+MARKERS = ("system_fingerprint", "service_tier")
+# Where the usage of a stream goes.
+NOWHERE, ON_FINISH, TRAILING, TWICE = "nowhere", "on_finish", "trailing", "twice"
 _encode = msgspec.json.encode
+
+
+class Form(msgspec.Struct, frozen=True):
+    """What every frame and answer of one call has in common. created: seconds."""
+
+    call_id: str
+    model: str
+    created: int
+    profile: Profile
+    episode_id: str = ""
+
+    @property
+    def answer_id(self) -> str:
+        return f"{self.profile.id_prefix}{self.call_id}"
 
 
 def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
@@ -34,32 +52,58 @@ def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
     }
 
 
-def both_reasonings(members: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the members with reasoning under both of its names, when there is any."""
+def spell_reasoning(members: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
+    """Return the members with reasoning, when there is any, under the profile's names."""
     reasoning = members.get("reasoning")
     if reasoning is None:
         return members
-    return {**members, "reasoning_content": reasoning}
+    others = {name: value for name, value in members.items() if name != "reasoning"}
+    return others | dict.fromkeys(profile.reasoning, reasoning)
+
+
+def spell_extras(extras: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
+    """Return the provider's markers as the profile shows them."""
+    if profile.markers == "none":
+        return {name: value for name, value in extras.items() if name not in MARKERS}
+    blanks = dict.fromkeys(MARKERS, "") if profile.markers == "blank" else {}
+    return blanks | dict(extras)
+
+
+def place_usage(mode: str, include_usage: bool | None) -> str:
+    """Return where the usage of a stream goes, by the profile's mode and the caller's wish."""
+    if mode == "separate":
+        return TRAILING
+    if mode == "two_chunk":
+        return TWICE
+    if mode == "on_finish":
+        return ON_FINISH if include_usage else NOWHERE
+    if include_usage:
+        return TRAILING
+    return ON_FINISH if mode == "auto" and include_usage is None else NOWHERE
 
 
 class ChunkWriter:
     """Writes one stream. Holds finish chunks back until the cost is known."""
 
-    def __init__(self, *, call_id: str, model: str, created: int, include_usage: bool | None):
+    def __init__(self, form: Form, *, include_usage: bool | None) -> None:
         head = {
-            "id": f"chatcmpl-{call_id}",
+            "id": form.answer_id,
             "object": "chat.completion.chunk",
-            "created": created,
-            "model": model,
+            "created": form.created,
+            "model": form.model,
         }
+        if form.episode_id:
+            head["episode_id"] = form.episode_id
         # Everything up to the choices is the same in every frame: encoded once.
         self._head = b"data: " + _encode(head)[:-1] + b","
         self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
-        self._include_usage = include_usage
+        self._asks_for_usage = bool(include_usage)
+        self._where = place_usage(form.profile.usage_mode, include_usage)
+        self._profile = form.profile
         self._extras: dict[str, Any] = {}
         self._has_role: set[int] = set()
         self._held: list[Finish] = []
-        self._call_id = call_id
+        self._call_id = form.call_id
 
     @property
     def is_open(self) -> bool:
@@ -93,7 +137,7 @@ class ChunkWriter:
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
         choice: dict[str, Any] = {
             "index": event.index,
-            "delta": both_reasonings(event.members),
+            "delta": spell_reasoning(event.members, self._profile),
             "finish_reason": None,
         }
         if event.logprobs is not None:
@@ -106,14 +150,7 @@ class ChunkWriter:
         for position, finish in enumerate(self._held):
             is_last = position == len(self._held) - 1
             frames.append(self._write_finish(finish, receipt if is_last else None))
-        if self._include_usage:
-            tail = {
-                "choices": [],
-                **self._extras,
-                "usage": write_usage(receipt.usage, receipt.charge_nusd),
-                "credits_used": credits_used(receipt.charge_nusd),
-            }
-            frames.append(self._head + _encode(tail)[1:] + b"\n\n")
+        frames += self._write_trailing(receipt)
         frames.append(DONE)
         return frames
 
@@ -126,49 +163,65 @@ class ChunkWriter:
         }
         if finish.logprobs is not None:
             choice["logprobs"] = finish.logprobs
-        body: dict[str, Any] = {"choices": [choice], **self._extras}
-        if self._include_usage:
+        body: dict[str, Any] = {"choices": [choice], **spell_extras(self._extras, self._profile)}
+        if self._asks_for_usage and self._where != ON_FINISH:
             body["usage"] = None
-        elif receipt is not None and self._include_usage is None:
+        elif receipt is not None and self._where == ON_FINISH:
             body["usage"] = write_usage(receipt.usage, receipt.charge_nusd)
             body["credits_used"] = credits_used(receipt.charge_nusd)
         return role + self._head + _encode(body)[1:] + b"\n\n"
+
+    def _write_trailing(self, receipt: Receipt) -> list[bytes]:
+        """Return the chunks without choices that carry the usage."""
+        usage = write_usage(receipt.usage, receipt.charge_nusd)
+        credit = {"credits_used": credits_used(receipt.charge_nusd)}
+        extras = spell_extras(self._extras, self._profile)
+        plain: dict[str, Any] = {"choices": [], **extras, "usage": usage}
+        bodies: list[dict[str, Any]] = []
+        if self._where == TRAILING:
+            bodies = [plain | credit]
+        elif self._where == TWICE:
+            # The second repeats the usage: one SDK keeps what the last chunk says, even nothing.
+            bodies = [plain, plain | credit]
+        return [self._head + _encode(body)[1:] + b"\n\n" for body in bodies]
 
     def fail(self, error: GatewayError) -> bytes:
         """Return the frame that ends a stream which cannot go on, and [DONE] (C-26)."""
         body = {
             "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
-            "error": write_error(error, self._call_id)["error"],
+            **word(error, self._call_id, self._profile)[1],
         }
         return self._head + _encode(body)[1:] + b"\n\n" + DONE
 
 
-def write_answer(
-    answer: Answer, receipt: Receipt, *, call_id: str, model: str, created: int
-) -> bytes:
+def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
-    choices = [
-        {
-            "index": choice.index,
-            "message": both_reasonings(choice.message),
-            "finish_reason": choice.finish_reason,
-            "logprobs": choice.logprobs,
-        }
-        for choice in answer.choices
-    ]
-    return _encode(
-        {
-            "id": f"chatcmpl-{call_id}",
-            "object": "chat.completion",
-            "created": created,
-            "model": model,
-            "choices": choices,
-            **answer.extras,
-            "usage": write_usage(receipt.usage, receipt.charge_nusd),
-            "timings": write_timings(receipt),
-            "credits_used": credits_used(receipt.charge_nusd),
-        }
-    )
+    body: dict[str, Any] = {
+        "id": form.answer_id,
+        "object": "chat.completion",
+        "created": form.created,
+        "model": form.model,
+        "choices": [write_choice(choice, form.profile) for choice in answer.choices],
+        **spell_extras(answer.extras, form.profile),
+        "usage": write_usage(receipt.usage, receipt.charge_nusd),
+        "timings": write_timings(receipt),
+        "credits_used": credits_used(receipt.charge_nusd),
+    }
+    if form.episode_id:
+        body["episode_id"] = form.episode_id
+    return _encode(body)
+
+
+def write_choice(choice: Choice, profile: Profile) -> dict[str, Any]:
+    message = spell_reasoning(choice.message, profile)
+    if profile.shows_empty_tool_calls and "tool_calls" not in message:
+        message = {**message, "tool_calls": []}
+    return {
+        "index": choice.index,
+        "message": message,
+        "finish_reason": choice.finish_reason,
+        "logprobs": choice.logprobs,
+    }
 
 
 def write_timings(receipt: Receipt) -> dict[str, int | float]:
@@ -186,17 +239,3 @@ def write_timings(receipt: Receipt) -> dict[str, int | float]:
     if gateway_ms:
         timings["gateway_ms"] = gateway_ms
     return timings
-
-
-def write_error(error: GatewayError, request_id: str) -> dict[str, Any]:
-    """Return the body of an error (gateway contract, section 7.5.1)."""
-    body: dict[str, Any] = {
-        "message": error.message,
-        "type": error.type,
-        "code": error.code,
-        "param": error.param,
-        "request_id": request_id,
-    }
-    if error.details:
-        body["details"] = error.details
-    return {"error": body}

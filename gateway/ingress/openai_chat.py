@@ -14,6 +14,8 @@ import msgspec
 
 from gateway.core.call import Call
 from gateway.core.errors import RequestError, UnsupportedParameter
+from gateway.core.profiles import UNIFIED, Profile
+from gateway.core.request import RequestHead
 from gateway.core.tokens import (
     TOKENS_PER_FILE,
     TOKENS_PER_IMAGE,
@@ -42,16 +44,18 @@ _PATH = re.compile(r" - at `\$(?:\.(?P<path>[^`]*))?`$")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
-def read_call(body: bytes) -> Call:
+def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
+    if request.n is not None and request.n > 1 and not profile.allows_many_choices:
+        raise RequestError("n can only be 1 here.", param="n")
     members = schema.member_decoder.decode(body)
     _refuse_forbidden(members)
     _check_meaning(request)
     limits = [t for t in (request.max_tokens, request.max_completion_tokens) if t is not None]
     return Call(
         model=request.model,
-        stream=bool(request.stream),
+        stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
         include_usage=request.stream_options.include_usage if request.stream_options else None,
         max_tokens=min(limits) if limits else None,
         n=request.n or 1,
@@ -61,6 +65,15 @@ def read_call(body: bytes) -> Call:
         messages=tuple(request.messages),
         body=body,
     )
+
+
+def _streams_by_default(head: RequestHead, profile: Profile) -> bool:
+    """True when a call that does not say gets a stream: never an official SDK's, which would
+    hand it to its user as a string, nor one that accepts nothing but JSON (C-01)."""
+    if not profile.streams_by_default or head.first(b"x-stainless-lang"):
+        return False
+    accept = head.first(b"accept").lower()
+    return b"application/json" not in accept or b"text/event-stream" in accept
 
 
 def prompt_text(call: Call) -> str:

@@ -113,24 +113,35 @@ class OpenAIDecoder:
 
 
 def _members(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind) -> Iterator[bytes]:
-    """Yield the members of the upstream body, in the caller's order, as `"name":value`."""
-    limit_done = grant.cap_tokens is None
+    """Yield the members of the upstream body as `"name":value`: the caller's, in their order and
+    their own bytes, but for ours, which stay here, and those we have to say differently."""
+    ours = _say_ourselves(call, grant, target, kind)
     for name, raw in call.members.items():
         if name in OURS or name.startswith(OURS_PREFIX):
             continue
-        if name == "model":
-            raw = _encode(target.native_model)
-        elif name == "stream_options" and call.stream and kind.wants_usage_option:
-            continue
-        elif name in LIMITS and grant.cap_tokens is not None:
-            if limit_done:
-                continue
-            raw, limit_done = b"%d" % grant.cap_tokens, True
-        yield _encode(name) + b":" + raw
-    if not limit_done:
-        yield b'"%s":%d' % (kind.limit_field.encode(), grant.cap_tokens or 1)
-    if call.stream and kind.wants_usage_option:
-        yield b'"stream_options":' + _ask_for_usage(call.members.get("stream_options"))
+        said = ours.pop(name, raw)
+        if said is not None:
+            yield _encode(name) + b":" + said
+    for name, said in ours.items():
+        if said is not None:
+            yield _encode(name) + b":" + said
+
+
+def _say_ourselves(
+    call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind
+) -> dict[str, bytes | None]:
+    """Return the members whose value is ours; None leaves one out."""
+    ours: dict[str, bytes | None] = {"model": _encode(target.native_model)}
+    if call.stream:
+        # A profile may stream what did not ask for it.
+        ours["stream"] = b"true"
+        if kind.wants_usage_option:
+            ours["stream_options"] = _ask_for_usage(call.members.get("stream_options"))
+    if grant.cap_tokens is not None:
+        given = [name for name in LIMITS if call.members.get(name, b"null") != b"null"]
+        ours |= dict.fromkeys(LIMITS)
+        ours[given[0] if given else kind.limit_field] = b"%d" % grant.cap_tokens
+    return ours
 
 
 def _ask_for_usage(raw: bytes | None) -> bytes:

@@ -55,7 +55,8 @@ class KeyRecord:
     """A key as admission sees it, with what it needs of its workspace.
 
     allowed_models: None means all. networks: None means any address, () means none.
-    expires_at: seconds since the epoch, or None.
+    expires_at: seconds since the epoch, or None. profile: the compatibility profile of the key
+    or its workspace, empty for the installation's.
     """
 
     key_id: str
@@ -68,6 +69,8 @@ class KeyRecord:
     revoked: bool
     workspace_locked: bool
     stores_bodies: bool
+    profile: str = ""
+    may_override_profile: bool = True
 
     def may_use(self, model: str) -> bool:
         return self.allowed_models is None or model in self.allowed_models

@@ -1,0 +1,86 @@
+"""Compatibility profiles: what differs between the products whose clients we serve, as data.
+
+One row a product (gateway contract, section 3.2); `unified` is our own. Everything that is not
+here is the same for all. Errors are worded by gateway.ingress.wording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+MB = 1024 * 1024
+
+
+class Profile(msgspec.Struct, frozen=True):
+    """One flavour of the endpoint.
+
+    usage_mode: where a stream's usage goes.
+        auto        trailing chunk when asked for, none when declined, else on the finish chunk
+        on_request  trailing chunk when asked for, else none
+        on_finish   on the finish chunk when asked for, else none
+        separate    always a trailing chunk
+        two_chunk   always two trailing chunks, the second with the credits
+    reasoning: the names under which reasoning is sent. markers: system_fingerprint and
+    service_tier as the provider gave them (given), empty when it gave none (blank), or never
+    (none). body_limit_bytes: None for the installation's own.
+    """
+
+    name: str
+    streams_by_default: bool = False
+    id_prefix: str = "chatcmpl-"
+    usage_mode: str = "auto"
+    reasoning: tuple[str, ...] = ("reasoning", "reasoning_content")
+    shows_empty_tool_calls: bool = False
+    markers: str = "given"
+    allows_many_choices: bool = True
+    hides_models: bool = False
+    body_limit_bytes: int | None = None
+    key_prefixes: tuple[str, ...] = ()
+
+
+UNIFIED = Profile("unified")
+ALL: tuple[Profile, ...] = (
+    UNIFIED,
+    Profile("inferada", streams_by_default=True, usage_mode="on_request"),
+    Profile(
+        "bud",
+        id_prefix="",
+        usage_mode="on_finish",
+        reasoning=("reasoning_content",),
+        shows_empty_tool_calls=True,
+        markers="blank",
+        allows_many_choices=False,
+        hides_models=True,
+        body_limit_bytes=100 * MB,
+        key_prefixes=("bud_client_", "bud_admin_"),
+    ),
+    Profile("infery", usage_mode="two_chunk"),
+    Profile(
+        "hyperinfer",
+        id_prefix="gen-",
+        usage_mode="separate",
+        reasoning=("reasoning",),
+        markers="none",
+        allows_many_choices=False,
+        key_prefixes=("hi-",),
+    ),
+    Profile(
+        "inferexchange",
+        usage_mode="on_request",
+        markers="none",
+        allows_many_choices=False,
+        body_limit_bytes=MB,
+        key_prefixes=("sk-infer-",),
+    ),
+)
+BY_NAME: Mapping[str, Profile] = {profile.name: profile for profile in ALL}
+
+
+def guess_by_prefix(secret: str) -> Profile:
+    """Return the profile that a key's prefix means, if only one product uses it, else unified."""
+    for profile in ALL:
+        if secret.startswith(profile.key_prefixes or "\0"):
+            return profile
+    return UNIFIED
