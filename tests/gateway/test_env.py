@@ -1,0 +1,91 @@
+"""The environment is read with its ranges, and a wrong value is named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.env import (
+    SettingError,
+    read_bool,
+    read_int,
+    read_list,
+    read_secret,
+    read_secrets,
+    read_url,
+)
+
+NAME = "TOLLHOUSE_THING"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("1", True), ("YES", True), ("off", False), ("", False)]
+)
+def test_yes_and_no_have_several_spellings(
+    monkeypatch: pytest.MonkeyPatch, text: str, meant: bool
+) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    assert read_bool(NAME, not meant) is meant
+
+
+def test_what_is_not_set_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(NAME, raising=False)
+
+    assert read_bool(NAME, True) is True
+    assert read_int(NAME, 7, least=1, most=9) == 7
+    assert read_url(NAME) == ""
+    assert read_list(NAME) == []
+
+
+@pytest.mark.parametrize("text", ["soon", "1.5", "0", "10", "1e0"])
+def test_a_number_out_of_range_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    with pytest.raises(SettingError, match=NAME):
+        read_int(NAME, 7, least=1, most=9)
+
+
+@pytest.mark.parametrize(
+    "text", ["gw.example.com", "ftp://x.example", "https://", "https://x.example/path", "https:/x"]
+)
+def test_an_address_that_is_none_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    with pytest.raises(SettingError, match=NAME):
+        read_url(NAME)
+
+
+def test_an_address_loses_its_last_slash(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, "https://gw.example.com:8443/")
+
+    assert read_url(NAME) == "https://gw.example.com:8443"
+
+
+def test_a_list_is_trimmed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, " a, ,b ,")
+
+    assert read_list(NAME) == ["a", "b"]
+
+
+def test_a_secret_comes_from_a_file_when_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "secret").write_text("first,second\n")
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "secret"))
+    monkeypatch.setenv(NAME, "not this")
+
+    assert read_secret(NAME) == "first,second"
+    assert read_secrets(NAME) == ["first", "second"]
+
+
+def test_a_secret_file_that_is_gone_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv(f"{NAME}_FILE", str(tmp_path / "gone"))
+
+    with pytest.raises(SettingError, match=f"{NAME}_FILE"):
+        read_secret(NAME)
