@@ -93,7 +93,8 @@ def explain(error: msgspec.ValidationError) -> RequestError:
     """Turn the library's wording into a sentence and a `param`."""
     text = str(error)
     found = _PATH.search(text)
-    param = (found["path"] or "") if found else ""
+    # The library does not name the member of a map that is at fault: the map's name has to do.
+    param = (found["path"] or "").replace("[...]", "") if found else ""
     reason = text[: found.start()] if found else text
     if missing := _MISSING.search(reason):
         param = f"{param}.{missing['name']}" if param else missing["name"]
