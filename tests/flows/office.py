@@ -1,0 +1,50 @@
+"""The control plane beside a running gateway: orders go to a process that stays (orders.py)."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.servers import ROOT, environment
+
+
+class Office:
+    """Carries out orders one at a time, from whichever thread they come."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+        self._lock = threading.Lock()
+
+    def do(self, order: str, **details: Any) -> Any:
+        """Return what the order of tests.flows.orders returned. Raises AssertionError for it."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with self._lock:
+            self._process.stdin.write(json.dumps({"do": order, **details}) + "\n")
+            self._process.stdin.flush()
+            answer = json.loads(self._process.stdout.readline())
+        assert "error" not in answer, f"{order}: {answer['error']}"
+        return answer["value"]
+
+
+@contextmanager
+def open_office(home: Path) -> Iterator[Office]:
+    """Start the process that takes orders for a home; it ends with the block."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.flows.orders"],
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        yield Office(process)
+        assert process.stdin is not None
+        process.stdin.close()

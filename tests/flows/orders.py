@@ -1,0 +1,148 @@
+"""What operators do while a gateway runs, as a program: one JSON order a line, one answer a line.
+
+    python -m tests.flows.orders        with TOLLHOUSE_HOME naming the gateway's home
+
+The services are called as the pages call them; only the process is spared a start per order.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+import django
+
+django.setup()
+
+from django.db.models import Sum  # noqa: E402
+from django.forms.models import model_to_dict  # noqa: E402
+
+from accounts import book  # noqa: E402
+from accounts import services as accounts  # noqa: E402
+from accounts.models import Wallet, Workspace  # noqa: E402
+from gateway.models import CallRecord, LanguageModel, Provider  # noqa: E402
+from gateway.services import models, providers  # noqa: E402
+from gateway.services.proving import prove  # noqa: E402
+from keys import services as keys  # noqa: E402
+from keys.models import ApiKey  # noqa: E402
+
+ACTOR = "operator"
+
+
+def workspace(*, name: str, credit_nusd: int) -> str:
+    made = accounts.create_workspace(name=name, credit_nusd=credit_nusd, actor=ACTOR)
+    return str(made.pk)
+
+
+def key(*, workspace_id: str, **rules: Any) -> dict[str, str]:
+    found = Workspace.objects.get(pk=workspace_id)
+    made = keys.issue_key(workspace=found, label="A key", actor=ACTOR, **rules)
+    return {"key_id": str(made.key.pk), "secret": made.secret}
+
+
+def expire(*, key_id: str) -> None:
+    """Let a key's life be over, as time does: nothing is announced."""
+    found = ApiKey.objects.get(pk=key_id)
+    ApiKey.objects.filter(pk=key_id).update(expires_at=found.created_at)
+
+
+def edit_key(*, key_id: str, **rules: Any) -> bool:
+    found = ApiKey.objects.get(pk=key_id)
+    names = ("label", "scopes", "allowed_models", "allowed_ips", "expires_at")
+    current = {name: getattr(found, name) for name in names}
+    return keys.update_key(found, actor=ACTOR, **(current | rules))
+
+
+def revoke(*, key_id: str) -> bool:
+    return keys.revoke_key(ApiKey.objects.get(pk=key_id), actor=ACTOR)
+
+
+def lock(*, workspace_id: str) -> bool:
+    found = Workspace.objects.get(pk=workspace_id)
+    return accounts.lock_workspace(found, reason="A test.", actor=ACTOR)
+
+
+def unlock(*, workspace_id: str) -> bool:
+    return accounts.unlock_workspace(Workspace.objects.get(pk=workspace_id), actor=ACTOR)
+
+
+def grant(*, workspace_id: str, amount_nusd: int) -> int:
+    found = Workspace.objects.get(pk=workspace_id)
+    return book.grant(found, amount_nusd=amount_nusd, actor=ACTOR, reason="A test.").balance_nusd
+
+
+def provider(*, name: str, **fields: Any) -> str:
+    fields = {"kind": "openai_compatible"} | fields
+    return providers.add_provider(name=name, actor=ACTOR, **fields).name
+
+
+def model(*, name: str, provider: str, **fields: Any) -> str:
+    """Add a model of 1 USD in and 2 USD out per million tokens, where fields do not differ."""
+    defaults = {"input_pusd": 10**6, "output_pusd": 2 * 10**6, "max_output_tokens": 16_384}
+    found = Provider.objects.get(name=provider)
+    return models.add_model(name=name, provider=found, actor=ACTOR, **(defaults | fields)).name
+
+
+def target(*, model: str, provider: str) -> None:
+    found = Provider.objects.get(name=provider)
+    known = LanguageModel.objects.get(name=model)
+    models.add_target(known, provider=found, native_model="second", actor=ACTOR)
+
+
+def set_prices(*, model: str, input_pusd: int, output_pusd: int) -> bool:
+    found = LanguageModel.objects.get(name=model)
+    return models.set_prices(found, input_pusd=input_pusd, output_pusd=output_pusd, actor=ACTOR)
+
+
+def offer(*, model: str, enabled: bool) -> bool:
+    found = LanguageModel.objects.get(name=model)
+    return models.set_model_enabled(found, enabled=enabled, actor=ACTOR)
+
+
+def record(*, call_id: str) -> dict[str, Any] | None:
+    found = CallRecord.objects.filter(pk=call_id).first()
+    return None if found is None else model_to_dict(found)
+
+
+def records(*, key_id: str) -> list[dict[str, Any]]:
+    return [model_to_dict(found) for found in CallRecord.objects.filter(key_id=key_id)]
+
+
+def balance_nusd(*, workspace_id: str) -> int:
+    return Wallet.objects.get(pk=UUID(workspace_id)).posted_nusd
+
+
+def drawn_nusd() -> int:
+    """Return what all purses hold: 0 once no call holds anything and idle money is back."""
+    return Wallet.objects.aggregate(drawn=Sum("drawn_nusd"))["drawn"] or 0
+
+
+def breaks(*, outside_book: list[dict[str, Any]] | None = None) -> list[str]:
+    return prove(outside_book=outside_book).breaks
+
+
+ORDERS: dict[str, Callable[..., Any]] = {
+    order.__name__: order
+    for order in (
+        *(workspace, key, expire, edit_key, revoke, lock, unlock, grant, provider, model, target),
+        *(set_prices, offer, record, records, balance_nusd, drawn_nusd, breaks),
+    )
+}
+
+
+def main() -> None:
+    for line in sys.stdin:
+        wish = json.loads(line)
+        try:
+            answer = {"value": ORDERS[wish.pop("do")](**wish)}
+        except Exception as error:
+            answer = {"error": repr(error)}
+        sys.stdout.write(json.dumps(answer, default=str) + "\n")
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,134 @@
+"""A gateway, the upstream it calls and the office that runs it, with what tests ask of them."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from tests.flows.caller import Caller
+from tests.flows.office import Office, open_office
+from tests.support.servers import (
+    GatewayServer,
+    UpstreamServer,
+    running_gateway,
+    running_upstream,
+)
+from tests.support.waiting import wait_until
+
+NUSD_PER_USD = 10**9
+# What the models below cost for a token, in nano-USD.
+INPUT_NUSD, OUTPUT_NUSD = 1_000, 2_000
+CREDENTIAL = "sk-canary-0123456789abcdef"
+_numbers = count(1)
+
+
+@dataclass(frozen=True)
+class Site:
+    """Tests make callers of their own, so that none sees the money or records of another."""
+
+    gateway: GatewayServer
+    upstream: UpstreamServer
+    office: Office
+
+    def caller(self, *, credit_nusd: int = NUSD_PER_USD, **rules: Any) -> Caller:
+        """Return a caller of a new workspace. rules: those of its key."""
+        name = f"Workspace {next(_numbers)}"
+        workspace_id = self.office.do("workspace", name=name, credit_nusd=credit_nusd)
+        return self.another_key(workspace_id, **rules)
+
+    def another_key(self, workspace_id: str, **rules: Any) -> Caller:
+        made = self.office.do("key", workspace_id=workspace_id, **rules)
+        return Caller(self.gateway.port, made["secret"], made["key_id"], workspace_id)
+
+    def add_model(self, name: str, *, provider: str = "fake", **fields: Any) -> str:
+        """Add a model and return its name once the gateway offers it."""
+        self.office.do("model", name=name, provider=provider, **fields)
+        wait_until(lambda: name in self.offered(), what=f"{name} to be offered")
+        return name
+
+    def offered(self) -> list[str]:
+        """Return the names of the models that the gateway says it has."""
+        request = urllib.request.Request(
+            f"{self.gateway.base_url}/models",
+            headers={"authorization": f"Bearer {self.gateway.key}"},
+        )
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return [model["id"] for model in json.load(answer)["data"]]
+
+    def record(self, call_id: str) -> dict[str, Any]:
+        """Return a call's record once the call has ended."""
+
+        def find() -> dict[str, Any] | None:
+            found = self.office.do("record", call_id=call_id)
+            return found if found and found["status"] != "in_progress" else None
+
+        found = wait_until(find, what=f"the end of call {call_id}")
+        assert found is not None
+        return found
+
+    def records(self, caller: Caller, *, count: int = 1) -> list[dict[str, Any]]:
+        """Return the records of the caller's key once so many calls have ended."""
+
+        def find() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = self.office.do("records", key_id=caller.key_id)
+            ended = [record for record in found if record["status"] != "in_progress"]
+            return ended if len(ended) >= count else []
+
+        return wait_until(find, what=f"{count} records")
+
+    def balance_nusd(self, caller: Caller) -> int:
+        return int(self.office.do("balance_nusd", workspace_id=caller.workspace_id))
+
+    def tries(self, call_id: str) -> list[dict[str, Any]]:
+        """Return the upstream's own entries of a call."""
+        url = f"{self.upstream.origin}/book?id={call_id}"
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            found: list[dict[str, Any]] = json.load(answer)["calls"]
+        return found
+
+    def wait_for_try(self, call_id: str, *, state: str) -> dict[str, Any]:
+        """Return the upstream's entry of a call once it is in this state."""
+
+        def find() -> dict[str, Any] | None:
+            return next((try_ for try_ in self.tries(call_id) if try_["state"] == state), None)
+
+        found = wait_until(find, what=f"the upstream to see {call_id} {state}")
+        assert found is not None
+        return found
+
+    def assert_free(self, caller: Caller, balance_nusd: int) -> None:
+        """Assert that no call of the workspace holds anything: all of it buys one more call."""
+        prompt_nusd = 20 * INPUT_NUSD
+        limit = (balance_nusd - prompt_nusd) // OUTPUT_NUSD
+        answer = caller.ask("script:echo", max_tokens=limit)
+        assert answer.status == 200, answer.body
+        assert json.loads(answer.echo["body_text"])["max_tokens"] == limit
+
+
+@contextmanager
+def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[Site]:
+    """Run a gateway that has these models, all served by a fake upstream of its own:
+
+    fake-model; small-model, which writes at most 100 tokens; free-model, which costs nothing.
+    When the block ends well, every hold must be gone and the book must add up.
+    """
+    with (
+        running_upstream() as upstream,
+        running_gateway(home, env=env) as gateway,
+        open_office(home) as office,
+    ):
+        site = Site(gateway, upstream, office)
+        office.do("provider", name="fake", base_url=upstream.base_url, credential=CREDENTIAL)
+        office.do("model", name="fake-model", provider="fake")
+        office.do("model", name="small-model", provider="fake", max_output_tokens=100)
+        site.add_model("free-model", input_pusd=0, output_pusd=0)
+        yield site
+        if gateway.process.poll() is None:
+            wait_until(lambda: office.do("drawn_nusd") == 0, what="all purses to come back")
+        assert office.do("breaks", outside_book=upstream.book()) == []
