@@ -39,3 +39,14 @@ class GrantForm(forms.Form):
         if amount_nusd == 0:
             raise forms.ValidationError("An amount of 0 moves nothing.")
         return amount_nusd
+
+
+def with_fresh_token(form: GrantForm) -> GrantForm:
+    """Return the form as it is, or, when its token is not one, able to be sent again."""
+    if "token" not in form.errors:
+        return form
+    fresh = GrantForm(
+        {name: form.data.get(name, "") for name in form.fields} | {"token": new_token()}
+    )
+    fresh.add_error(None, "The form had lost its mark: look it over and send it again.")
+    return fresh

@@ -17,7 +17,7 @@ from accounts.book import BookError, InsufficientBalance, grant
 from accounts.book_selectors import Balance, LedgerPage, find_balance, ledger_page
 from accounts.models import LedgerEntry, Workspace
 from accounts.permissions import Action, may
-from dashboard.forms.grant import GrantForm, new_token
+from dashboard.forms.grant import GrantForm, new_token, with_fresh_token
 from dashboard.htmx import PageRequest, render_page, wants_partial
 from dashboard.key_labels import key_labels
 from dashboard.templatetags.money import signed_usd
@@ -94,7 +94,7 @@ def grant_credits(request: PageRequest) -> HttpResponse:
         return _form_page(request, GrantForm(initial={"token": new_token()}), workspace)
     form = GrantForm(request.POST)
     if not form.is_valid():
-        return _form_page(request, form, workspace, status=422)
+        return _form_page(request, with_fresh_token(form), workspace, status=422)
     amount_nusd = form.cleaned_data["amount"]
     try:
         entry = grant(

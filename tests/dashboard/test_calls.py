@@ -1,0 +1,224 @@
+"""Calls: a list by its URL, one call explained, a file that is safe to open."""
+
+from __future__ import annotations
+
+import csv
+import io
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from django.test import AsyncClient, Client
+from django.urls import reverse
+
+from accounts.models import Role, User, Workspace
+from dashboard.call_detail import exact_usd
+from dashboard.call_export import HEADER, neutral
+from gateway.models import CallBody, CallRecord
+from keys.models import ApiKey
+from tests.dashboard.demo_data import make_demo_data
+from tests.factories import make_member, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+URL = "/calls"
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    workspace = make_workspace("Northwind")
+    make_demo_data(workspace, days=2, calls_per_day=120)
+    return workspace
+
+
+@pytest.fixture
+def owner(workspace: Workspace) -> User:
+    return make_member(workspace, Role.OWNER)
+
+
+@pytest.fixture
+def client(owner: User) -> Client:
+    client = Client()
+    client.force_login(owner)
+    return client
+
+
+def as_somebody(workspace: Workspace, role: str) -> Client:
+    client = Client()
+    client.force_login(make_member(workspace, role))
+    return client
+
+
+def shown(page: Any) -> list[uuid.UUID]:
+    return [row.call.id for row in page.context["rows"]]
+
+
+def test_the_list_is_the_newest_calls_with_links_to_older_ones(client: Client) -> None:
+    ids = list(CallRecord.objects.order_by("-id").values_list("id", flat=True))
+
+    first = client.get(URL)
+    second = client.get(f"{URL}?{first.context['older_query']}")
+    back = client.get(f"{URL}?{second.context['newer_query']}")
+
+    assert shown(first) == ids[:50]
+    assert shown(second) == ids[50:100]
+    assert shown(back) == ids[:50]
+
+
+def test_filters_live_in_the_url_and_carry_over_to_other_pages(client: Client) -> None:
+    query = "period=7d&status=ok&model=gpt-5-mini&streamed=yes&min_ms=5"
+
+    page = client.get(f"{URL}?{query}&key=&error=&unknown=1", headers={"HX-Request": "true"})
+
+    assert all(row.call.model == "gpt-5-mini" for row in page.context["rows"])
+    assert page["HX-Push-Url"] == f"{URL}?{query}"
+    assert page.context["older_query"].startswith(f"{query}&before=")
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "status=nonsense",
+        "key=nonsense",
+        "min_ms=-1",
+        "min_ms=%D9%A3",
+        "min_ms=99999999999999999999999",
+        "before=zzz",
+        "after=zzz",
+        "streamed=perhaps",
+        "model=%00%F0%9F%92%A9",
+        "period=all&error=%27%22%3Cscript%3E",
+        "from=2026-13-45",
+        "before=ffffffff-ffff-ffff-ffff-ffffffffffff",
+        "after=ffffffff-ffff-ffff-ffff-fffffffffffe",
+        "after=00000000-0000-0000-0000-000000000000",
+    ],
+)
+def test_a_url_edited_by_hand_still_gives_a_page(client: Client, query: str) -> None:
+    page = client.get(f"{URL}?{query}")
+
+    assert page.status_code == 200
+    assert b"<script>" not in page.content
+
+
+@pytest.mark.parametrize("spelling", ["{}", "chatcmpl-{}", "gen-{}", "  {} "])
+def test_an_id_in_any_spelling_leads_to_its_call(client: Client, spelling: str) -> None:
+    call = CallRecord.objects.earliest("id")
+
+    page = client.get(URL, {"id": spelling.format(call.id), "status": "refused"})
+
+    assert page.status_code == 302
+    assert page["Location"] == reverse("dashboard:call-detail", args=[call.id])
+
+
+def test_an_id_that_is_not_there_says_so(client: Client) -> None:
+    page = client.get(URL, {"id": str(uuid.uuid4())})
+
+    assert b"No call of this workspace that you may see" in page.content
+
+
+@pytest.mark.parametrize("status", ["ok", "in_progress", "refused", "upstream_error", "cancelled"])
+def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
+    call = CallRecord.objects.filter(status=status).latest("id")
+
+    page = client.get(reverse("dashboard:call-detail", args=[call.id]))
+
+    detail = page.context["detail"]
+    assert page.status_code == 200
+    assert sum(part.duration_us for part in detail.parts) == call.total_us
+    assert detail.cost.price_nusd == call.charge_nusd + call.absorbed_nusd
+    lines = sum(line.tokens * line.pusd_per_token for line in detail.cost.lines)
+    assert detail.cost.exact == exact_usd(lines)
+    assert abs(lines - 1_000 * detail.cost.price_nusd) <= 500
+    assert f"chatcmpl-{call.id}".encode() in page.content
+    assert b"style=" not in page.content
+
+
+def test_exact_amounts_keep_every_pico_dollar() -> None:
+    assert exact_usd(1) == "$0.000000000001"
+    assert exact_usd(12 * 10**12 + 500_000_000_000) == "$12.50"
+    assert Decimal(exact_usd(10**24 + 1)[1:]) * 10**12 == 10**24 + 1
+
+
+def test_a_body_is_shown_where_it_is_stored_and_never_run(
+    client: Client, workspace: Workspace
+) -> None:
+    call = CallRecord.objects.filter(status="ok").latest("id")
+    said = '{"messages": [{"role": "user", "content": "<script>alert(1)</script>"}]}'
+    CallBody.objects.create(
+        call_id=call.id,
+        workspace_id=workspace.id,
+        created_at=call.created_at,
+        request=said,
+        response='"\\ud800"',
+    )
+
+    page = client.get(reverse("dashboard:call-detail", args=[call.id]))
+
+    assert b"&lt;script&gt;alert(1)" in page.content
+    assert b"\\ud800" in page.content
+
+
+def test_a_missing_body_says_whether_storing_is_on(client: Client, workspace: Workspace) -> None:
+    url = reverse("dashboard:call-detail", args=[CallRecord.objects.latest("id").id])
+
+    off = client.get(url)
+    Workspace.objects.filter(pk=workspace.pk).update(stores_bodies=True)
+    on = client.get(url)
+
+    assert b"does not store what is said" in off.content
+    assert b"Nothing was stored for this call" in on.content
+
+
+def test_a_developer_finds_the_calls_of_their_own_keys_alone(workspace: Workspace) -> None:
+    client = as_somebody(workspace, Role.DEVELOPER)
+    key = ApiKey.objects.get(label="Support inbox")
+    ApiKey.objects.filter(pk=key.pk).update(created_by=client.session["_auth_user_id"])
+    own = CallRecord.objects.filter(key_id=key.id).order_by("-id")
+    foreign = CallRecord.objects.exclude(key_id=key.id).latest("id")
+
+    page = client.get(URL)
+
+    assert shown(page) == [call.id for call in own[:50]]
+    assert client.get(f"{URL}/{foreign.id}").status_code == 404
+    assert client.get(f"{URL}?id={foreign.id}").status_code == 200
+    assert client.get(f"{URL}/{own[0].id}").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["", "/{id}", ".csv"])
+def test_strangers_and_the_signed_out_get_nothing(workspace: Workspace, path: str) -> None:
+    url = f"{URL}{path.format(id=CallRecord.objects.latest('id').id)}"
+    stranger = as_somebody(make_workspace("Other"), Role.OWNER)
+    nobody = Client()
+    nobody.force_login(make_user())
+
+    assert Client().get(url).status_code == 302
+    assert nobody.get(url).status_code in (403, 404)
+    answer = stranger.get(URL) if path == "" else stranger.get(f"{URL}/{uuid.uuid4()}")
+    assert b"Checkout assistant" not in answer.content
+    if path == "/{id}":
+        assert stranger.get(url).status_code == 404
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_file_has_every_call_that_the_filters_mean(
+    workspace: Workspace, owner: User
+) -> None:
+    client = AsyncClient()
+    await client.aforce_login(owner)
+
+    answer: Any = await client.get("/calls.csv?period=all&status=ok")
+    text = "".join([part.decode() async for part in answer.streaming_content])
+
+    rows = list(csv.DictReader(io.StringIO(text)))
+    calls = {str(call.id): call async for call in CallRecord.objects.filter(status="ok")}
+    assert answer["Content-Disposition"].startswith('attachment; filename="calls-northwind-')
+    assert tuple(rows[0]) == HEADER
+    assert [row["id"] for row in rows] == sorted(calls, reverse=True)
+    assert all(Decimal(row["charge_usd"]) * 10**9 == calls[row["id"]].charge_nusd for row in rows)
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_no_cell_is_a_formula(text: str) -> None:
+    assert neutral(text) == f"'{text}"
+    assert neutral(f"plain {text}") == f"plain {text}"

@@ -1,0 +1,123 @@
+"""Charts: round ticks, bars that stack to their sum, lines with gaps, words beside the drawing."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+
+import pytest
+from django.template.loader import render_to_string
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.charts import HEIGHT, Axis, Chart, Series, bar_chart, line_chart, sparkline
+from dashboard.scales import COUNTS, DURATIONS, LOG_DURATIONS, MONEY, Scale, show_count
+from dashboard.templatetags.timespan import duration
+
+START = datetime(2026, 11, 18, tzinfo=UTC)
+
+
+def hours(count: int) -> Axis:
+    return Axis([START + timedelta(hours=i) for i in range(count)], 3600)
+
+
+def bars(*series: Series) -> Chart:
+    axis = hours(len(series[0].values))
+    return bar_chart("b", title="Calls", axis=axis, series=series, scale=COUNTS, show=show_count)
+
+
+def lines(*series: Series, scale: Scale = DURATIONS) -> Chart:
+    axis = hours(len(series[0].values))
+    return line_chart("l", title="Time", axis=axis, series=series, scale=scale, show=duration)
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=1), st.sampled_from([COUNTS, DURATIONS, MONEY]))
+def test_ticks_are_few_round_and_reach_beyond_every_value(values: list[int], scale: Scale) -> None:
+    ruler = scale.fit(values)
+
+    ticks = [value for value, _ in ruler.ticks]
+    assert 2 <= len(ticks) <= 6
+    assert ticks[0] == 0
+    assert ticks[-1] >= max(values) * (1 - 1e-9)
+    assert all(tick == int(tick) for tick in ticks)
+    assert ruler.share(ticks[-1]) == 1
+
+
+@given(st.lists(st.floats(0.5, 1e11), min_size=1))
+def test_a_logarithmic_scale_has_a_tick_for_every_decade(values: list[float]) -> None:
+    ruler = LOG_DURATIONS.fit(values)
+
+    ticks = [value for value, _ in ruler.ticks]
+    assert ticks[0] <= min(values) * (1 + 1e-9)
+    assert ticks[-1] >= max(values) * (1 - 1e-9)
+    assert all(high / low == pytest.approx(10) for low, high in pairwise(ticks))
+    assert all(0 <= ruler.share(value) <= 1 + 1e-9 for value in values)
+
+
+def test_the_parts_of_a_bar_stand_on_one_another() -> None:
+    chart = bars(Series("ok", "OK", [30, 0]), Series("refused", "Refused", [10, 0]))
+
+    lower, upper = chart.readings[0].segments
+    assert (lower.y, lower.height) == ("40.00", "120.00")
+    assert (upper.y, upper.height) == ("0.00", "40.00")
+    assert chart.readings[1].segments == ()
+
+
+def test_a_small_part_of_a_bar_stays_visible() -> None:
+    chart = bars(Series("ok", "OK", [100_000]), Series("refused", "Refused", [1]))
+
+    assert float(chart.readings[0].segments[1].height) > 1
+
+
+def test_a_line_has_a_gap_where_there_is_no_value() -> None:
+    chart = lines(Series("p50", "p50", [1_000, 2_000, None, 2_000, None]))
+
+    [line] = chart.lines
+    assert line.path.count("M") == 2
+    assert line.path.count("L") == 1
+    assert len(line.dots) == 1
+    assert chart.readings[2].cells == (("p50", "p50", "no calls"),)
+
+
+def test_a_value_at_the_top_touches_the_top() -> None:
+    chart = lines(Series("p50", "p50", [4_000, 8_000]))
+
+    assert chart.lines[0].path.endswith(" 0.00")
+    assert (chart.y_ticks[0].at, chart.y_ticks[0].label) == (f"{HEIGHT:.2f}", "0")
+    assert [tick.label for tick in chart.y_ticks[1:]] == ["2 ms", "4 ms", "6 ms", "8 ms"]
+
+
+def test_a_chart_of_nothing_says_so() -> None:
+    chart = bars(Series("ok", "OK", [0, 0]))
+
+    html = render_to_string("components/_chart_card.html", {"chart": chart})
+
+    assert chart.is_empty
+    assert "Nothing to draw in this period." in html
+    assert "data-plot" not in html
+
+
+def test_a_drawing_comes_with_words_a_table_and_no_styles() -> None:
+    chart = bars(Series("ok", "OK <b>", [3, 4], total="7"))
+
+    html = render_to_string("components/_chart_card.html", {"chart": chart})
+
+    assert '<title id="title-b">Calls</title>' in html
+    assert "Lowest 3, highest 4." in html
+    assert html.count('<td class="num">') == 2
+    assert "style=" not in html
+    assert "<b>" not in html
+
+
+def test_labels_of_a_time_axis_are_few_and_every_second_may_be_left_out() -> None:
+    ticks = hours(48).ticks()
+
+    assert len(ticks) <= 8
+    assert [tick.is_minor for tick in ticks[:4]] == [False, True, False, True]
+    assert ticks[0].label == "00:00"
+
+
+def test_a_sparkline_needs_two_values_and_something_to_show() -> None:
+    assert sparkline([0, 0, 0]) == ""
+    assert sparkline([5]) == ""
+    assert sparkline([0, 10]) == "M0.00 23.00L100.00 1.00"
