@@ -159,7 +159,7 @@ class ChatCaller:
             *self._answer_headers(),
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
-            (b"x-credits-used", b"%g" % credits_used(receipt.charge_nusd)),
+            (b"x-credits-used", str(credits_used(receipt.charge_nusd)).encode()),
             (b"server-timing", server_timing(receipt)),
         ]
         await self._send_head(200, headers)
