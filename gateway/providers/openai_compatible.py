@@ -131,16 +131,24 @@ def _say_ourselves(
     call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind
 ) -> dict[str, bytes | None]:
     """Return the members whose value is ours; None leaves one out."""
-    ours: dict[str, bytes | None] = {"model": _encode(target.native_model)}
+    # stream_options are good for a stream that has to be asked for its usage, and an error else.
+    ours: dict[str, bytes | None] = {
+        "model": _encode(target.native_model),
+        "stream_options": None,
+    }
     if call.stream:
         # A profile may stream what did not ask for it.
         ours["stream"] = b"true"
         if kind.wants_usage_option:
             ours["stream_options"] = _ask_for_usage(call.members.get("stream_options"))
+    given = [name for name in LIMITS if call.members.get(name, b"null") != b"null"]
+    # Two limits are one too many for most providers: the smaller goes alone.
+    limit_tokens = call.max_tokens if len(given) > 1 else None
     if grant.cap_tokens is not None:
-        given = [name for name in LIMITS if call.members.get(name, b"null") != b"null"]
+        limit_tokens = grant.cap_tokens
+    if limit_tokens is not None:
         ours |= dict.fromkeys(LIMITS)
-        ours[given[0] if given else kind.limit_field] = b"%d" % grant.cap_tokens
+        ours[given[0] if given else kind.limit_field] = b"%d" % limit_tokens
     return ours
 
 
