@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+from gateway.core.errors import UpstreamError
 from gateway.core.events import Answer, Ended, StreamEvent
 from gateway.providers.base import Provider, UpstreamRequest
 from gateway.providers.transport import Transport, UpstreamResponse, read_body, read_error_body
@@ -45,8 +46,12 @@ class ProviderExchange:
             sse, decoder = SseDecoder(), self._provider.open_decoder()
             while chunk := await response.read():
                 events: list[StreamEvent] = []
-                for data in sse.feed(chunk):
-                    events += decoder.feed(data)
+                try:
+                    for data in sse.feed(chunk):
+                        events += decoder.feed(data)
+                except UpstreamError:
+                    yield events  # what came before the failure is the caller's
+                    raise
                 is_over = bool(events) and isinstance(events[-1], Ended)
                 yield events
             is_over = True
