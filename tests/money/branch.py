@@ -39,8 +39,12 @@ class SteppedLoop(asyncio.SelectorEventLoop):
     def spin(self) -> None:
         """Run what is ready and due, and what that makes ready."""
         for _ in range(4):
-            self.call_soon(self.stop)
-            self.run_forever()
+            self.spin_once()
+
+    def spin_once(self) -> None:
+        """Run what is ready now, and not what that makes ready."""
+        self.call_soon(self.stop)
+        self.run_forever()
 
 
 class SteppedWriter(Writer):

@@ -19,6 +19,7 @@ from gateway.core.errors import CallerLeft, DatabaseUnavailable, InsufficientCre
 from gateway.core.grant import Grant
 from gateway.core.ids import new_request_id
 from gateway.core.money import Price, Usage
+from gateway.core.receipt import Receipt
 from gateway.journal.log import CallLog
 from gateway.models import ServingProcess
 from gateway.streaming.meter import Meter
@@ -92,9 +93,13 @@ class MoneyMachine(MoneyWorld):
     @precondition(lambda self: self.branches)
     @rule(pick=picks, prompt=st.integers(0, 40), output=st.integers(1, 60))
     def admit(self, pick: int, prompt: int, output: int) -> None:
+        self.admit_call(pick, prompt, output)
+
+    def admit_call(self, pick: int, prompt: int, output: int) -> str | None:
+        """Return the call's id, or None when it was refused, rightly."""
         branch = self.branches[pick % len(self.branches)]
         if branch.bank.is_fenced:
-            return
+            return None
         want, least = self.worth_nusd(prompt, output), self.worth_nusd(prompt, 1)
         if want == 0:
             return self.write_admission(branch, prompt, 0)
@@ -110,13 +115,22 @@ class MoneyMachine(MoneyWorld):
         assert held == min(want, available), f"held {held} of {want} with {available} there"
         return self.write_admission(branch, prompt, held)
 
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, uses=st.lists(st.tuples(*[st.integers(1, 40)] * 3), min_size=2, max_size=5))
+    def make_calls(self, pick: int, uses: list[tuple[int, int, int]]) -> None:
+        """Several calls at once, of both keys, all ended before anything is drained."""
+        made = [self.admit_call(pick, prompt, output) for prompt, output, _ in uses]
+        for call_id, (prompt, _, used) in zip(made, uses, strict=True):
+            if call_id is not None:
+                self.end_call(call_id, Usage(prompt, used, used // 3), left=False)
+
     def hold(self, branch: Branch, want: int, least: int) -> int:
         if branch.bank.try_hold(self.workspace_id, want):
             return want
         work = branch.bank.hold(self.workspace_id, want_nusd=want, least_nusd=least)
         return drive(self.loop, work, self.branches)
 
-    def write_admission(self, branch: Branch, prompt: int, held: int) -> None:
+    def write_admission(self, branch: Branch, prompt: int, held: int) -> str:
         grant = Grant(
             call_id=new_request_id(),
             workspace_id=self.workspace_id,
@@ -137,24 +151,24 @@ class MoneyMachine(MoneyWorld):
         CallLog(branch.bank).admitted(grant)
         call = PaperCall(branch.bank.process_id, grant, admitted_at=branch.writer.written)
         self.paper.calls[grant.call_id] = call
+        return grant.call_id
 
     @precondition(lambda self: self.branches)
-    @rule(pick=picks, after_draw=st.booleans())
-    def admit_and_change_ones_mind(self, pick: int, after_draw: bool) -> None:
-        """The caller leaves while the call waits for money."""
+    @rule(pick=picks, want=st.integers(1, 400), after_draw=st.booleans())
+    def admit_and_change_ones_mind(self, pick: int, want: int, after_draw: bool) -> None:
+        """The caller leaves while the call waits for money, or just as it gets it."""
         branch = self.branches[pick % len(self.branches)]
-        work = branch.bank.hold(self.workspace_id, want_nusd=90, least_nusd=1)
+        work = branch.bank.hold(self.workspace_id, want_nusd=want, least_nusd=1)
         task = self.loop.create_task(work)
-        self.loop.call_soon(self.loop.stop)
-        self.loop.run_forever()
+        self.loop.spin_once()
         if after_draw:
             branch.writer.run_step()
+            self.loop.spin_once()
         task.cancel()
         self.loop.spin()
-        if task.cancelled():
-            return
-        with suppress(InsufficientCredits, DatabaseUnavailable):
-            branch.bank.release(self.workspace_id, task.result(), 0)
+        if not task.cancelled():
+            with suppress(InsufficientCredits, DatabaseUnavailable):
+                branch.bank.release(self.workspace_id, task.result(), 0)
 
     @precondition(lambda self: self.open_calls())
     @rule(
@@ -163,31 +177,38 @@ class MoneyMachine(MoneyWorld):
         cached=st.integers(0, 70),
         output=st.integers(0, 90),
         left=st.booleans(),
-        again=st.booleans(),
     )
-    def settle(
-        self, pick: int, prompt: int, cached: int, output: int, left: bool, again: bool
-    ) -> None:
-        """A call ends; what it used may be worth more than it held. Its end may be told twice."""
-        calls = self.open_calls()
-        call_id = sorted(calls)[pick % len(calls)]
-        branch, call = calls[call_id], self.paper.calls[call_id]
+    def settle(self, pick: int, prompt: int, cached: int, output: int, left: bool) -> None:
+        """A call ends; what it used may be worth more than it held."""
+        calls = sorted(self.open_calls())
+        self.end_call(calls[pick % len(calls)], Usage(prompt, output, cached), left=left)
+
+    def end_call(self, call_id: str, usage: Usage, *, left: bool) -> None:
+        call = self.paper.calls[call_id]
+        branch = self.open_calls()[call_id]
         meter = Meter(0, 0)
-        meter.usage = Usage(prompt, output, cached)
-        meter.deltas = output
-        receipt = settle(call.grant, meter, CallerLeft() if left else None, prompt)
+        meter.usage, meter.deltas = usage, usage.completion_tokens
+        receipt = settle(call.grant, meter, CallerLeft() if left else None, usage.prompt_tokens)
         if call.grant.hold_nusd:
             branch.bank.release(self.workspace_id, call.grant.hold_nusd, receipt.charge_nusd)
         call.is_released = True
-        for _ in range(2 if again else 1):
-            CallLog(branch.bank).settled(call.grant, meter, receipt, error=None)
-        if call.status != "running" or branch.bank.is_fenced:
-            return
-        call.status, call.settled_at = "settled", branch.writer.written
-        if output:
-            call.charge_nusd = min(
-                self.cost_nusd(call, prompt, cached, output), int(call.grant.hold_nusd)
-            )
+        self.tell_end(branch, call.grant, meter, receipt)
+        self.ends.append((branch, call.grant, meter, receipt))
+        if call.status == "running" and not branch.bank.is_fenced:
+            call.status, call.settled_at = "settled", branch.writer.written
+            if usage.completion_tokens:
+                call.charge_nusd = min(self.cost_nusd(call, usage), int(call.grant.hold_nusd))
+
+    def tell_end(self, branch: Branch, grant: Grant, meter: Meter, receipt: Receipt) -> None:
+        CallLog(branch.bank).settled(grant, meter, receipt, error=None)
+
+    @precondition(lambda self: self.ends)
+    @rule(pick=picks)
+    def settle_again(self, pick: int) -> None:
+        """The end of a call is told a second time: nothing may change."""
+        branch, *end = self.ends[pick % len(self.ends)]
+        if branch in self.branches:
+            self.tell_end(branch, *end)
 
     # Time, work and bad luck
 

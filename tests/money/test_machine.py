@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.money.machine import MoneyMachine
+from tests.money.planted import BUGS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,3 +30,11 @@ def run_machine(*, histories: int, steps: int, phases: tuple[Phase, ...]) -> Non
 
 def test_no_history_breaks_the_book() -> None:
     run_machine(histories=40, steps=35, phases=(Phase.generate,))
+
+
+@pytest.mark.parametrize("name", sorted(BUGS))
+def test_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    BUGS[name](monkeypatch)
+
+    with pytest.raises(Exception):  # noqa: B017, PT011 (any failure of the machine will do)
+        run_machine(histories=120, steps=35, phases=(Phase.generate,))

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant
 
 from accounts import book
 from accounts.models import LedgerEntry, Purse, Wallet, Workspace
-from gateway.core.money import Price
+from gateway.core.money import Price, Usage
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
 from gateway.services.reaping import Reaper
@@ -49,6 +49,7 @@ class MoneyWorld(RuleBasedStateMachine):
         self.frozen: list[Branch] = []
         self.reaper = Reaper(watch_present_s=0, watch_absent_s=0)
         self.surviving: dict[str, Any] = {}  # of the dead: how far their journals go
+        self.ends: list[tuple[Any, ...]] = []
         self.price = Price(1500, 500, 2500)
         self.keys = [str(uuid.uuid4()), str(uuid.uuid4())]
         with connection.cursor() as cursor:
@@ -94,7 +95,8 @@ class MoneyWorld(RuleBasedStateMachine):
         alive = self.alive()
         for branch in self.branches + self.frozen:
             process_id = branch.bank.process_id
-            if branch.bank.is_fenced or process_id not in alive:
+            assert not (branch.bank.is_fenced and process_id in alive)
+            if process_id not in alive:
                 continue
             held = self.paper.held_nusd(process_id)
             purse = purses.get(uuid.UUID(process_id), 0)
@@ -204,8 +206,8 @@ class MoneyWorld(RuleBasedStateMachine):
         dearest = max(self.price.input_pusd, self.price.cached_input_pusd)
         return -(-(prompt * dearest + output * self.price.output_pusd) // 1000)
 
-    def cost_nusd(self, call: PaperCall, prompt: int, cached: int, output: int) -> int:
+    def cost_nusd(self, call: PaperCall, usage: Usage) -> int:
         price = call.grant.price
-        cached = min(cached, prompt)
-        pusd = (price.input_pusd, price.cached_input_pusd, price.output_pusd)
-        return price_nusd((prompt - cached, cached, output), pusd)
+        cached = min(usage.cached_tokens, usage.prompt_tokens)
+        tokens = (usage.prompt_tokens - cached, cached, usage.completion_tokens)
+        return price_nusd(tokens, (price.input_pusd, price.cached_input_pusd, price.output_pusd))

@@ -1,0 +1,1 @@
+"""What happens when things are taken away: the server, the database, the disk."""

@@ -1,0 +1,164 @@
+"""SIGKILL the server again and again under load, then let the book be proved.
+
+`python -m tests.faults.kill_loop --calls 10000` runs the large one and prints its report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import secrets
+import sqlite3
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.faults.load import Seen, keep_calling
+from tests.support.servers import (
+    GatewayServer,
+    UpstreamServer,
+    prepare_home,
+    run_manage,
+    running_gateway,
+    running_upstream,
+)
+
+CALLERS = 12
+KILL_AFTER_S = (0.1, 0.5)  # of load, between two kills
+
+
+@dataclass
+class Report:
+    """What a run came to. The last five are what must be nothing."""
+
+    seed: int
+    calls: int
+    kills: int
+    duration_s: float
+    outcomes: dict[str, int]
+    statuses: dict[str, int]
+    ids_seen: int
+    upstream_calls: int
+    ids_without_record: list[str] = field(default_factory=list)
+    holds_left: int = 0
+    purses_left: int = 0
+    processes_left: int = 0
+    breaks: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        left = self.holds_left + self.purses_left + self.processes_left
+        return not (self.ids_without_record or self.breaks or left)
+
+
+def run_kill_loop(
+    home: Path, *, calls: int, seed: int, kills: int | None = None, callers: int = CALLERS
+) -> Report:
+    """Run on a home that was prepared. Ends after so many calls, or kills if that is sooner."""
+    started_s = time.monotonic()
+    rng = Random(seed)
+    seen = Seen()
+    with running_upstream() as upstream:
+        with running_gateway(home) as server:
+            _give_it_work(server, upstream)
+            killed = asyncio.run(_kill_under_load(server, seen, rng, calls, kills, callers))
+            # The last one is killed too; whoever starts next reaps it, and leaves in good order.
+            server.kill()
+            server.restart()
+            server.stop()
+        report = _report(home, upstream, seen)
+    report.seed, report.kills = seed, killed + 1
+    report.duration_s = round(time.monotonic() - started_s, 1)
+    return report
+
+
+def _give_it_work(server: GatewayServer, upstream: UpstreamServer) -> None:
+    provider = ("add_provider", "fake", "--kind", "openai_compatible")
+    server.manage(*provider, "--base-url", upstream.base_url)
+    model = ("add_model", "fake-model", "--provider", "fake", "--native", "fake")
+    # Prices that leave fractions of a nano-dollar, so that rounding is exercised.
+    server.manage(*model, "--input", "0.1505", "--output", "0.6015", "--max-output", "4096")
+
+
+async def _kill_under_load(
+    server: GatewayServer, seen: Seen, rng: Random, calls: int, kills: int | None, callers: int
+) -> int:
+    """Return how often the server was killed."""
+    load = asyncio.ensure_future(
+        keep_calling(server.origin, server.key, seen, rng, callers=callers, wanted=calls)
+    )
+    killed = 0
+    while not load.done():
+        await asyncio.wait([load], timeout=rng.uniform(*KILL_AFTER_S))
+        if load.done():
+            break
+        server.kill()
+        killed += 1
+        await asyncio.to_thread(server.restart)
+        if kills is not None and killed >= kills:
+            calls_now = seen.calls
+            await asyncio.wait([load], timeout=rng.uniform(*KILL_AFTER_S))
+            assert seen.calls >= calls_now
+            load.cancel()
+            break
+    await asyncio.gather(load, return_exceptions=True)
+    return killed
+
+
+def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
+    with sqlite3.connect(home / "tollhouse.sqlite3") as book:
+        recorded = {row[0] for row in book.execute("SELECT id FROM gateway_callrecord")}
+        statuses = book.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
+        report = Report(
+            seed=0,
+            calls=seen.calls,
+            kills=0,
+            duration_s=0,
+            outcomes=dict(seen.outcomes),
+            statuses=dict(statuses.fetchall()),
+            ids_seen=len(seen.ids),
+            upstream_calls=len(upstream.book()),
+            ids_without_record=sorted(
+                text for text in seen.ids if text.replace("-", "") not in recorded
+            ),
+            holds_left=_count(book, "gateway_callrecord WHERE status = 'in_progress'"),
+            purses_left=_count(book, "accounts_purse WHERE amount_nusd <> 0"),
+            processes_left=_count(book, "gateway_servingprocess WHERE state = 'alive'"),
+        )
+    book.close()
+    done = run_manage(home, "prove", "--json", "--book", f"{upstream.origin}/book")
+    proof: dict[str, Any] = json.loads(done.stdout)
+    report.breaks = proof["breaks"]
+    return report
+
+
+def _count(book: sqlite3.Connection, rows: str) -> int:
+    return int(book.execute(f"SELECT COUNT(*) FROM {rows}").fetchone()[0])
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--calls", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=secrets.randbits(32))
+    parser.add_argument("--callers", type=int, default=CALLERS)
+    options = parser.parse_args(arguments)
+    sys.stdout.write(f"seed {options.seed}\n")
+    with tempfile.TemporaryDirectory(prefix="tollhouse-kills-") as folder:
+        home = Path(folder) / "home"
+        prepare_home(home)
+        report = run_kill_loop(
+            home, calls=options.calls, seed=options.seed, callers=options.callers
+        )
+    for name, value in asdict(report).items():
+        sys.stdout.write(f"{name:<20} {value}\n")
+    sys.stdout.write("CLEAN\n" if report.is_clean else "NOT CLEAN\n")
+    return 0 if report.is_clean else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

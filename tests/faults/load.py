@@ -1,0 +1,103 @@
+"""Mixed load on a gateway that may be killed at any moment; it remembers every id it has seen."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import aiohttp
+
+from gateway.core.ids import find_request_id
+
+ID_HEADER = "x-request-id"
+STREAM_ID = re.compile(rb'"id":\s?"([^"]+)"')
+PAUSE_S = 0.02
+
+
+@dataclass
+class Seen:
+    """What the callers know: ids of all answers, and how the calls went."""
+
+    ids: set[str] = field(default_factory=set)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def calls(self) -> int:
+        return sum(self.outcomes.values())
+
+    def note_id(self, text: str | None) -> None:
+        found = find_request_id(text or "")
+        if found is not None:
+            self.ids.add(str(found))
+
+
+async def keep_calling(
+    base_url: str, key: str, seen: Seen, rng: Random, *, callers: int, wanted: int
+) -> None:
+    """Call from so many callers at once until so many calls were made, well or badly."""
+    headers = {"authorization": f"Bearer {key}"}
+    timeout = aiohttp.ClientTimeout(total=20)
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(
+        base_url, headers=headers, timeout=timeout, connector=connector
+    ) as session:
+        seeds = [rng.random() for _ in range(callers)]
+        await asyncio.gather(
+            *(_call_repeatedly(session, seen, Random(seed), wanted) for seed in seeds)
+        )
+
+
+async def _call_repeatedly(
+    session: aiohttp.ClientSession, seen: Seen, rng: Random, wanted: int
+) -> None:
+    while seen.calls < wanted:
+        try:
+            seen.outcomes[await _call(session, seen, rng)] += 1
+        except aiohttp.ClientConnectorError:
+            await asyncio.sleep(PAUSE_S)  # nobody is there: not a call
+        except (aiohttp.ClientError, TimeoutError, OSError):
+            seen.outcomes["broken"] += 1
+
+
+async def _call(session: aiohttp.ClientSession, seen: Seen, rng: Random) -> str:
+    """Make one call; return how it went."""
+    kind = rng.choice(["buffered", "buffered", "streamed", "left"])
+    script = f"script:tokens={rng.randint(1, 30)}&first_ms={rng.randint(0, 20)}"
+    if kind != "buffered":
+        script += f"&delay_ms={rng.randint(0, 5)}"
+    body: dict[str, Any] = {
+        "model": "fake-model",
+        "messages": [{"role": "user", "content": script}],
+        "max_tokens": rng.choice([5, 40, 200]),
+        "stream": kind != "buffered",
+    }
+    async with session.post("/v1/chat/completions", json=body) as answer:
+        seen.note_id(answer.headers.get(ID_HEADER))
+        if answer.status != 200:
+            return f"status {answer.status}"
+        if kind == "buffered":
+            seen.note_id(json.loads(await answer.read())["id"])
+            return kind
+        return await _read_stream(answer, seen, rng.randint(1, 5) if kind == "left" else None)
+
+
+async def _read_stream(answer: aiohttp.ClientResponse, seen: Seen, chunks: int | None) -> str:
+    """Read to the end, or leave after so many chunks."""
+    last = b""
+    async for chunk, _ in answer.content.iter_chunks():
+        for text in STREAM_ID.findall(chunk):
+            seen.note_id(text.decode())
+        last = (last + chunk)[-64:]
+        if chunks is not None:
+            chunks -= 1
+            if chunks <= 0:
+                answer.close()
+                return "left"
+    if chunks is not None:
+        return "ended before we left"
+    return "streamed" if b"[DONE]" in last else "cut short"

@@ -1,0 +1,320 @@
+"""Bugs to plant in the book of money: each must be found by tests.money.machine.
+
+A bug replaces one or two functions of the real code by plausible wrong ones. Where the real code
+has two defences in a row, the bug takes down both: one alone would still hold.
+"""
+
+from __future__ import annotations
+
+import math
+import uuid
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.db.models import F
+
+from accounts import book
+from accounts.models import LedgerEntry, Purse, Wallet
+from gateway.accounting import settle as settling
+from gateway.core.money import Price, Usage
+from gateway.journal import file as journal_file
+from gateway.journal.file import START
+from gateway.services import reaping
+from gateway.stores import backlog, bank, drain, rows, tally, teller
+from gateway.stores.purse import Purse as PurseInMemory
+
+Patch = pytest.MonkeyPatch
+BUGS: dict[str, Callable[[Patch], None]] = {}
+
+
+def bug(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
+    BUGS[plant.__name__] = plant
+    return plant
+
+
+@bug
+def draw_does_not_look_at_the_wallet(patch: Patch) -> None:
+    def draw(workspace_id: Any, process_id: Any, *, want_nusd: int, least_nusd: int) -> int:
+        book._fill_purse(workspace_id, process_id, want_nusd)
+        Wallet.objects.filter(pk=workspace_id).update(drawn_nusd=F("drawn_nusd") + want_nusd)
+        return want_nusd
+
+    patch.setattr(book, "draw", draw)
+
+
+@bug
+def draw_is_not_counted_as_drawn(patch: Patch) -> None:
+    real = book.draw
+
+    def draw(workspace_id: Any, process_id: Any, **wish: int) -> int:
+        drawn = real(workspace_id, process_id, **wish)
+        Wallet.objects.filter(pk=workspace_id).update(drawn_nusd=F("drawn_nusd") - drawn)
+        return drawn
+
+    patch.setattr(book, "draw", draw)
+
+
+@bug
+def money_given_back_stays_drawn(patch: Patch) -> None:
+    def give_back(workspace_id: Any, process_id: Any, amount_nusd: int) -> None:
+        purse = Purse.objects.filter(wallet_id=workspace_id, process_id=process_id)
+        purse.update(amount_nusd=F("amount_nusd") - amount_nusd)
+
+    patch.setattr(book, "give_back", give_back)
+
+
+@bug
+def hold_is_not_set_aside(patch: Patch) -> None:
+    def hold(self: PurseInMemory, amount_nusd: int) -> bool:
+        self.holds += 1
+        return self.balance_nusd >= amount_nusd
+
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> None:
+        self.holds -= 1
+        self.balance_nusd -= charge_nusd
+
+    patch.setattr(PurseInMemory, "hold", hold)
+    patch.setattr(PurseInMemory, "release", release)
+
+
+@bug
+def release_forgets_the_charge(patch: Patch) -> None:
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> None:
+        self.held_nusd -= hold_nusd
+        self.holds -= 1
+
+    patch.setattr(PurseInMemory, "release", release)
+
+
+@bug
+def release_gives_back_hold_and_charge(patch: Patch) -> None:
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> None:
+        self.held_nusd -= hold_nusd + charge_nusd
+        self.holds -= 1
+        self.balance_nusd -= charge_nusd
+
+    patch.setattr(PurseInMemory, "release", release)
+
+
+@bug
+def charge_is_not_clamped_to_the_hold(patch: Patch) -> None:
+    patch.setattr(settling, "min", max, raising=False)
+
+
+@bug
+def money_is_rounded_up(patch: Patch) -> None:
+    patch.setattr(settling, "cost_nusd", lambda usage, price: -(-exact_pusd(usage, price) // 1000))
+
+
+@bug
+def money_is_a_float_rounded_half_up(patch: Patch) -> None:
+    patch.setattr(
+        settling, "cost_nusd", lambda usage, price: math.floor(exact_pusd(usage, price) / 1e3 + 0.5)
+    )
+
+
+@bug
+def cached_tokens_are_paid_twice(patch: Patch) -> None:
+    def cost_nusd(usage: Usage, price: Price) -> int:
+        whole = Usage(usage.prompt_tokens, usage.completion_tokens)
+        cached = min(usage.cached_tokens, usage.prompt_tokens) * price.cached_input_pusd
+        return round((exact_pusd(whole, price) + cached) / 1000)
+
+    patch.setattr(settling, "cost_nusd", cost_nusd)
+
+
+@bug
+def call_may_end_twice(patch: Patch) -> None:
+    def settled(self: bank.Bank, record: Any) -> None:
+        self._writer.append_surely(record)
+
+    patch.setattr(bank.Bank, "settled", settled)
+    patch.setattr(drain, "_still_in_progress", lambda rows, records: records)
+
+
+@bug
+def batch_is_replayed_without_its_position(patch: Patch) -> None:
+    patch.setattr(drain, "move_position", lambda process_id, old, new: True)
+    patch.setattr(reaping, "set_position", lambda process_id, position: None)
+    replace_rows(patch)
+
+
+@bug
+def batch_is_not_atomic(patch: Patch) -> None:
+    plain = type("NoTransaction", (), {"atomic": staticmethod(nullcontext)})
+    patch.setattr("gateway.stores.drain.transaction", plain)
+
+
+@bug
+def batch_that_failed_is_dropped(patch: Patch) -> None:
+    real = backlog.Backlog.drain
+
+    def drain_once(self: backlog.Backlog) -> None:
+        try:
+            real(self)
+        finally:
+            self._batch = []
+
+    patch.setattr(backlog.Backlog, "drain", drain_once)
+
+
+@bug
+def lost_commit_is_done_again(patch: Patch) -> None:
+    patch.setattr(drain, "is_drained_to", lambda process_id, position: False)
+
+
+@bug
+def lost_draw_is_forgotten(patch: Patch) -> None:
+    patch.setattr(teller.Teller, "serve", _serve_without_memory)
+
+
+@bug
+def reaper_forgets_purses(patch: Patch) -> None:
+    patch.setattr(book, "close_purses", lambda process_id: 0)
+
+
+@bug
+def reaper_forgets_running_calls(patch: Patch) -> None:
+    patch.setattr(reaping, "_abort_running", lambda process_id, end: 0)
+
+
+@bug
+def reaper_does_not_replay(patch: Patch) -> None:
+    patch.setattr(reaping, "_replay", lambda process_id, folder, start: (start, 0))
+
+
+@bug
+def reaper_replays_from_the_start(patch: Patch) -> None:
+    real = reaping._replay
+    patch.setattr(
+        reaping, "_replay", lambda process_id, folder, start: real(process_id, folder, START)
+    )
+    replace_rows(patch)
+
+
+@bug
+def reaper_takes_the_living(patch: Patch) -> None:
+    patch.setattr(reaping, "is_locked", lambda folder: False)
+
+
+@bug
+def dead_process_may_post(patch: Patch) -> None:
+    """A process that was declared dead goes on as if it had not been."""
+    patch.setattr(drain, "move_position", lambda process_id, old, new: True)
+    patch.setattr(teller, "renew_lease", lambda process_id: True)
+    patch.setattr("gateway.stores.writer.renew_lease", lambda process_id: True)
+
+
+@bug
+def torn_tail_is_believed(patch: Patch) -> None:
+    """A frame that lacks its end keeps the journal from being read at all."""
+
+    def read_payload(read: Any, header: bytes, decoder: Any) -> Any:
+        length, _ = journal_file.HEADER.unpack(header.ljust(8, b"\x00"))
+        return decoder.decode(read(length))
+
+    patch.setattr(journal_file, "_read_payload", read_payload)
+
+
+@bug
+def ledger_skips_a_number(patch: Patch) -> None:
+    patch.setattr(
+        book, "SPEND_WALLET", book.SPEND_WALLET.replace("sequence + %s", "sequence + 1 + %s")
+    )
+
+
+@bug
+def usage_is_posted_to_the_newest_balance(patch: Patch) -> None:
+    """Every entry of a batch shows the balance after the whole batch."""
+    patch.setattr(
+        book, "ENTER_USAGE", book.ENTER_USAGE.replace("posted_nusd + %s", "posted_nusd + 0 * %s")
+    )
+
+
+@bug
+def same_source_posts_again(patch: Patch) -> None:
+    real = LedgerEntry.objects.create
+
+    def create(**fields: Any) -> LedgerEntry:
+        return real(**(fields | {"source": str(uuid.uuid4())}))
+
+    patch.setattr(book, "_find_posted", lambda *of: None)
+    patch.setattr(LedgerEntry.objects, "create", create)
+
+
+@bug
+def cancelled_hold_leaks(patch: Patch) -> None:
+    patch.setattr(bank.Bank, "hold", _hold_without_return)
+
+
+@bug
+def refusal_is_remembered_too_long(patch: Patch) -> None:
+    real = bank.Bank.__init__
+
+    def begin(self: bank.Bank, *args: Any, **options: Any) -> None:
+        real(self, *args, **options | {"patience": bank.Patience(empty_s=60)})
+
+    patch.setattr(bank.Bank, "__init__", begin)
+
+
+@bug
+def idle_money_is_not_called_back(patch: Patch) -> None:
+    patch.setattr(bank.Bank, "on_recall", lambda self, workspace_id: None)
+
+
+@bug
+def totals_count_a_batch_twice(patch: Patch) -> None:
+    real = tally.Tally.write_rollups
+
+    def write(self: tally.Tally) -> None:
+        real(self)
+        real(self)
+
+    patch.setattr(tally.Tally, "write_rollups", write)
+
+
+def replace_rows(patch: Patch) -> None:
+    """Take down the second defence against a batch that comes again: the rows' primary key."""
+    upsert = rows.INSERT_CALL.replace("INSERT", "INSERT OR REPLACE")
+    patch.setattr("gateway.stores.drain.INSERT_CALL", upsert)
+
+
+def exact_pusd(usage: Usage, price: Price) -> int:
+    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    return (
+        (usage.prompt_tokens - cached) * price.input_pusd
+        + cached * price.cached_input_pusd
+        + usage.completion_tokens * price.output_pusd
+    )
+
+
+async def _hold_without_return(
+    self: bank.Bank, workspace_id: str, *, want_nusd: int, least_nusd: int
+) -> int:
+    if self.try_hold(workspace_id, want_nusd):
+        return want_nusd
+    account = self._accounts.setdefault(workspace_id, bank.Account())
+    waiter = bank.Waiter(want_nusd, least_nusd, self._loop.create_future())
+    account.waiters.append(waiter)
+    if not account.drawing:
+        self._draw(workspace_id, account)
+    return await waiter.granted
+
+
+def _serve_without_memory(
+    self: teller.Teller, draws: list[teller.Draw], returns: list[teller.GiveBack]
+) -> list[teller.Answer]:
+    with transaction.atomic():
+        for wish in returns:
+            self._give_back(wish)
+        answers = []
+        for draw in draws:
+            before = book.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
+            has_more, elsewhere = self._draw(draw)
+            after = book.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
+            gained = sum(after.values()) - sum(before.values())
+            answers.append(teller.Answer(draw.workspace_id, gained, has_more, elsewhere))
+    return answers
