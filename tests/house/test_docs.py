@@ -76,6 +76,12 @@ def test_no_link_leads_nowhere(page: str) -> None:
     assert broken == []
 
 
+def test_every_decision_is_in_the_list() -> None:
+    pages = {p.rsplit("/", 1)[-1] for p in tracked(".md") if p.startswith("docs/adr/0")}
+
+    assert {page for page in pages if f"({page})" not in text_of("docs/adr/README.md")} == set()
+
+
 def test_decisions_named_in_code_exist() -> None:
     named = {
         number
