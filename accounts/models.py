@@ -52,6 +52,9 @@ class Workspace(models.Model):
     locked_at = models.DateTimeField(null=True, blank=True)
     locked_reason = models.CharField(max_length=200, blank=True)
     stores_bodies = models.BooleanField(default=False)
+    compat_profile = models.CharField(
+        max_length=20, blank=True, help_text="Of keys that have none; empty: the installation's."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
         User, through="Membership", related_name="workspaces"

@@ -55,6 +55,11 @@ class ApiKey(models.Model):
     allowed_ips = models.JSONField(
         null=True, blank=True, help_text="CIDR networks; null means any address, [] means none."
     )
+    compat_profile = models.CharField(
+        max_length=20, blank=True, help_text="Empty means the workspace's."
+    )
+    allows_profile_override = models.BooleanField(default=True)
+    allows_chat_template = models.BooleanField(default=False)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(

@@ -27,13 +27,15 @@ class Admitted(msgspec.Struct, array_like=True, tag="a", frozen=True, gc=False):
     input_pusd: int = 0
     cached_input_pusd: int = 0
     output_pusd: int = 0
+    profile: str = ""
+    episode_id: str = ""
 
 
 class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     """Written once when an admitted call ends: the whole record, hold released, charge known.
 
     status and charge_basis: the values of gateway.models.CallRecord. attempts: JSON text of
-    [{"provider", "model", "code", "status", "us"}].
+    [{"provider", "model", "code", "status", "us"}]; dropped_params: JSON text of a list of names.
     """
 
     call_id: str
@@ -72,6 +74,9 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     ip: str = ""
     request_body: str = ""
     response_body: str = ""
+    profile: str = ""
+    episode_id: str = ""
+    dropped_params: str = "[]"
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):

@@ -3,11 +3,13 @@
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, Target
 from gateway.models.process import LedgerCheck, ServingProcess
+from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import LatencyRollup, UsageRollup
 
 __all__ = [
     "CallBody",
     "CallRecord",
+    "KeptAnswer",
     "LanguageModel",
     "LatencyRollup",
     "LedgerCheck",

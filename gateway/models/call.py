@@ -53,6 +53,9 @@ class CallRecord(models.Model):
     user = models.CharField(max_length=256, blank=True)
     client_request_id = models.CharField(max_length=128, blank=True)
     ip = models.CharField(max_length=45, blank=True)
+    profile = models.CharField(max_length=20, blank=True)
+    episode_id = models.UUIDField(null=True, blank=True)
+    dropped_params = models.JSONField(default=list)
 
     prompt_tokens = models.BigIntegerField(default=0)
     completion_tokens = models.BigIntegerField(default=0)
@@ -89,6 +92,11 @@ class CallRecord(models.Model):
                 fields=["workspace_id", "status", "id"],
                 name="gateway_call_not_ok",
                 condition=~Q(status="ok"),
+            ),
+            models.Index(
+                fields=["workspace_id", "client_request_id"],
+                name="gateway_call_by_client_id",
+                condition=~Q(client_request_id=""),
             ),
             models.Index(
                 fields=["process_id"],

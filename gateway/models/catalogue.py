@@ -13,6 +13,10 @@ from accounts.ids import new_id
 class Provider(models.Model):
     """One account at a company (or one server of ours) that answers calls."""
 
+    class StructuredDialect(models.TextChoices):
+        GUIDED = "guided", "guided_json and its siblings (before vLLM 0.12)"
+        STRUCTURED_OUTPUTS = "structured_outputs", "structured_outputs (vLLM 0.12 and later)"
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.SlugField(max_length=60, unique=True)
     kind = models.CharField(max_length=40, help_text="A row of gateway.providers.registry.")
@@ -20,6 +24,14 @@ class Provider(models.Model):
     credential = models.BinaryField(
         null=True, blank=True, editable=False, help_text="Encrypted: gateway.services.sealing."
     )
+    structured_dialect = models.CharField(
+        max_length=20,
+        choices=StructuredDialect.choices,
+        default=StructuredDialect.STRUCTURED_OUTPUTS,
+        help_text="Of vLLM: how it spells guided decoding.",
+    )
+    is_local = models.BooleanField(default=False, help_text="Runs on our own premises.")
+    location = models.CharField(max_length=60, blank=True, help_text="Of the data centre.")
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -54,6 +66,13 @@ class LanguageModel(models.Model):
     unknown_fields = models.CharField(
         max_length=8, choices=UnknownFields.choices, default=UnknownFields.FORWARD
     )
+    default_params = models.JSONField(
+        default=dict, help_text="Members sent upstream where the caller does not say."
+    )
+    supports_vision = models.BooleanField(default=False)
+    supports_pdf = models.BooleanField(default=False)
+    supports_audio = models.BooleanField(default=False)
+    supports_tools = models.BooleanField(default=True)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
