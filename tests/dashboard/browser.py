@@ -1,0 +1,169 @@
+"""A real browser on the pages, and an eye on everything that must not happen in it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from tests.support.servers import ROOT, GatewayServer, environment
+
+WIDTHS = (1440, 390)
+THEMES = ("light", "dark")
+HEIGHTS = {1440: 900, 390: 844}
+FLAGS = [
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+]
+SERIOUS = {"serious", "critical"}
+AXE_RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+REPORT = """
+document.addEventListener("securitypolicyviolation", (event) =>
+  reportViolation(`${event.violatedDirective} ${event.blockedURI} ${event.sourceFile}`));
+"""
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+# name: address. Those in BY_LINK are found by following the first link that fits.
+OPEN = {"sign-in": "/sign-in", "not-found": "/nothing/here"}
+PAGES = {
+    "overview": "/",
+    "overview-7d": "/?period=7d",
+    "keys": "/keys",
+    "keys-all": "/keys?state=all",
+    "keys-none": "/keys?q=nothing-like-it",
+    "key-new": "/keys/new",
+    "calls": "/calls",
+    "calls-failed": "/calls?status=failed",
+    "credits": "/credits",
+    "credits-grant": "/credits/grant",
+    "settings": "/settings",
+    "account": "/account",
+    "account-password": "/account/password",
+    "account-passkeys": "/account/passkeys",
+    "account-app": "/account/app",
+    "confirm": "/account/confirm",
+}
+BY_LINK = {
+    "key": ("/keys", "#key-table .row-link"),
+    "call": ("/calls?status=ok", "main .row-link"),
+    "call-failed": ("/calls?status=upstream_error", "main .row-link"),
+}
+
+
+@dataclass
+class Watched:
+    """A page signed in (or not), and what went wrong on it so far."""
+
+    page: Page
+    origin: str
+    problems: list[str] = field(default_factory=list)
+
+    def take_problems(self) -> list[str]:
+        taken, self.problems[:] = list(self.problems), []
+        return taken
+
+    def open(self, path: str) -> None:
+        self.page.goto(self.origin + path, wait_until="networkidle")
+
+    def check(self, name: str) -> list[str]:
+        """Return what is wrong with the page as it is now: axe's findings, overflow, reports."""
+        found = [f"{name}: {problem}" for problem in self.take_problems()]
+        too_wide = self.page.evaluate(OVERFLOW)
+        if too_wide > 0:
+            found.append(f"{name}: {too_wide} px wider than the screen")
+        axe = Axe().run(self.page, options=AXE_RULES)
+        for violation in axe.response["violations"]:
+            if violation["impact"] in SERIOUS:
+                nodes = [node["html"][:160] for node in violation["nodes"][:3]]
+                found.append(f"{name}: {violation['id']} {nodes}")
+        return found
+
+
+def find_address(watched: Watched, name: str) -> str:
+    """Return the address of a page that is reached by a link."""
+    start, link = BY_LINK[name]
+    watched.open(start)
+    href = watched.page.locator(link).first.get_attribute("href")
+    assert href, f"{start} has no {link}"
+    return href
+
+
+def fill(home: Path) -> None:
+    """Write demo data into a prepared home that nothing runs on."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.dashboard.fill_home"],
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@contextmanager
+def running_chromium(executable: str) -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextmanager
+def watched_page(
+    browser: Browser, server: GatewayServer, *, width: int = 1440, theme: str = "light"
+) -> Iterator[Watched]:
+    """Open a fresh browser profile; everything that must not happen lands in `problems`."""
+    context = browser.new_context(
+        viewport={"width": width, "height": HEIGHTS.get(width, 900)},
+        color_scheme="dark" if theme == "dark" else "light",
+        reduced_motion="reduce",
+    )
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.origin)
+    page = context.new_page()
+    watched = Watched(page, server.origin)
+    _report_into(watched)
+    try:
+        yield watched
+    finally:
+        context.close()
+
+
+def sign_in(watched: Watched, server: GatewayServer) -> None:
+    page = watched.page
+    watched.open("/sign-in")
+    page.fill("[name=login]", server.email)
+    page.fill("[name=password]", server.password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.wait_for_url(f"{server.origin}/", wait_until="networkidle")
+
+
+def _report_into(watched: Watched) -> None:
+    def on_console(message: ConsoleMessage) -> None:
+        # A refused form is answered with 409 or 422, a missing page with 404: we ask for them.
+        asked_for = any(f"status of {status}" in message.text for status in (404, 409, 422))
+        if message.type in ("error", "warning") and not asked_for:
+            watched.problems.append(f"console: {message.text[:300]}")
+
+    def on_request(url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("data", "blob") and f"{parts.scheme}://{parts.netloc}" != (
+            watched.origin
+        ):
+            watched.problems.append(f"request elsewhere: {url}")
+
+    page = watched.page
+    page.on("console", on_console)
+    page.on("pageerror", lambda error: watched.problems.append(f"script: {error}"))
+    page.on("request", lambda request: on_request(request.url))
+    page.expose_function("reportViolation", lambda text: watched.problems.append(f"CSP: {text}"))
+    page.add_init_script(REPORT)

@@ -1,0 +1,88 @@
+"""Takes a picture of every page, light and dark, wide and narrow.
+
+`python -m tests.dashboard.screenshots FOLDER` starts an installation of its own, fills it with a
+week of calls, and ends it again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import Browser
+
+from tests.dashboard.browser import (
+    BY_LINK,
+    OPEN,
+    PAGES,
+    THEMES,
+    WIDTHS,
+    Watched,
+    fill,
+    find_address,
+    running_chromium,
+    sign_in,
+    watched_page,
+)
+from tests.support.servers import GatewayServer, prepare_home, running_gateway
+
+
+def take_all(browser: Browser, server: GatewayServer, folder: Path) -> list[str]:
+    """Save NAME-THEME-WIDTH.png for every page; return what the pages reported meanwhile."""
+    problems: list[str] = []
+    for theme in THEMES:
+        for width in WIDTHS:
+            with watched_page(browser, server, width=width, theme=theme) as watched:
+                suffix = f"{theme}-{width}.png"
+                for name, path in OPEN.items():
+                    _take(watched, path, folder / f"{name}-{suffix}")
+                sign_in(watched, server)
+                addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
+                for name, path in addresses.items():
+                    _take(watched, path, folder / f"{name}-{suffix}")
+                _take_opened(watched, folder, suffix)
+                problems += watched.take_problems()
+    return problems
+
+
+def _take(watched: Watched, path: str, file: Path) -> None:
+    watched.open(path)
+    watched.page.screenshot(path=file, full_page=True, animations="disabled")
+
+
+def _take_opened(watched: Watched, folder: Path, suffix: str) -> None:
+    """Pictures of what lies above a page: the dialogs, a new key's secret, the palette."""
+    page = watched.page
+    watched.open("/keys")
+    page.get_by_role("link", name="New key").click()
+    page.get_by_label("Label").fill("Checkout, production")
+    page.screenshot(path=folder / f"dialog-new-{suffix}")
+    page.get_by_role("button", name="Create key").click()
+    page.locator("[data-secret]").wait_for()
+    page.screenshot(path=folder / f"dialog-issued-{suffix}")
+    watched.open("/")
+    page.keyboard.press("Control+k")
+    page.get_by_role("option").first.wait_for()
+    page.screenshot(path=folder / f"palette-{suffix}")
+
+
+def main() -> int:
+    chromium = shutil.which("chromium")
+    if len(sys.argv) != 2 or chromium is None:
+        print("usage: python -m tests.dashboard.screenshots FOLDER (needs chromium)")  # noqa: T201
+        return 2
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="tollhouse-screenshots-") as home:
+        prepare_home(Path(home))
+        fill(Path(home))
+        with running_gateway(Path(home)) as server, running_chromium(chromium) as browser:
+            problems = take_all(browser, server, folder)
+    print(*[f"{len(list(folder.glob('*.png')))} pictures in {folder}", *problems], sep="\n")  # noqa: T201
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,174 @@
+"""The pages in a real browser: accessible, within their policy, and usable by keyboard."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.dashboard.browser import (
+    BY_LINK,
+    OPEN,
+    PAGES,
+    THEMES,
+    WIDTHS,
+    Watched,
+    find_address,
+    sign_in,
+    watched_page,
+)
+from tests.support.servers import GatewayServer
+
+pytestmark = pytest.mark.slow
+
+SECRET = re.compile(r"sk-gw-[\w-]{43}")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_is_accessible_and_within_its_policy(
+    browser: Browser, lived_in_gateway: GatewayServer, width: int, theme: str
+) -> None:
+    found = []
+    with watched_page(browser, lived_in_gateway, width=width, theme=theme) as watched:
+        for name, path in OPEN.items():
+            watched.open(path)
+            found += watched.check(name)
+        sign_in(watched, lived_in_gateway)
+        addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
+        for name, path in addresses.items():
+            watched.open(path)
+            found += watched.check(name)
+
+    assert found == []
+
+
+def test_a_key_is_made_by_keyboard_and_its_secret_goes_with_the_dialog(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/keys")
+    page.keyboard.press("n")
+    expect(page.get_by_role("dialog", name="New key")).to_be_visible()
+    page.keyboard.type("Made by keyboard")
+    page.keyboard.press("Enter")
+
+    dialog = page.get_by_role("dialog", name=re.compile("is ready"))
+    expect(dialog).to_be_visible()
+    secret = dialog.locator("[data-secret]").inner_text()
+    problems = watched.check("issued")
+    dialog.get_by_role("button", name="Copy the secret").click()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    page.keyboard.press("Escape")
+    expect(dialog).to_be_visible()
+    dialog.get_by_role("link", name="I have copied it").click()
+
+    expect(page.get_by_role("link", name="Made by keyboard").first).to_be_visible()
+    assert SECRET.fullmatch(secret)
+    assert copied == secret
+    assert secret not in page.content()
+    assert problems == []
+
+
+def test_what_is_wrong_in_a_form_is_shown_beside_it(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/keys")
+    page.get_by_role("link", name="New key").click()
+    dialog = page.get_by_role("dialog", name="New key")
+    dialog.get_by_role("radiogroup", name="Addresses").get_by_text("Only these").click()
+    dialog.get_by_label("Allowed networks").fill("203.0.113.7/24")
+    dialog.get_by_role("button", name="Create key").click()
+
+    expect(dialog.get_by_text("203.0.113.0/24", exact=False)).to_be_visible()
+    expect(dialog.get_by_label("Label")).to_be_focused()
+    assert watched.check("form with errors") == []
+
+
+def test_the_palette_goes_where_one_types(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/credits")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Search and go")
+    expect(palette.get_by_role("option").first).to_be_visible()
+    problems = watched.check("palette")
+    page.keyboard.type("invoice")
+    expect(palette.get_by_role("option")).to_have_count(1)
+    page.keyboard.press("Enter")
+
+    expect(page.get_by_role("heading", name="Invoice reader")).to_be_visible()
+    assert problems == []
+
+
+def test_letters_go_places_and_rows_are_walked(watched: Watched) -> None:
+    page = watched.page
+    page.keyboard.press("g")
+    page.keyboard.press("k")
+    expect(page.get_by_role("heading", name="Keys", exact=True)).to_be_visible()
+    links = page.locator("#key-table .row-link")
+
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+
+    expect(links.nth(1)).to_be_focused()
+
+
+def test_typing_narrows_the_list_and_its_address(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/keys?state=all")
+    page.keyboard.press("/")
+    page.keyboard.type("prototype")
+
+    expect(page.locator("#key-table tbody tr")).to_have_count(1)
+    page.wait_for_url(re.compile(r"q=prototype&state=all"))
+    page.reload()
+    expect(page.locator("#key-table tbody tr")).to_have_count(1)
+    assert watched.take_problems() == []
+
+
+def test_the_theme_stays_chosen(watched: Watched) -> None:
+    page = watched.page
+    ground = "getComputedStyle(document.documentElement).backgroundColor"
+    light = page.evaluate(ground)
+    page.get_by_label(re.compile("^Account of")).click()
+    page.get_by_role("button", name="Dark").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    dark = page.evaluate(ground)
+    page.reload()
+
+    assert dark != light
+    assert page.evaluate(ground) == dark
+    assert watched.take_problems() == []
+
+
+def test_on_a_narrow_screen_the_pages_are_in_a_drawer(
+    browser: Browser, lived_in_gateway: GatewayServer
+) -> None:
+    with watched_page(browser, lived_in_gateway, width=390) as watched:
+        sign_in(watched, lived_in_gateway)
+        page = watched.page
+        link = page.get_by_role("link", name="Credits", exact=True)
+        expect(link).to_be_hidden()
+        page.get_by_role("button", name="Open the menu").click()
+        expect(link).to_be_visible()
+        problems = watched.check("drawer")
+        link.click()
+
+        expect(page.get_by_role("heading", name="Credits")).to_be_visible()
+        assert problems == []
+
+
+def test_pages_can_be_read_and_keys_made_without_scripts(
+    browser: Browser, lived_in_gateway: GatewayServer
+) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{lived_in_gateway.origin}/sign-in?next=/keys")
+    page.fill("[name=login]", lived_in_gateway.email)
+    page.fill("[name=password]", lived_in_gateway.password)
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.get_by_role("link", name="New key").click()
+    page.get_by_label("Label").fill("Made without scripts")
+    page.get_by_role("button", name="Create key").click()
+
+    secret = page.locator("[data-secret]").inner_text()
+    context.close()
+    assert SECRET.fullmatch(secret)

@@ -1,0 +1,144 @@
+"""What holds on every page: whom it turns away, what it sends, and that looking changes nothing."""
+
+from __future__ import annotations
+
+import re
+import uuid
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from accounts.models import Role, Workspace
+from dashboard.urls import urlpatterns
+from gateway.models import CallRecord
+from tests.dashboard.demo_data import make_demo_data
+from tests.dashboard.visitors import HTMX, signed_in
+from tests.factories import make_member, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+
+POST_ONLY = {"workspace", "theme"} | {
+    f"settings-{action}" for action in ("name", "bodies", "lock", "unlock")
+}
+NAMES = [str(pattern.name) for pattern in urlpatterns]
+PAGES = [name for name in NAMES if name not in POST_ONLY]
+ACCOUNT_PAGES = [
+    *("mfa_index", "account_change_password", "account_reauthenticate"),
+    *("mfa_list_webauthn", "account_logout"),
+]
+WRITES = re.compile(r"^\s*(INSERT|UPDATE|DELETE|REPLACE)", re.IGNORECASE)
+
+
+@pytest.fixture
+def lived_in() -> Workspace:
+    workspace = make_workspace()
+    make_demo_data(workspace, days=1, calls_per_day=40)
+    return workspace
+
+
+def address(name: str, workspace: Workspace | None) -> str:
+    """Return the page's address, about something of this workspace, or about nothing at all."""
+    nothing = uuid.uuid4()
+    if name.startswith("key-") and name not in ("key-list", "key-create"):
+        key = workspace.keys.first() if workspace else None
+        return reverse(f"dashboard:{name}", args=[key.pk if key else nothing])
+    if name == "call-detail":
+        return reverse(f"dashboard:{name}", args=[_call_id(workspace) if workspace else nothing])
+    return reverse(name if name in ACCOUNT_PAGES else f"dashboard:{name}")
+
+
+def _call_id(workspace: Workspace) -> uuid.UUID:
+    return CallRecord.objects.filter(workspace_id=workspace.pk).latest("id").pk
+
+
+@pytest.mark.parametrize("name", [*PAGES, *ACCOUNT_PAGES])
+def test_looking_at_a_page_writes_nothing(lived_in: Workspace, name: str) -> None:
+    client = signed_in(make_user(is_operator=True))
+    url = address(name, lived_in)
+
+    with CaptureQueriesContext(connection) as queries:
+        answers = [client.get(url), client.get(url, headers=HTMX)]
+
+    written = [query["sql"] for query in queries if WRITES.match(query["sql"])]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert written == []
+
+
+@pytest.mark.parametrize("name", [*PAGES, *ACCOUNT_PAGES])
+def test_the_signed_out_are_led_to_sign_in_and_back(lived_in: Workspace, name: str) -> None:
+    url = address(name, lived_in)
+
+    answer = Client().get(url)
+
+    assert answer.status_code == 302
+    if name != "account_logout":
+        assert answer["Location"] == f"/sign-in?next={url}"
+
+
+@pytest.mark.parametrize("name", sorted(POST_ONLY))
+def test_what_changes_something_is_not_done_by_looking(lived_in: Workspace, name: str) -> None:
+    client = signed_in(make_member(lived_in, Role.OWNER))
+
+    assert client.get(reverse(f"dashboard:{name}")).status_code == 405
+
+
+@pytest.mark.parametrize("name", ["key-edit", "key-revoke", "call-detail"])
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_what_is_somebody_elses_is_as_if_it_were_not_there(
+    lived_in: Workspace, name: str, method: str
+) -> None:
+    stranger = signed_in(make_member(make_workspace("Elsewhere"), Role.OWNER))
+    nonces = re.compile(rb"nonce-?[^\s;]+")
+
+    foreign = getattr(stranger, method)(address(name, lived_in))
+    absent = getattr(stranger, method)(address(name, None))
+
+    assert foreign.status_code == absent.status_code
+    assert foreign.status_code == 404 or method == "post"
+    assert nonces.sub(b"", foreign.content) == nonces.sub(b"", absent.content)
+
+
+@pytest.mark.parametrize("name", [name for name in PAGES if name != "call-export"])
+def test_a_member_of_another_workspace_sees_nothing_of_this_one(
+    lived_in: Workspace, name: str
+) -> None:
+    lived_in.name = "Unseen Industries"
+    lived_in.save()
+    stranger = signed_in(make_member(make_workspace("Elsewhere"), Role.OWNER))
+
+    body = stranger.get(address(name, lived_in)).content.decode()
+
+    labels = list(lived_in.keys.values_list("label", flat=True))
+    assert [word for word in ["Unseen Industries", *labels] if f">{word}<" in body] == []
+
+
+@pytest.mark.parametrize("name", [*PAGES, *ACCOUNT_PAGES])
+def test_pages_are_private_and_run_only_what_we_send(lived_in: Workspace, name: str) -> None:
+    answer = signed_in(make_user(is_operator=True)).get(address(name, lived_in))
+
+    policy = answer["Content-Security-Policy"]
+    assert "no-store" in answer["Cache-Control"]
+    assert "unsafe" not in policy
+    assert re.search(r"script-src 'nonce-[\w+/=]{20,}'(;|$)", policy) or "text/csv" in str(
+        answer["Content-Type"]
+    )
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert answer["X-Frame-Options"] == "DENY"
+
+
+def test_every_address_of_the_pages_is_in_these_tests() -> None:
+    def patterns(resolver: URLResolver) -> list[URLPattern]:
+        inner = resolver.url_patterns
+        nested = [each for r in inner if isinstance(r, URLResolver) for each in patterns(r)]
+        return [each for each in inner if isinstance(each, URLPattern)] + nested
+
+    known = {*PAGES, *POST_ONLY, *ACCOUNT_PAGES}
+    stage_or_second_factor = re.compile(r"mfa_|account_(login|inactive|set_password)")
+    names = {str(p.name) for p in patterns(get_resolver()) if "gateway.api" not in str(p.callback)}
+
+    assert {name for name in names - known if not stage_or_second_factor.match(name)} <= {
+        name for name in names if name.startswith(("model", "generation", "api", "None"))
+    }

@@ -1,0 +1,198 @@
+"""The frame around pages: workspaces, themes, the palette, sessions that end, error pages."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import pytest
+from django.test import Client, RequestFactory
+
+from accounts.models import Role, Workspace
+from dashboard.views import errors
+from tests.dashboard.visitors import HTMX, signed_in
+from tests.factories import make_key, make_member, make_user, make_workspace
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return make_workspace()
+
+
+def test_an_operator_switches_between_workspaces(workspace: Workspace) -> None:
+    other = make_workspace("Zephyr")
+    client = signed_in(make_user(is_operator=True))
+
+    before = client.get("/keys").context["shell"].workspace
+    client.post("/workspace", {"workspace": other.pk})
+
+    assert before == workspace
+    assert client.get("/keys").context["shell"].workspace == other
+
+
+@pytest.mark.parametrize("wanted", ["", "nonsense", uuid.uuid4()])
+def test_a_workspace_that_is_not_there_cannot_be_chosen(workspace: Workspace, wanted: Any) -> None:
+    client = signed_in(make_member(workspace))
+
+    assert client.post("/workspace", {"workspace": wanted}).status_code == 404
+
+
+def test_a_foreign_workspace_cannot_be_chosen(workspace: Workspace) -> None:
+    foreign = make_workspace("Foreign")
+    client = signed_in(make_member(workspace))
+
+    answer = client.post("/workspace", {"workspace": foreign.pk})
+
+    assert answer.status_code == 404
+    assert client.get("/keys").context["shell"].workspace == workspace
+
+
+def test_a_membership_that_ends_ends_the_view_at_once(workspace: Workspace) -> None:
+    member = make_member(workspace)
+    client = signed_in(member)
+    client.post("/workspace", {"workspace": workspace.pk})
+
+    member.memberships.all().delete()
+
+    assert client.get("/keys").status_code == 403
+
+
+def test_who_is_in_no_workspace_is_told_what_to_do() -> None:
+    answer = signed_in(make_user()).get("/")
+
+    assert answer.status_code == 403
+    assert b"You are not in a workspace yet" in answer.content
+
+
+def test_the_theme_is_drawn_by_the_server(workspace: Workspace) -> None:
+    client = signed_in(make_member(workspace))
+
+    client.post("/theme", {"theme": "dark", "next": "/keys"})
+    dark = client.get("/keys").content
+    client.post("/theme", {"theme": "", "next": "/keys"})
+    neither = client.get("/keys").content
+
+    assert b'<html lang="en" data-theme="dark">' in dark
+    assert b'<html lang="en">' in neither
+
+
+@pytest.mark.parametrize("theme", ['"><script>', "blue"])
+def test_a_theme_that_is_none_is_ignored(workspace: Workspace, theme: str) -> None:
+    client = signed_in(make_member(workspace))
+    client.cookies["theme"] = theme
+
+    assert b'<html lang="en">' in client.get("/keys").content
+
+
+@pytest.mark.parametrize("target", ["//evil.example/", "https://evil.example/", "\\\\evil", ""])
+def test_choosing_a_theme_leads_nowhere_else(target: str) -> None:
+    answer = Client().post("/theme", {"theme": "dark", "next": target})
+
+    assert answer["Location"] == "/"
+
+
+def test_the_palette_finds_pages_and_keys_of_this_workspace(workspace: Workspace) -> None:
+    make_key(workspace, label="Night shift")
+    make_key(make_workspace("Other"), label="Night owl")
+    client = signed_in(make_member(workspace))
+
+    found = client.get("/search", {"q": "night"}).content.decode()
+
+    assert "Night shift" in found
+    assert "Night owl" not in found
+    assert "Overview" in client.get("/search").content.decode()
+
+
+def test_the_palette_leads_to_a_call_by_its_id(workspace: Workspace) -> None:
+    call_id = uuid.uuid4()
+
+    found = signed_in(make_member(workspace)).get("/search", {"q": str(call_id)})
+
+    assert f'href="/calls/{call_id}"' in found.content.decode()
+
+
+def test_a_session_that_ended_turns_a_swap_into_a_navigation() -> None:
+    page = "http://testserver/keys?state=all"
+
+    answer = Client().get("/keys", headers=HTMX | {"HX-Current-URL": page})
+
+    assert answer["HX-Redirect"] == "/sign-in?next=%2Fkeys"
+
+
+def test_a_locked_workspace_says_so_on_its_pages(workspace: Workspace) -> None:
+    owner = signed_in(make_member(workspace, Role.OWNER))
+    operator = signed_in(make_user(is_operator=True))
+
+    owner.post("/settings/lock", {"reason": "Invoice overdue"})
+    locked = owner.get("/keys").content
+    refused = owner.post("/settings/unlock").status_code
+    operator.post("/settings/unlock")
+
+    assert b"Invoice overdue" in locked
+    assert refused == 403
+    assert b"Invoice overdue" not in owner.get("/keys").content
+
+
+def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) -> None:
+    owner = signed_in(make_member(workspace, Role.OWNER))
+    viewer = signed_in(make_member(workspace, Role.VIEWER))
+
+    answers = [viewer.post(f"/settings/{it}").status_code for it in ("name", "bodies", "lock")]
+    owner.post("/settings/name", {"name": "Renamed"})
+    owner.post("/settings/bodies", {"stores_bodies": "on"})
+
+    workspace.refresh_from_db()
+    assert answers == [403, 403, 403]
+    assert (workspace.name, workspace.stores_bodies) == ("Renamed", True)
+
+
+@pytest.mark.parametrize(
+    ("path", "form"), [("name", {"name": " "}), ("name", {"name": "\u202e"}), ("lock", {})]
+)
+def test_settings_that_cannot_be_taken_are_named(
+    workspace: Workspace, path: str, form: dict[str, str]
+) -> None:
+    owner = signed_in(make_member(workspace, Role.OWNER))
+
+    answer = owner.post(f"/settings/{path}", form)
+
+    assert answer.status_code == 422
+    assert "field-error" in answer.content.decode() or "notice-bad" in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/nothing", "/keys/nothing", "/calls/1/2", "/static/none.css"])
+def test_what_is_not_there_gets_a_page(path: str) -> None:
+    answer = Client().get(path)
+
+    assert answer.status_code == 404
+    assert b"There is nothing here" in answer.content
+    assert path.encode() not in answer.content
+
+
+@pytest.mark.parametrize("path", ["/v1/nothing", "/api/v1/nothing", "/v1/keys"])
+def test_under_the_api_it_gets_json(path: str) -> None:
+    answer = Client().get(path)
+
+    assert answer["Content-Type"].startswith("application/json")
+    assert b"<" not in answer.content
+
+
+def test_a_failure_of_ours_shows_no_reason() -> None:
+    client = Client(raise_request_exception=False)
+    client.cookies["tollhouse_session"] = "x"
+
+    request = RequestFactory().get("/keys")
+    answer = errors.server_error(request)
+
+    assert answer.status_code == 500
+    assert b"Something went wrong on our side" in answer.content
+    assert b"Traceback" not in answer.content
+
+
+def test_a_request_for_another_host_gets_a_page_without_echo() -> None:
+    answer = Client().get("/sign-in", headers={"Host": "evil.example"})
+
+    assert answer.status_code == 400
+    assert b"evil.example" not in answer.content
