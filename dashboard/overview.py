@@ -82,24 +82,23 @@ class Overview:
 
 def build_overview(visible: Visible, period: Period) -> Overview:
     """Read the rollups of the period and of the one before it, and lay them out."""
-    steps = usage.totals_by_step(visible, period)
+    steps, models = usage.totals_by_step_and_model(visible, period)
     now, before = usage.merged(steps), usage.totals_before(visible, period)
     axis = Axis(period.step_starts(), period.step_s)
     charts = [_spend_chart(axis, steps, now)]
     span_tiles: list[Tile] = []
     if visible.is_everything:
-        spans = usage.percentiles(visible, period)
-        spans_before = usage.percentiles(visible, period.previous())
-        span_tiles = [_span_tile(measure, spans, spans_before) for measure in _SPAN_WORDS]
-        by_step = usage.percentiles_by_step(visible, period)
-        charts += [_span_chart(axis, measure, by_step[measure]) for measure in _CHARTED]
+        spans = usage.spans(visible, period)
+        before_spans = usage.percentiles(visible, period.previous())
+        span_tiles = [_span_tile(measure, spans.whole, before_spans) for measure in _SPAN_WORDS]
+        charts += [_span_chart(axis, measure, spans.by_step[measure]) for measure in _CHARTED]
     return Overview(
         tiles=_usage_tiles(steps, now, before),
         span_tiles=span_tiles,
         calls_chart=_calls_chart(axis, steps, now),
         charts=charts,
-        models=_top_models(usage.totals_by_model(visible, period)),
-        keys=_top_keys(visible, usage.totals_by_key(visible, period)),
+        models=_top_models(models),
+        keys=_top_keys(visible, usage.totals_by_key(visible, period, limit=RANKED)),
         has_calls=now.calls > 0,
     )
 
@@ -211,7 +210,7 @@ def _top_models(groups: Mapping[str, Totals]) -> list[Ranked]:
 
 
 def _top_keys(visible: Visible, groups: Mapping[uuid.UUID, Totals]) -> list[Ranked]:
-    labels = key_labels(visible.workspace_id, list(groups)[:RANKED])
+    labels = key_labels(visible.workspace_id, groups)
     return _ranked(groups, lambda key_id: labels.get(key_id, f"key {str(key_id)[:8]}"), "key")
 
 

@@ -7,17 +7,13 @@ SCAN_ROWS rows per page; the page then says how far back it has looked.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-
-from django.db.models import OuterRef, Subquery
 
 from gateway.models import CallBody, CallRecord
 from gateway.selectors.call_filters import Branch, CallFilters, branches
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.visible import Visible
-from keys.models import ApiKey
 
 CALLS_PER_PAGE = 50
 SCAN_ROWS = 20_000
@@ -74,14 +70,6 @@ def find_call(visible: Visible, call_id: uuid.UUID) -> CallRecord | None:
 def find_body(call: CallRecord) -> CallBody | None:
     """Return what was said in a call, if its workspace had storing on and it is still kept."""
     return CallBody.objects.filter(call_id=call.id, workspace_id=call.workspace_id).first()
-
-
-def last_used_at(key_ids: Iterable[uuid.UUID]) -> dict[uuid.UUID, datetime]:
-    """Return when each key last made a call, by one index seek each; unused keys are missing."""
-    newest = CallRecord.objects.filter(key_id=OuterRef("id")).order_by("-id").values("id")[:1]
-    keys = ApiKey.objects.filter(id__in=list(key_ids)).annotate(newest=Subquery(newest))
-    rows = keys.order_by().values_list("id", "newest")
-    return {key_id: moment_of(call_id) for key_id, call_id in rows if call_id is not None}
 
 
 def _read(

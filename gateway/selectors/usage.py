@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import F, QuerySet, Sum
+from django.db.models import F, Q, QuerySet, Sum
 
 from gateway.core.buckets import percentile_us
 from gateway.models import CallRecord, LatencyRollup, UsageRollup
@@ -70,6 +70,14 @@ class Percentiles:
     p95_us: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Percentiles by LatencyRollup.Measure: of a whole period, and of each of its steps."""
+
+    whole: Mapping[str, Percentiles]
+    by_step: Mapping[str, Sequence[Percentiles]]
+
+
 def totals(visible: Visible, period: Period) -> Totals:
     """Return the sums of a period."""
     found = Totals()
@@ -97,39 +105,46 @@ def totals_before(visible: Visible, period: Period) -> Totals:
     return found
 
 
-def totals_by_step(visible: Visible, period: Period) -> list[Totals]:
-    """Return the sums of each step of the period, oldest first, empty steps included."""
+def totals_by_step_and_model(
+    visible: Visible, period: Period
+) -> tuple[list[Totals], dict[str, Totals]]:
+    """Return the sums of each step, oldest first, empty ones included, and those of each model,
+    the costliest first. Model "": calls refused before routing. One read for both."""
     steps = [Totals() for _ in range(period.steps)]
+    models: dict[str, Totals] = {}
     rows = _usage(visible, period).annotate(step=step_number(period))
-    for row in rows.values("step", "status").annotate(**_SUMS).order_by():
+    for row in rows.values("step", "model", "status").annotate(**_SUMS).order_by():
         steps[min(row["step"], period.steps - 1)].add(row)
-    return steps
+        models.setdefault(row["model"], Totals()).add(row)
+    return steps, dict(sorted(models.items(), key=_by_cost, reverse=True))
 
 
-def totals_by_model(visible: Visible, period: Period) -> dict[str, Totals]:
-    """Return the sums of each model, the costliest first. "" is calls refused before routing."""
-    return _grouped(_usage(visible, period), "model")
-
-
-def totals_by_key(visible: Visible, period: Period) -> dict[uuid.UUID, Totals]:
-    """Return the sums of each key, the costliest first."""
-    return _grouped(_usage(visible, period), "key_id")
+def totals_by_key(
+    visible: Visible, period: Period, *, limit: int | None = None
+) -> dict[uuid.UUID, Totals]:
+    """Return the sums of each key that made calls, the costliest first, at most `limit`."""
+    by_status = {
+        f"calls_{status}": Sum("calls", filter=Q(status=status), default=0) for status in Status
+    }
+    rows = _usage(visible, period).values("key_id").annotate(**_SUMS, **by_status)
+    top = rows.order_by(F("total_charge_nusd").desc(), F("total_calls").desc(), "key_id")[:limit]
+    return {row["key_id"]: _totals_across(row) for row in top}
 
 
 def percentiles(visible: Visible, period: Period) -> dict[str, Percentiles]:
-    """Return the percentiles of each LatencyRollup.Measure over the period.
-
-    Durations are kept per workspace, not per key: who may see only some keys gets none.
-    """
-    rows = _latency(visible, period).values("measure", "bucket")
-    counts: dict[str, Counter[int]] = {measure: Counter() for measure in LatencyRollup.Measure}
-    for row in rows.annotate(total=Sum("calls")).order_by():
-        counts[row["measure"]][row["bucket"]] += row["total"]
+    """Return the percentiles of each measure over the whole period, for less than spans costs."""
+    rows = _latency(visible, period).values("measure", "bucket").annotate(total=Sum("calls"))
+    counts = {measure: Counter[int]() for measure in LatencyRollup.Measure}
+    for row in rows.order_by():
+        counts[LatencyRollup.Measure(row["measure"])][row["bucket"]] += row["total"]
     return {measure: _percentiles(buckets) for measure, buckets in counts.items()}
 
 
-def percentiles_by_step(visible: Visible, period: Period) -> dict[str, list[Percentiles]]:
-    """Return the percentiles of each measure for each step of the period, oldest first."""
+def spans(visible: Visible, period: Period) -> Spans:
+    """Return the percentiles of each LatencyRollup.Measure.
+
+    Durations are kept per workspace, not per key: who may see only some keys gets none.
+    """
     counts = {
         measure: [Counter[int]() for _ in range(period.steps)] for measure in LatencyRollup.Measure
     }
@@ -137,7 +152,14 @@ def percentiles_by_step(visible: Visible, period: Period) -> dict[str, list[Perc
     for row in rows.values("step", "measure", "bucket").annotate(total=Sum("calls")).order_by():
         step = min(row["step"], period.steps - 1)
         counts[LatencyRollup.Measure(row["measure"])][step][row["bucket"]] += row["total"]
-    return {measure: [_percentiles(each) for each in steps] for measure, steps in counts.items()}
+    return Spans(
+        whole={
+            measure: _percentiles(sum(steps, Counter[int]())) for measure, steps in counts.items()
+        },
+        by_step={
+            measure: [_percentiles(each) for each in steps] for measure, steps in counts.items()
+        },
+    )
 
 
 def change(now: float | None, before: float | None) -> float | None:
@@ -178,16 +200,20 @@ def _latency(visible: Visible, period: Period) -> QuerySet[LatencyRollup]:
     )
 
 
-def _grouped(rows: QuerySet[UsageRollup], name: str) -> dict[Any, Totals]:
-    groups: dict[Any, Totals] = {}
-    for row in rows.annotate(group=F(name)).values("group", "status").annotate(**_SUMS).order_by():
-        groups.setdefault(row["group"], Totals()).add(row)
-    costliest_first = sorted(groups.items(), key=lambda item: _rank(item[1]), reverse=True)
-    return dict(costliest_first)
+def _totals_across(row: Mapping[str, Any]) -> Totals:
+    """Return the sums of a row that has its calls per status in columns."""
+    calls = {str(status): row[f"calls_{status}"] for status in Status}
+    return Totals(
+        calls_by_status=Counter({status: count for status, count in calls.items() if count}),
+        prompt_tokens=row["total_prompt_tokens"],
+        completion_tokens=row["total_completion_tokens"],
+        charge_nusd=row["total_charge_nusd"],
+        absorbed_nusd=row["total_absorbed_nusd"],
+    )
 
 
-def _rank(group: Totals) -> tuple[int, int]:
-    return (group.charge_nusd, group.calls)
+def _by_cost(item: tuple[str, Totals]) -> tuple[int, int]:
+    return item[1].charge_nusd, item[1].calls
 
 
 def _percentiles(counts: Counter[int]) -> Percentiles:

@@ -16,8 +16,9 @@ from django.db import connection
 from accounts.models import Role, Workspace
 from gateway.models import CallRecord
 from gateway.selectors.call_filters import FAILED, CallFilters
-from gateway.selectors.calls import call_page, find_body, find_call, last_used_at
+from gateway.selectors.calls import call_page, find_body, find_call
 from gateway.selectors.id_times import first_id_at, moment_of
+from gateway.selectors.key_use import last_calls
 from gateway.selectors.money import held_nusd
 from gateway.selectors.usage import FAILED_STATUSES
 from gateway.selectors.visible import Visible, visible_to
@@ -138,7 +139,7 @@ def test_every_combination_of_filters_is_answered_from_an_index(workspace: Works
                 call_page(Visible(workspace.id), filters, before=place)
                 call_page(Visible(workspace.id), filters, after=place)
         held_nusd(workspace.id)
-        last_used_at([key_id])
+        last_calls(ApiKey.objects.filter(id=key_id))
 
     assert len(plans) > 300
     for plan in plans:
@@ -195,14 +196,6 @@ def test_a_body_is_found_only_where_one_was_stored(workspace: Workspace) -> None
     call = CallRecord.objects.filter(status="ok").latest("id")
 
     assert find_body(call) is None
-
-
-def test_a_key_was_last_used_when_its_newest_call_began(workspace: Workspace) -> None:
-    idle = make_key(workspace, label="Idle").key
-    busy = ApiKey.objects.get(workspace=workspace, label="Checkout assistant")
-    newest = expected(Visible(workspace.id), CallFilters(key_id=busy.id))[0]
-
-    assert last_used_at([busy.id, idle.id]) == {busy.id: moment_of(newest)}
 
 
 def test_the_money_held_is_that_of_the_calls_in_progress(workspace: Workspace) -> None:

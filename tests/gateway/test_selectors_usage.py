@@ -84,10 +84,10 @@ def test_every_grouping_adds_up_to_the_calls(
 
     whole = summed(calls)
     assert usage.totals(visible, period) == whole
-    steps = usage.totals_by_step(visible, period)
+    steps, models = usage.totals_by_step_and_model(visible, period)
     assert len(steps) == period.steps
     assert usage.merged(steps) == whole
-    assert usage.totals_by_model(visible, period) == {
+    assert models == {
         model: summed([call for call in calls if call.model == model])
         for model in {call.model for call in calls}
     }
@@ -106,7 +106,7 @@ def test_each_step_holds_the_calls_that_began_in_it(workspace: Workspace, period
     starts = period.step_starts()
     calls = ended(visible, period)
 
-    steps = usage.totals_by_step(visible, period)
+    steps, _ = usage.totals_by_step_and_model(visible, period)
 
     for start, step in zip(starts, steps, strict=True):
         end = start + timedelta(seconds=period.step_s)
@@ -122,8 +122,9 @@ def test_percentiles_are_within_a_bucket_of_those_of_the_calls(
     totals = sorted(call.total_us for call in ok)
     exact_us = totals[max(0, -int(-share * len(totals) // 1) - 1)]
 
-    found = usage.percentiles(visible, period)[LatencyRollup.Measure.TOTAL]
+    found = usage.spans(visible, period).whole[LatencyRollup.Measure.TOTAL]
 
+    assert usage.percentiles(visible, period) == usage.spans(visible, period).whole
     found_us = found.p50_us if share == 0.5 else found.p95_us
     assert found_us == pytest.approx(exact_us, rel=0.06)
 
@@ -131,7 +132,7 @@ def test_percentiles_are_within_a_bucket_of_those_of_the_calls(
 def test_percentiles_by_step_know_where_no_call_ended(workspace: Workspace) -> None:
     period = named_period("30d", now=NOW)
 
-    steps = usage.percentiles_by_step(Visible(workspace.id), period)["total"]
+    steps = usage.spans(Visible(workspace.id), period).by_step["total"]
 
     assert [step.p50_us is not None for step in steps] == [False] * 26 + [True] * 4
 
@@ -139,9 +140,18 @@ def test_percentiles_by_step_know_where_no_call_ended(workspace: Workspace) -> N
 def test_durations_are_kept_from_those_who_see_only_some_keys(workspace: Workspace) -> None:
     key_id = ApiKey.objects.filter(workspace=workspace).values_list("id", flat=True)[0]
 
-    found = usage.percentiles(Visible(workspace.id, (key_id,)), named_period("7d", now=NOW))
+    found = usage.spans(Visible(workspace.id, (key_id,)), named_period("7d", now=NOW))
 
-    assert {each.p50_us for each in found.values()} == {None}
+    assert {each.p50_us for each in found.whole.values()} == {None}
+
+
+def test_the_top_keys_are_the_costliest_ones(workspace: Workspace) -> None:
+    visible, period = Visible(workspace.id), named_period("7d", now=NOW)
+
+    two = usage.totals_by_key(visible, period, limit=2)
+
+    everyone = usage.totals_by_key(visible, period)
+    assert list(two) == sorted(everyone, key=lambda key: -everyone[key].charge_nusd)[:2]
 
 
 def test_the_period_before_ends_at_the_same_moment_in_it(workspace: Workspace) -> None:
@@ -183,11 +193,10 @@ def test_totals_never_read_the_call_table(workspace: Workspace) -> None:
     visible, period = Visible(workspace.id), named_period("7d", now=NOW)
 
     with CaptureQueriesContext(connection) as queries:
-        usage.totals_by_step(visible, period)
+        usage.totals_by_step_and_model(visible, period)
         usage.totals_before(visible, period)
-        usage.totals_by_model(visible, period)
-        usage.totals_by_key(visible, period)
-        usage.percentiles_by_step(visible, period)
+        usage.totals_by_key(visible, period, limit=6)
+        usage.spans(visible, period)
 
     assert len(queries) > 4
     assert not [query for query in queries if "callrecord" in query["sql"]]
