@@ -38,12 +38,21 @@ amounts = st.integers(1, 400)
 picks = st.integers(0, 10_000)
 rates = st.sampled_from([0, 1, 333, 500, 999, 1000, 1500, 2500, 7001])
 prices = st.builds(Price, rates, rates, rates)
+Burst = list[tuple[int, int, int]]
+# (prompt tokens, most output tokens, used output tokens) of each call
+bursts = st.lists(st.tuples(*[st.integers(1, 40)] * 3), min_size=2, max_size=5)
+TROUBLES: dict[str, Callable[[], Any]] = {
+    "the database is locked": locked_database,
+    "the answer to a commit is lost": lost_commit_reply,
+    "the database goes away in mid-batch": failing_ledger,
+}
+AFTERMATHS = ["", "", "work", "work", "crash", "freeze", *TROUBLES]
 
 
 class MoneyMachine(MoneyWorld):
     """A workspace, up to three processes, and bad luck."""
 
-    @initialize(amount=st.integers(50, 3_000))
+    @initialize(amount=st.integers(300, 3_000))
     def begin(self, amount: int) -> None:
         self.post(amount, f"grant:{uuid.uuid4()}")
         self.branches.append(Branch(self.loop, self.home))
@@ -72,7 +81,7 @@ class MoneyMachine(MoneyWorld):
         self.paper.granted_nusd -= amount
         assert first.pk == again.pk
 
-    @rule(amount=st.integers(1, 3_000))
+    @rule(amount=st.integers(1, 900))
     def take_back(self, amount: int) -> None:
         wallet = self.wallet()
         fits = amount <= wallet.posted_nusd - wallet.drawn_nusd
@@ -116,13 +125,23 @@ class MoneyMachine(MoneyWorld):
         return self.write_admission(branch, prompt, held)
 
     @precondition(lambda self: self.branches)
-    @rule(pick=picks, uses=st.lists(st.tuples(*[st.integers(1, 40)] * 3), min_size=2, max_size=5))
-    def make_calls(self, pick: int, uses: list[tuple[int, int, int]]) -> None:
-        """Several calls at once, of both keys, all ended before anything is drained."""
+    @rule(pick=picks, uses=bursts, after=st.sampled_from(AFTERMATHS))
+    def make_calls(self, pick: int, uses: Burst, after: str) -> None:
+        """Several calls at once, of both keys, ended before anything is drained."""
         made = [self.admit_call(pick, prompt, output) for prompt, output, _ in uses]
         for call_id, (prompt, _, used) in zip(made, uses, strict=True):
-            if call_id is not None:
+            if call_id in self.open_calls():
                 self.end_call(call_id, Usage(prompt, used, used // 3), left=False)
+        if after in TROUBLES:
+            self.work_in_trouble(pick, after)
+        elif after:
+            getattr(self, after)(pick)
+
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, uses=bursts)
+    def make_and_settle_later(self, pick: int, uses: Burst) -> None:
+        for prompt, output, _ in uses:
+            self.admit_call(pick, prompt, output)
 
     def hold(self, branch: Branch, want: int, least: int) -> int:
         if branch.bank.try_hold(self.workspace_id, want):
@@ -214,6 +233,9 @@ class MoneyMachine(MoneyWorld):
 
     @precondition(lambda self: len(self.branches) < BRANCHES)
     @rule()
+    def start(self) -> None:
+        self.open_branch()
+
     def open_branch(self) -> None:
         """A process starts; it reaps those whose lock is gone, and lets the frozen be."""
         self.branches.append(Branch(self.loop, self.home))
@@ -235,31 +257,33 @@ class MoneyMachine(MoneyWorld):
             branch.step()
 
     @precondition(lambda self: self.branches)
-    @rule(pick=picks, trouble=st.sampled_from([locked_database, lost_commit_reply, failing_ledger]))
-    def work_in_trouble(self, pick: int, trouble: Callable[[], Any]) -> None:
-        with trouble():
+    @rule(pick=picks, trouble=st.sampled_from(sorted(TROUBLES)))
+    def work_in_trouble(self, pick: int, trouble: str) -> None:
+        with TROUBLES[trouble]():
             self.branches[pick % len(self.branches)].step()
 
     @precondition(lambda self: self.branches)
-    @rule(pick=picks, tail=st.binary(max_size=40))
-    def crash(self, pick: int, tail: bytes) -> None:
+    @rule(pick=picks, how=st.sampled_from(["crash", "lose_power", "freeze"]))
+    def strike(self, pick: int, how: str) -> None:
+        getattr(self, how)(pick)
+        if not self.branches:
+            self.open_branch()
+
+    def crash(self, pick: int) -> None:
+        """A SIGKILL in the middle of a write."""
         branch = self.branches.pop(pick % len(self.branches))
         self.count_dead(branch)
-        branch.die(tail=tail)
+        branch.die(tail=b"\x00\x00\x01" * (pick % 9))
 
-    @precondition(lambda self: self.branches)
-    @rule(pick=picks, cut=st.floats(0, 1))
-    def lose_power(self, pick: int, cut: float) -> None:
+    def lose_power(self, pick: int) -> None:
         """The end of the journal that the database does not have yet is gone in part."""
         branch = self.branches.pop(pick % len(self.branches))
         drained, written = branch.writer.drained, branch.writer.written
         least = drained.offset if drained.segment == written.segment else 0
-        kept = written._replace(offset=least + int((written.offset - least) * cut))
+        kept = written._replace(offset=least + (written.offset - least) * (pick % 11) // 10)
         self.count_dead(branch, kept)
         branch.die(cut_to=kept.offset)
 
-    @precondition(lambda self: self.branches)
-    @rule(pick=picks)
     def freeze(self, pick: int) -> None:
         """SIGSTOP, for longer than the lease."""
         branch = self.branches.pop(pick % len(self.branches))
