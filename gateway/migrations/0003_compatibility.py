@@ -44,7 +44,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='languagemodel',
             name='default_params',
-            field=models.JSONField(default=dict, help_text='Members sent upstream where the caller does not say.'),
+            field=models.JSONField(blank=True, default=dict, help_text='Members sent upstream where the caller does not say.'),
         ),
         migrations.AddField(
             model_name='languagemodel',

@@ -67,7 +67,7 @@ class LanguageModel(models.Model):
         max_length=8, choices=UnknownFields.choices, default=UnknownFields.FORWARD
     )
     default_params = models.JSONField(
-        default=dict, help_text="Members sent upstream where the caller does not say."
+        default=dict, blank=True, help_text="Members sent upstream where the caller does not say."
     )
     supports_vision = models.BooleanField(default=False)
     supports_pdf = models.BooleanField(default=False)
