@@ -1,0 +1,211 @@
+// Runs the official client for Node against a gateway; prints one JSON line for each case.
+// Reads BASE_URL, BOOK (the address of the fake upstream's book) and KEYS, a JSON object of keys
+// by what they are good for. Judges nothing: tests/clients/test_openai_node.py says what the
+// lines must hold.
+
+import OpenAI from "openai";
+
+const baseURL = process.env.BASE_URL;
+const keys = JSON.parse(process.env.KEYS);
+const client = new OpenAI({ apiKey: keys.good, baseURL, maxRetries: 0 });
+const fake = "fake-model";
+const simulated = "tollhouse/simulated";
+
+const user = (content) => [{ role: "user", content }];
+const create = (content, members = {}, options = {}) =>
+  client.chat.completions.create({ model: fake, messages: user(content), ...members }, options);
+
+const as = (key) => ({ headers: { Authorization: `Bearer ${key}` } });
+
+const weather = {
+  type: "function",
+  function: {
+    name: "get_weather",
+    description: "Look up the weather of a city.",
+    parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+  },
+};
+const forecast = {
+  type: "json_schema",
+  json_schema: {
+    name: "forecast",
+    schema: {
+      type: "object",
+      properties: { place: { type: "string" }, celsius: { type: "integer" } },
+      required: ["place", "celsius"],
+    },
+  },
+};
+
+// Everything that is known of an error the client raised, or a note that it raised none.
+async function failure(work) {
+  try {
+    await work();
+    return { raised: null };
+  } catch (error) {
+    return {
+      raised: error.constructor.name,
+      status: error.status ?? null,
+      code: error.code ?? null,
+      param: error.param ?? null,
+      message: error.message,
+      request_id: error.requestID ?? null,
+      body_request_id: error.error?.request_id ?? null,
+    };
+  }
+}
+
+// The loop that everybody writes: nothing guarded.
+async function read(stream, seen = []) {
+  let text = "";
+  for await (const chunk of stream) {
+    text += chunk.choices[0].delta.content ?? "";
+    seen.push(chunk);
+  }
+  return { text, chunks: seen };
+}
+
+async function tools(model, content) {
+  const calls = [];
+  const runner = client.chat.completions.runTools({
+    model,
+    messages: user(content),
+    tools: [
+      {
+        ...weather,
+        function: {
+          ...weather.function,
+          parse: JSON.parse,
+          function: (args) => (calls.push(args), { celsius: 21 }),
+        },
+      },
+    ],
+  });
+  const text = await runner.finalContent();
+  return { calls, text, roles: runner.messages.map((message) => message.role) };
+}
+
+async function helper(content, members = {}) {
+  const asked = { model: fake, messages: user(content), ...members };
+  const runner = client.chat.completions.stream(asked);
+  let text = "";
+  runner.on("content", (piece) => (text += piece));
+  const answer = await runner.finalChatCompletion();
+  return { text, answer, usage: answer.usage ?? null };
+}
+
+// What the work came to, and the ids of the calls that reached the upstream meanwhile.
+async function witnessed(work) {
+  const ids = async () => {
+    const book = await (await fetch(process.env.BOOK)).json();
+    return book.calls.map((call) => call.request_id);
+  };
+  const before = new Set(await ids());
+  const result = await work();
+  return { ...result, begun: (await ids()).filter((id) => !before.has(id)) };
+}
+
+const leave = (stream) =>
+  witnessed(() =>
+    failure(async () => {
+      const options = { signal: AbortSignal.timeout(300) };
+      const answer = await create("script:tokens=9999&delay_ms=5", { stream }, options);
+      if (stream) await read(answer);
+    }),
+  );
+
+const failures = {
+  400: () => create("Hello", { temperature: 3 }),
+  404: () => create("Hello", { model: "no/such" }),
+  401: () => create("Hello", {}, as("sk-gw-wrong")),
+  402: () => create("Hello", {}, as(keys.poor)),
+  403: () => create("Hello", {}, as(keys.other_model)),
+  413: () => create("x".repeat(51 * 1024 * 1024)),
+  429: () => create("script:fail=429"),
+  "502 failed": () => create("script:fail=500"),
+  "502 auth": () => create("script:fail=401"),
+  504: () => create("script:fail=504"),
+  529: () => create("script:fail=529"),
+  "404 retrieve": () => client.models.retrieve("no/such model"),
+  "404 endpoint": () => client.embeddings.create({ model: fake, input: "Hello" }),
+  "404 streamed": () => create("Hello", { model: "no/such", stream: true }),
+  timeout: () => create("script:hang", {}, { timeout: 300 }),
+};
+
+const cases = {
+  create: () => create("four words of prompt"),
+  "create simulated": () => create("Good morning", { model: simulated }),
+  "stream absent": async () => read(await create("script:tokens=20", { stream: true })),
+  "stream off": async () =>
+    read(
+      await create("script:tokens=20", { stream: true, stream_options: { include_usage: false } }),
+    ),
+  "stream simulated": async () =>
+    read(await create("script:tokens=20&reasoning=2", { stream: true, model: simulated })),
+  "stream on": async () => {
+    const chunks = [];
+    const options = { stream: true, stream_options: { include_usage: true } };
+    for await (const chunk of await create("script:tokens=3", options)) chunks.push(chunk);
+    return { chunks };
+  },
+  helper: () => helper("script:tokens=6"),
+  "helper with usage": () => helper("script:tokens=6", { stream_options: { include_usage: true } }),
+  "helper simulated": () => helper("script:tokens=6", { model: simulated }),
+  tools: () => tools(fake, "script:tools=1&text=Mild"),
+  "tools simulated": () => tools(simulated, "What is the weather?"),
+  "tools streamed": async () => {
+    const answer = await helper("script:tools=2", { tools: [weather] });
+    return answer.answer.choices[0];
+  },
+  schema: async () => {
+    const answer = await create("Paris", { response_format: forecast });
+    const streamed = await read(await create("Paris", { response_format: forecast, stream: true }));
+    const parsed = await client.chat.completions.parse({
+      model: simulated,
+      messages: user("Paris"),
+      response_format: forecast,
+    });
+    return {
+      buffered: answer.choices[0].message.content,
+      streamed: streamed.text,
+      simulated: parsed.choices[0].message.content,
+    };
+  },
+  models: async () => {
+    const listed = [];
+    for await (const model of client.models.list()) listed.push(model);
+    return { listed, one: await client.models.retrieve(simulated) };
+  },
+  headers: async () => {
+    const { data, response, request_id } = await create("script:tokens=2").withResponse();
+    return { request_id, id: data.id, headers: Object.fromEntries(response.headers) };
+  },
+  generation: async () => {
+    const answer = await create("script:tokens=7");
+    const record = await client.get("/generation", { query: { id: answer.id } });
+    return { answer, record: record.data };
+  },
+  "broken stream": async () => {
+    const seen = [];
+    const error = await failure(async () =>
+      read(await create("script:tokens=9&error_after=3", { stream: true }), seen),
+    );
+    return { ...error, text: seen.map((c) => c.choices[0].delta.content ?? "").join("") };
+  },
+  "broken helper": () => failure(() => helper("script:tokens=9&reset_after=3")),
+  "leave buffered": () => leave(false),
+  "leave streamed": () => leave(true),
+  "not tried again": () =>
+    witnessed(() => failure(() => create("script:fail=401", {}, { maxRetries: 2 }))),
+};
+for (const [name, work] of Object.entries(failures)) cases[`error ${name}`] = () => failure(work);
+
+for (const [name, work] of Object.entries(cases)) {
+  let line;
+  try {
+    line = { case: name, result: await work() };
+  } catch (error) {
+    line = { case: name, failed: `${error.stack ?? error}` };
+  }
+  process.stdout.write(`${JSON.stringify(line)}\n`);
+}

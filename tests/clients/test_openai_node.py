@@ -1,0 +1,242 @@
+"""openai-node on both mounts: tests/clients/node/battery.js calls, this judges."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients.conftest import Keys
+from tests.support.require import do_without, require_binary
+from tests.support.servers import GatewayServer, UpstreamServer
+from tests.support.waiting import wait_until
+
+FOLDER = Path(__file__).parent / "node"
+INSTALL_S = 120
+RUN_S = 120
+Report = dict[str, dict[str, Any]]
+
+
+def installed(folder: Path) -> bool:
+    """True when node_modules holds what the lock names."""
+    wanted = json.loads((folder / "package-lock.json").read_text())["packages"]
+    there = folder / "node_modules" / ".package-lock.json"
+    if not there.exists():
+        return False
+    found = json.loads(there.read_text())["packages"]
+    return {name: p["version"] for name, p in wanted.items() if name} == {
+        name: p["version"] for name, p in found.items()
+    }
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """The path of Node, the client installed beside the battery."""
+    path = require_binary("node", package="nodejs")
+    npm = require_binary("npm", package="npm")
+    if not installed(FOLDER):
+        done = subprocess.run(
+            [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
+            cwd=FOLDER,
+            capture_output=True,
+            text=True,
+            timeout=INSTALL_S,
+            check=False,
+        )
+        if done.returncode:
+            do_without(f"openai-node could not be installed with npm: {done.stderr.strip()[-500:]}")
+    return path
+
+
+@pytest.fixture(scope="session", params=["/v1", "/api/v1"])
+def report(
+    request: pytest.FixtureRequest,
+    node: str,
+    shared_gateway: GatewayServer,
+    upstream: UpstreamServer,
+    keys: Keys,
+) -> Report:
+    """What each case came to under one mount."""
+    known = {"good": shared_gateway.key, "poor": keys.poor, "other_model": keys.other_model}
+    done = subprocess.run(
+        [node, "battery.js"],
+        cwd=FOLDER,
+        env={
+            "PATH": os.environ["PATH"],
+            "BASE_URL": f"{shared_gateway.origin}{request.param}",
+            "BOOK": f"{upstream.origin}/book",
+            "KEYS": json.dumps(known),
+        },
+        capture_output=True,
+        text=True,
+        timeout=RUN_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    failed = {line["case"]: line["failed"] for line in lines if "failed" in line}
+    assert failed == {}
+    return {line["case"]: line["result"] for line in lines}
+
+
+def test_a_question_is_answered(report: Report) -> None:
+    answer, simulated = report["create"], report["create simulated"]
+
+    usage = answer["usage"]
+    assert answer["choices"][0]["message"]["content"].split() == [f"tok{n}" for n in range(10)]
+    assert (usage["prompt_tokens"], usage["completion_tokens"]) == (4, 10)
+    assert usage["cost"] == pytest.approx((4 * 1_000 + 10 * 2_000) / 10**9, abs=1e-12)
+    assert answer["timings"]["total_ms"] >= answer["timings"]["upstream_ms"]
+    assert answer["credits_used"] == pytest.approx(usage["cost"] * 100, abs=1e-4)
+    assert "Good morning" in simulated["choices"][0]["message"]["content"]
+
+
+@pytest.mark.parametrize("case", ["stream absent", "stream off", "stream simulated"])
+def test_the_loop_that_guards_nothing_reads_every_stream(report: Report, case: str) -> None:
+    chunks, text = report[case]["chunks"], report[case]["text"]
+
+    assert len(text.split()) == 20
+    assert len({(chunk["id"], chunk["created"], chunk["model"]) for chunk in chunks}) == 1
+    assert chunks[0]["choices"][0]["delta"]["role"] == "assistant"
+    assert chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    assert ("usage" in chunks[-1]) == (case != "stream off")
+
+
+def test_usage_has_a_chunk_of_its_own_when_it_was_asked_for(report: Report) -> None:
+    *before, last = report["stream on"]["chunks"]
+
+    assert last["choices"] == []
+    assert last["usage"]["completion_tokens"] == 3
+    assert [chunk["usage"] for chunk in before] == [None] * len(before)
+
+
+@pytest.mark.parametrize("case", ["helper", "helper with usage", "helper simulated"])
+def test_the_stream_helper_puts_the_answer_together(report: Report, case: str) -> None:
+    seen = report[case]
+
+    choice = seen["answer"]["choices"][0]
+    assert choice["message"]["content"] == seen["text"]
+    assert len(seen["text"].split()) == 6
+    assert choice["finish_reason"] == "stop"
+    assert seen["usage"]["completion_tokens"] == 6
+    assert seen["usage"]["cost"] > 0
+
+
+@pytest.mark.parametrize("case", ["tools", "tools simulated"])
+def test_the_tool_runner_makes_the_round_trip(report: Report, case: str) -> None:
+    seen = report[case]
+
+    assert [list(arguments) for arguments in seen["calls"]] == [["city"]]
+    assert seen["roles"] == ["user", "assistant", "tool", "assistant"]
+    assert seen["text"]
+
+
+def test_streamed_tool_calls_are_put_together(report: Report) -> None:
+    choice = report["tools streamed"]
+
+    calls = choice["message"]["tool_calls"]
+    assert choice["finish_reason"] == "tool_calls"
+    assert [call["id"] for call in calls] == ["call_0", "call_1"]
+    assert [json.loads(call["function"]["arguments"]) for call in calls] == [{"city": "Paris"}] * 2
+
+
+@pytest.mark.parametrize("how", ["buffered", "streamed", "simulated"])
+def test_an_answer_fits_the_schema(report: Report, how: str) -> None:
+    answer = json.loads(report["schema"][how])
+
+    assert answer.keys() == {"place", "celsius"}
+    assert isinstance(answer["celsius"], int)
+
+
+def test_the_models_are_listed_and_looked_up(report: Report) -> None:
+    listed = {model["id"]: model for model in report["models"]["listed"]}
+
+    assert {"fake-model", "tollhouse/simulated"} <= listed.keys()
+    assert report["models"]["one"] == listed["tollhouse/simulated"]
+
+
+def test_the_headers_come_through(report: Report) -> None:
+    seen = report["headers"]
+
+    headers = seen["headers"]
+    assert seen["request_id"] == headers["x-request-id"] == seen["id"].removeprefix("chatcmpl-")
+    assert headers["x-model-used"] == "fake-model"
+    assert headers["x-credits-used"] == "0.0005"
+    assert "total;dur=" in headers["server-timing"]
+
+
+def test_the_record_says_what_the_answer_said(report: Report) -> None:
+    answer, record = report["generation"]["answer"], report["generation"]["record"]
+
+    assert answer["id"] == f"chatcmpl-{record['id']}"
+    assert record["total_cost"] == answer["usage"]["cost"] > 0
+    assert record["status"] == "ok"
+
+
+ERRORS = [
+    ("400", "BadRequestError", 400, "invalid_request"),
+    ("401", "AuthenticationError", 401, "invalid_api_key"),
+    ("402", "APIError", 402, "insufficient_credits"),
+    ("403", "PermissionDeniedError", 403, "model_not_allowed"),
+    ("404", "NotFoundError", 404, "model_not_found"),
+    ("404 streamed", "NotFoundError", 404, "model_not_found"),
+    ("404 retrieve", "NotFoundError", 404, "model_not_found"),
+    ("404 endpoint", "NotFoundError", 404, "not_found"),
+    ("413", "APIError", 413, "payload_too_large"),
+    ("429", "RateLimitError", 429, "provider_rate_limit"),
+    ("502 failed", "InternalServerError", 502, "provider_unavailable"),
+    ("502 auth", "InternalServerError", 502, "provider_auth"),
+    ("504", "InternalServerError", 504, "provider_timeout"),
+    ("529", "InternalServerError", 529, "provider_overloaded"),
+]
+
+
+@pytest.mark.parametrize(("case", "raised", "status", "code"), ERRORS, ids=[e[0] for e in ERRORS])
+def test_a_failure_is_its_own_class(
+    report: Report, case: str, raised: str, status: int, code: str
+) -> None:
+    error = report[f"error {case}"]
+
+    assert (error["raised"], error["status"], error["code"]) == (raised, status, code)
+    assert error["request_id"] == error["body_request_id"]
+    assert "no body" not in error["message"]
+
+
+def test_a_failure_inside_the_stream_is_raised_after_what_had_arrived(report: Report) -> None:
+    error, helper = report["broken stream"], report["broken helper"]
+
+    assert error["text"] == "tok0 tok1 tok2 "
+    assert (error["raised"], error["code"]) == ("APIError", "provider_unavailable")
+    assert (helper["raised"], helper["code"]) == ("APIError", "provider_unavailable")
+
+
+def test_what_cannot_get_better_is_not_tried_again(report: Report) -> None:
+    seen = report["not tried again"]
+
+    assert seen["code"] == "provider_auth"
+    assert len(seen["begun"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("case", "raised"), [("leave buffered", "APIUserAbortError"), ("leave streamed", None)]
+)
+def test_a_client_that_leaves_ends_the_upstream_call(
+    report: Report, upstream: UpstreamServer, case: str, raised: str | None
+) -> None:
+    seen = report[case]
+
+    def cut() -> bool:
+        calls = {call["request_id"]: call for call in upstream.book()}
+        return bool(calls[seen["begun"][0]]["state"] == "cancelled")
+
+    assert seen["raised"] == raised  # the client ends an aborted stream without a word
+    assert len(seen["begun"]) == 1
+    assert wait_until(cut, what="the upstream connection to be closed")
+
+
+def test_a_client_whose_patience_ends_says_so(report: Report) -> None:
+    assert report["error timeout"]["raised"] == "APIConnectionTimeoutError"
