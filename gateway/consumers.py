@@ -74,6 +74,7 @@ class ChatCaller:
 
     __slots__ = (
         "_body_limit",
+        "_claim",
         "_form",
         "_grant",
         "_has_ended",
@@ -81,6 +82,8 @@ class ChatCaller:
         "_head",
         "_receive",
         "_send",
+        "_sent_headers",
+        "_takes_notes",
         "_transcript",
         "_writer",
         "last_write",
@@ -97,6 +100,9 @@ class ChatCaller:
         self._has_ended = False
         self._writer: ChunkWriter | None = None
         self._form: Form | None = None
+        self._claim: pipeline.Claim | None = None
+        self._takes_notes = False
+        self._sent_headers: Headers = []
         self._grant: Grant | None = None
         self._transcript: list[bytes] = []
         self.profile = UNIFIED
@@ -108,10 +114,13 @@ class ChatCaller:
         limit_bytes = self.profile.body_limit_bytes or self._body_limit
         return await read_limited(self._head, self._receive, limit_bytes)
 
-    def begin(self, call: Call, grant: Grant) -> None:
-        """Take note of what the answer has to look like."""
-        self._grant = grant
-        self._form = Form(grant.call_id, grant.model, int(time.time()), self.profile)
+    def begin(self, call: Call, grant: Grant, claim: pipeline.Claim | None) -> None:
+        """Take note of what the answer has to look like, and whether it is to be kept."""
+        self._grant, self._claim = grant, claim
+        self._takes_notes = grant.stores_bodies or claim is not None
+        self._form = Form(
+            grant.call_id, grant.model, int(time.time()), self.profile, grant.episode_id
+        )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
 
@@ -121,7 +130,7 @@ class ChatCaller:
 
     def transcript(self) -> str:
         """Return what was written, for workspaces that store bodies."""
-        return b"".join(self._transcript).decode(errors="replace")
+        return b"".join(self._transcript)[:MAX_TRANSCRIPT_BYTES].decode(errors="replace")
 
     def encode(self, event: Delta | Finish | Reported) -> bytes:
         assert self._writer is not None
@@ -148,7 +157,16 @@ class ChatCaller:
         if not self._has_head:
             await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
         self._has_ended = True
+        if self._claim is not None:
+            await self._claim.keep(200, self._sent_headers, b"".join(self._transcript) + frames)
         await self._send_body(frames, more=False)
+
+    async def replay(self, claim: pipeline.Claim) -> None:
+        """Write the answer that the same request had before."""
+        self._has_ended = True
+        headers = [*claim.kept.headers, (b"idempotent-replayed", b"true")]
+        await self._send_head(claim.kept.status, headers)
+        await self._send_body(claim.kept.body, more=False)
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
@@ -162,6 +180,8 @@ class ChatCaller:
             (b"x-credits-used", str(credits_used(receipt.charge_nusd)).encode()),
             (b"server-timing", server_timing(receipt)),
         ]
+        if self._claim is not None:
+            await self._claim.keep(200, headers, body)
         await self._send_head(200, headers)
         self._has_ended = True
         await self._send_body(body, more=False)
@@ -198,22 +218,18 @@ class ChatCaller:
 
     async def _send_head(self, status: int, headers: Headers) -> None:
         self._has_head = True
+        self._sent_headers = headers
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
         """Write; while it waits for the caller to read, writing_since says since when."""
-        if self._grant is not None and self._grant.stores_bodies:
-            self._keep(body)
+        if self._takes_notes:
+            self._transcript.append(body)
         self.last_write = self.writing_since = time.monotonic()
         try:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
         finally:
             self.writing_since = 0.0
-
-    def _keep(self, body: bytes) -> None:
-        room = MAX_TRANSCRIPT_BYTES - sum(map(len, self._transcript))
-        if room > 0:
-            self._transcript.append(body[:room])
 
     def _common_headers(self) -> Headers:
         headers = [(b"x-request-id", self._head.request_id.encode())]
@@ -226,8 +242,13 @@ class ChatCaller:
     def _answer_headers(self) -> Headers:
         assert self._grant is not None
         assert self._form is not None
+        receipt: Headers = []
+        if self._grant.dropped_params:
+            names = ",".join(self._grant.dropped_params).encode("ascii", "replace")
+            receipt = [(b"x-dropped-params", names)]
         return [
             *self._common_headers(),
+            *receipt,
             (b"x-generation-id", self._form.answer_id.encode()),
             (b"x-model-used", self._grant.model.encode()),
         ]

@@ -32,9 +32,22 @@ class Caller(relay.Caller, Edge, Protocol):
 
     async def read_body(self) -> bytes: ...
 
-    def begin(self, call: Call, grant: Grant) -> None: ...
+    def begin(self, call: Call, grant: Grant, claim: Claim | None) -> None: ...
 
     def transcript(self) -> str: ...
+
+    async def replay(self, claim: Claim) -> None: ...
+
+
+class Claim(Protocol):
+    """The right to run the request of an idempotency key, or the answer that it had before
+    (gateway.stores.replays)."""
+
+    kept: Any
+
+    async def keep(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None: ...
+
+    async def drop(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +61,8 @@ class Stages:
     identify: Callable[[RequestHead], Awaitable[Any]]
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
-    admit: Callable[[Any, Call, RequestHead], Awaitable[tuple[Grant, Any]]]
+    claim: Callable[[Any, Call, RequestHead], Awaitable[Claim | None]]
+    admit: Callable[[Any, Call, RequestHead, str], Awaitable[tuple[Grant, Any]]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
@@ -60,41 +74,63 @@ class Stages:
 
 
 async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
-    """Carry one call from its head to its record.
+    """Carry one request from its head to its answer.
 
-    Once admitted, a call is settled and logged exactly once, whether it finishes, fails or the
-    caller hangs up. Raises GatewayError; the edge decides how to word it.
+    Raises GatewayError; the edge decides how to word it. A request sent again under the same
+    idempotency key gets the answer that it had, and nothing runs.
     """
-    call, grant, model = await admit(stages, head, caller)
-    meter = Meter(head.started_ns, perf_counter_ns())
-    tab = Tab(stages, call, grant, meter, caller)
-    live = stages.watch.enter(caller, key_id=grant.key_id, is_stream=call.stream)
-    try:
-        caller.begin(call, grant)
-        await try_targets(stages, call, grant, stages.route(model), caller, meter, live, tab)
-    except BaseException as error:
-        await live.end()
-        await tab.close(error)
-        raise
-    finally:
-        await stages.watch.leave(live)
-
-
-async def admit(stages: Stages, head: RequestHead, caller: Caller) -> tuple[Call, Grant, Any]:
-    """Return the call and its grant. A refusal of a known key is logged before it is raised."""
     known = await stages.identify(head)
-    requested_model = ""
+    call, claim, requested_model = None, None, ""
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
         call = stages.read_call(await caller.read_body(), head, caller.profile)
         requested_model = call.model
-        grant, model = await stages.admit(known, call, head)
-    except GatewayError as error:
-        total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
-        stages.refuse(known, head, requested_model, error, total_us)
+        claim = await stages.claim(known, call, head)
+        if claim is not None and claim.kept is not None:
+            return await caller.replay(claim)
+        grant, model = await stages.admit(known, call, head, caller.profile.name)
+    except BaseException as error:
+        if isinstance(error, GatewayError):
+            total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
+            stages.refuse(known, head, requested_model, error, total_us)
+        if claim is not None and claim.kept is None:
+            await claim.drop()
         raise
-    return call, grant, model
+    await run_admitted(stages, call, grant, model, caller, head, claim)
+
+
+async def run_admitted(
+    stages: Stages,
+    call: Call,
+    grant: Grant,
+    model: Any,
+    caller: Caller,
+    head: RequestHead,
+    claim: Claim | None,
+) -> None:
+    """Carry an admitted call to its record.
+
+    It is settled and logged exactly once, whether it finishes, fails or the caller hangs up. A
+    buffered call under an idempotency key outlives its caller, who will ask for the answer again.
+    """
+    meter = Meter(head.started_ns, perf_counter_ns())
+    tab = Tab(stages, call, grant, meter, caller)
+    outlives = claim is not None and not call.stream
+    live = stages.watch.enter(
+        caller, key_id=grant.key_id, is_stream=call.stream, outlives_caller=outlives
+    )
+    try:
+        caller.begin(call, grant, claim)
+        await try_targets(stages, call, grant, stages.route(model), caller, meter, live, tab)
+    except BaseException as error:
+        await live.end()
+        await tab.close(error)
+        if claim is not None:
+            await claim.drop()
+        raise
+    finally:
+        await stages.watch.leave(live)
 
 
 async def try_targets(
@@ -121,7 +157,7 @@ async def try_targets(
                 if not call.stream:
                     return await relay.relay_answer(exchange, caller, meter, tab.close_well)
                 return await relay.relay_stream(
-                    exchange, caller, meter, live, tab.close_well, grant.limit_tokens
+                    exchange, caller, meter, live, tab.close_well, grant.limit_tokens, call.n
                 )
             except CancelledError as cancelled:
                 raise live.explain(cancelled) from None

@@ -11,6 +11,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from hashlib import sha256
 from ipaddress import ip_network
 from typing import Any
 
@@ -28,13 +29,16 @@ from gateway.core.errors import (
     DatabaseUnavailable,
     GatewayError,
     InvalidKey,
+    RequestError,
     ServerStopping,
+    UnsupportedParameter,
     UpstreamError,
 )
 from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
+from gateway.ingress.headers import requires_parameters
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
@@ -49,6 +53,7 @@ from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
+from gateway.stores.replays import Claim, Replays
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
 
@@ -82,6 +87,7 @@ class Runtime:
         self.transports = Transports(
             NetworkTransport(connect_s=patience.connect_s), SimulatedTransport()
         )
+        self.replays = Replays(read)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
@@ -96,6 +102,7 @@ class Runtime:
             screen=self.admission.screen,
             read_call=read_call,
             admit=self.admission.admit,
+            claim=self.claim,
             refuse=self.refuse,
             route=plan,
             prepare=self.prepare,
@@ -144,6 +151,18 @@ class Runtime:
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         default = BY_NAME[settings.DEFAULT_PROFILE]
         return choose_profile(head, None if caller is None else caller.key, default)
+
+    async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim | None:
+        """Return the claim on the call's idempotency key, or None when it has none."""
+        if not call.idempotency_key:
+            return None
+        return await self.replays.claim(
+            workspace_id=caller.key.workspace_id,
+            key=call.idempotency_key,
+            fingerprint=sha256(call.body).hexdigest(),
+            call_id=head.request_id,
+            process_id=self.bank.process_id,
+        )
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)
@@ -275,7 +294,25 @@ async def count_prompt(call: Call) -> int:
     return await asyncio.to_thread(count_tokens, prompt_text(call))
 
 
-def check_call(call: Call, model: ModelRecord) -> None:
-    """Refuse what the model's providers cannot be told."""
+def check_call(call: Call, model: ModelRecord, head: RequestHead) -> tuple[str, ...]:
+    """Return the parameters that will be dropped, sorted.
+
+    Raises UnsupportedParameter for what the model's providers cannot be told, and for anything
+    dropped when the caller requires every parameter; RequestError for an unknown one where the
+    model rejects those.
+    """
+    dropped: set[str] = set()
+    if call.unknown and model.unknown_fields == "reject":
+        raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])
+    if call.unknown and model.unknown_fields == "drop":
+        dropped.update(call.unknown)
     for target in model.targets:
-        adapter_of(target.kind).check(call, target)
+        dropped.update(adapter_of(target.kind).check(call, target))
+    if dropped and requires_parameters(head):
+        names = sorted(dropped)
+        raise UnsupportedParameter(
+            f"{model.name} does not take {', '.join(names)}.",
+            param=names[0],
+            details={"params": names},
+        )
+    return tuple(sorted(dropped))

@@ -54,7 +54,7 @@ class Caller(msgspec.Struct, frozen=True):
 class Admission:
     """May this caller do this, now?
 
-    check: raises UnsupportedParameter when the model's providers cannot say what a call asks.
+    check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     """
 
@@ -64,7 +64,7 @@ class Admission:
         keyring: Keyring,
         snapshot: SnapshotHolder,
         bank: Money,
-        check: Callable[[Call, ModelRecord], None],
+        check: Callable[[Call, ModelRecord, RequestHead], tuple[str, ...]],
         write_down: Callable[[Grant], None],
         trusted_proxies: Sequence[Network] = (),
     ) -> None:
@@ -110,7 +110,7 @@ class Admission:
         return model
 
     async def admit(
-        self, caller: Caller, call: Call, head: RequestHead
+        self, caller: Caller, call: Call, head: RequestHead, profile: str
     ) -> tuple[Grant, ModelRecord]:
         """Return the grant of one call and the model it is for, money set aside and journalled.
 
@@ -119,7 +119,7 @@ class Admission:
         """
         key = caller.key
         model = self.find_model(key, call.model)
-        self._check(call, model)
+        dropped = self._check(call, model, head)
         if key.workspace_locked:
             raise WorkspaceLocked
         price = dearest(model)
@@ -143,6 +143,9 @@ class Admission:
             user=call.user,
             ip=caller.ip,
             client_request_id=head.client_id(),
+            episode_id=call.episode_id,
+            profile=profile,
+            dropped_params=dropped,
         )
         self._journal(grant)
         return grant, model

@@ -15,8 +15,8 @@ class Call(msgspec.Struct, frozen=True):
     goes to a provider of the same format is made of these, so nothing is re-spelled.
     max_tokens: the smaller of the two spellings, or None when the caller set no limit.
     include_usage: what stream_options asked for, or None when it did not say.
-    prompt_tokens_bound: an upper bound, for the hold; prompt_text: for an estimate of what a
-    cut-short call used, made only when needed.
+    prompt_tokens_bound: an upper bound, for the hold. unknown: names of members that are
+    neither OpenAI's nor ours. idempotency_key: empty when there is none.
     """
 
     model: str
@@ -27,5 +27,8 @@ class Call(msgspec.Struct, frozen=True):
     user: str
     prompt_tokens_bound: int
     members: Mapping[str, bytes]
+    unknown: tuple[str, ...]
+    episode_id: str
+    idempotency_key: str
     messages: tuple[Any, ...]
     body: bytes

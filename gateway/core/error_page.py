@@ -10,7 +10,7 @@ from gateway.core import errors
 from gateway.core.errors import AdmissionError, GatewayError, PlatformError, UpstreamError
 
 FAMILIES = (AdmissionError, UpstreamError, PlatformError)  # never raised themselves
-RETRIED = {429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
+RETRIED = {408, 429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 HEAD = """\
 # Errors

@@ -5,16 +5,24 @@ GatewayError
 │   ├── InvalidJson
 │   ├── UnsupportedParameter
 │   ├── PayloadTooLarge
+│   ├── RequestTimeout
+│   ├── UriTooLong
+│   ├── HeadersTooLarge
+│   ├── InvalidHost
+│   ├── ExpectationFailed
 │   ├── ModelNotFound
 │   ├── NotFound
-│   └── MethodNotAllowed
+│   ├── MethodNotAllowed
+│   ├── Conflict
+│   └── IdempotencyMismatch
 ├── AdmissionError              the caller may not
 │   ├── InvalidKey
 │   ├── InsufficientScope
 │   ├── IpNotAllowed
 │   ├── ModelNotAllowed
 │   ├── WorkspaceLocked
-│   └── InsufficientCredits
+│   ├── InsufficientCredits
+│   └── RateLimited
 ├── UpstreamError               the provider is at fault, or says that the caller is
 │   ├── ProviderUnavailable
 │   │   ├── ProviderUnreachable
@@ -94,6 +102,31 @@ class PayloadTooLarge(RequestError):
     meaning = "The body is larger than this endpoint takes."
 
 
+class RequestTimeout(RequestError):
+    status, code = 408, "request_timeout"
+    meaning = "The request did not arrive in time; the connection is closed."
+
+
+class UriTooLong(RequestError):
+    status, code = 414, "uri_too_long"
+    meaning = "The request line is longer than 8 KB; the connection is closed."
+
+
+class HeadersTooLarge(RequestError):
+    status, code = 431, "headers_too_large"
+    meaning = "There are too many headers, or they are too long; the connection is closed."
+
+
+class InvalidHost(RequestError):
+    code = "invalid_host"
+    meaning = "The Host header is missing or malformed, or names a host that is not ours."
+
+
+class ExpectationFailed(RequestError):
+    status, code = 417, "expectation_failed"
+    meaning = "The Expect header asks for something other than 100-continue."
+
+
 class ModelNotFound(RequestError):
     status, code, type = 404, "model_not_found", "not_found_error"
     meaning = "There is no such model."
@@ -107,6 +140,16 @@ class NotFound(RequestError):
 class MethodNotAllowed(RequestError):
     status, code = 405, "method_not_allowed"
     meaning = "This address does not take that method; the Allow header names those it takes."
+
+
+class Conflict(RequestError):
+    status, code, should_retry = 409, "conflict", False
+    meaning = "A request with the same Idempotency-Key is still running."
+
+
+class IdempotencyMismatch(RequestError):
+    status, code, should_retry = 422, "idempotency_mismatch", False
+    meaning = "The Idempotency-Key was used before, for another request."
 
 
 class AdmissionError(GatewayError):
@@ -142,6 +185,11 @@ class WorkspaceLocked(AdmissionError):
 class InsufficientCredits(AdmissionError):
     status, code, type = 402, "insufficient_credits", "insufficient_credits"
     meaning = "The balance, less what running calls hold, does not cover this call."
+
+
+class RateLimited(AdmissionError):
+    status, code, type = 429, "rate_limit_exceeded", "rate_limit_error"
+    meaning = "Too many calls in too short a time; Retry-After says when to come back."
 
 
 class UpstreamError(GatewayError):

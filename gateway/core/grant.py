@@ -12,7 +12,8 @@ class Grant(msgspec.Struct, frozen=True):
 
     price: the dearest of the plan at the moment of admission. limit_tokens: the output that
     the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
-    None to leave the caller's own words as they are.
+    None to leave the caller's own words as they are. dropped_params: members that do not go
+    upstream because the model's provider does not take them.
     """
 
     call_id: str
@@ -30,3 +31,6 @@ class Grant(msgspec.Struct, frozen=True):
     user: str
     ip: str
     client_request_id: str
+    episode_id: str = ""
+    profile: str = ""
+    dropped_params: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ class ProviderKind:
     """base_url: the default, empty when the operator must give one. env_var: where a first
     start looks for its key. limit_field: how this provider spells the output limit.
     wants_usage_option: True when a stream reports usage only if stream_options asks for it.
+    drops: parameters that it does not take; they stay here and are named in x-dropped-params.
     """
 
     name: str
@@ -25,6 +26,11 @@ class ProviderKind:
     needs_credential: bool = True
     limit_field: str = "max_tokens"
     wants_usage_option: bool = True
+    drops: frozenset[str] = frozenset()
+
+
+# Sampling parameters of open models' servers that these APIs reject.
+_NOT_OPENAIS = frozenset({"top_k", "min_p", "repetition_penalty", "ignore_eos"})
 
 
 ALL: tuple[ProviderKind, ...] = (
@@ -34,20 +40,28 @@ ALL: tuple[ProviderKind, ...] = (
         "https://api.openai.com/v1",
         "OPENAI_API_KEY",
         limit_field="max_completion_tokens",
+        drops=_NOT_OPENAIS,
     ),
     ProviderKind("together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
-    ProviderKind("deepseek", "DeepSeek", "https://api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    ProviderKind(
+        "deepseek",
+        "DeepSeek",
+        "https://api.deepseek.com/v1",
+        "DEEPSEEK_API_KEY",
+        drops=_NOT_OPENAIS,
+    ),
     ProviderKind(
         "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"
     ),
     ProviderKind("hyperbolic", "Hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
-    ProviderKind("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY"),
+    ProviderKind("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", drops=_NOT_OPENAIS),
     ProviderKind(
         "mistral",
         "Mistral AI",
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
         wants_usage_option=False,
+        drops=_NOT_OPENAIS | {"logit_bias", "user"},
     ),
     ProviderKind("vllm", "vLLM", "", "", needs_credential=False),
     ProviderKind("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),

@@ -102,7 +102,7 @@ class ChunkWriter:
         self._profile = form.profile
         self._extras: dict[str, Any] = {}
         self._has_role: set[int] = set()
-        self._held: list[Finish] = []
+        self._held: dict[int, Finish] = {}
         self._call_id = form.call_id
 
     @property
@@ -128,7 +128,7 @@ class ChunkWriter:
         if isinstance(event, Delta):
             return self._write_delta(event)
         if isinstance(event, Finish):
-            self._held.append(event)
+            self._held[event.index] = event
         else:
             self._extras.update(event.extras)
         return b""
@@ -147,7 +147,7 @@ class ChunkWriter:
     def close(self, receipt: Receipt) -> list[bytes]:
         """Return the last frames: finish, usage, [DONE]. Each is to be written by itself."""
         frames = []
-        for position, finish in enumerate(self._held):
+        for position, finish in enumerate(self._held.values()):
             is_last = position == len(self._held) - 1
             frames.append(self._write_finish(finish, receipt if is_last else None))
         frames += self._write_trailing(receipt)

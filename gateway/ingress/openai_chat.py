@@ -23,6 +23,7 @@ from gateway.core.tokens import (
     bound_tokens,
 )
 from gateway.ingress import schema, strict
+from gateway.ingress.headers import read_episode, read_idempotency_key
 from gateway.ingress.schema import ChatRequest
 
 # They would steer where we connect or with what credential; never a caller's business.
@@ -52,6 +53,8 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
     members = schema.member_decoder.decode(body)
     _refuse_forbidden(members)
     _check_meaning(request)
+    unknown = tuple(name for name in members if name not in schema.KNOWN)
+    _check_unknown(request, unknown)
     limits = [t for t in (request.max_tokens, request.max_completion_tokens) if t is not None]
     return Call(
         model=request.model,
@@ -62,6 +65,9 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
         user=request.user or "",
         prompt_tokens_bound=_bound_prompt(request, members),
         members={name: bytes(raw) for name, raw in members.items()},
+        unknown=unknown,
+        episode_id=read_episode(head, request.episode_id),
+        idempotency_key=read_idempotency_key(head),
         messages=tuple(request.messages),
         body=body,
     )
@@ -124,6 +130,14 @@ def _check_meaning(request: ChatRequest) -> None:
         )
     if request.models:
         raise UnsupportedParameter("A list of fallback models is not available.", param="models")
+
+
+def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
+    for name in unknown:
+        if name.startswith("tensorzero::"):
+            raise UnsupportedParameter(f"{name} is not available here.", param=name)
+    if request.deny_unknown_fields and unknown:
+        raise RequestError(f"There is no parameter {unknown[0]}.", param=unknown[0])
 
 
 def _check_tools(request: ChatRequest) -> None:

@@ -184,7 +184,45 @@ class ChatRequest(Struct):
     inferada: AnyObject | None = None
     plugins: list[AnyObject] | None = None
     models: list[str] | None = None
+    episode_id: str | None = msgspec.field(name="tensorzero::episode_id", default=None)
+    deny_unknown_fields: bool | None = msgspec.field(
+        name="tensorzero::deny_unknown_fields", default=None
+    )
 
+
+# OpenAI's members that are not looked into: they pass through as they are.
+NOT_LOOKED_INTO = frozenset(
+    {
+        "audio",
+        "chat_template",
+        "chat_template_kwargs",
+        "function_call",
+        "functions",
+        "guided_choice",
+        "guided_decoding_backend",
+        "guided_grammar",
+        "guided_json",
+        "guided_regex",
+        "guided_whitespace_pattern",
+        "hi_tool_events",
+        "ignore_eos",
+        "min_p",
+        "mm_processor_kwargs",
+        "modalities",
+        "prediction",
+        "prompt_cache_key",
+        "prompt_cache_retention",
+        "repetition_penalty",
+        "safety_identifier",
+        "service_tier",
+        "store",
+        "structural_tag",
+        "structured_outputs",
+        "verbosity",
+        "web_search_options",
+    }
+)
+KNOWN = NOT_LOOKED_INTO | frozenset(ChatRequest.__struct_encode_fields__)
 
 decoder = msgspec.json.Decoder(ChatRequest)
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

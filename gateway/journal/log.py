@@ -47,6 +47,8 @@ class CallLog:
                 input_pusd=grant.price.input_pusd,
                 cached_input_pusd=grant.price.cached_input_pusd,
                 output_pusd=grant.price.output_pusd,
+                profile=grant.profile,
+                episode_id=grant.episode_id,
             )
         )
 
@@ -100,6 +102,11 @@ class CallLog:
                 ip=grant.ip,
                 request_body=request_body,
                 response_body=response_body,
+                profile=grant.profile,
+                episode_id=grant.episode_id,
+                dropped_params=msgspec.json.encode(grant.dropped_params).decode()
+                if grant.dropped_params
+                else "[]",
             )
         )
 

@@ -6,7 +6,7 @@ upstream bytes into our events. gateway.providers.transport owns the sockets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -46,8 +46,11 @@ class Decoder(Protocol):
 class Provider(Protocol):
     """Stateless; one instance serves every call in the process."""
 
-    def check(self, call: Call, target: TargetRecord) -> None:
-        """Raise UnsupportedParameter when the dialect cannot say what the call asks for."""
+    def check(self, call: Call, target: TargetRecord) -> Iterable[str]:
+        """Return the names of members that would be dropped.
+
+        Raises UnsupportedParameter for what must not be dropped in silence.
+        """
 
     def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         """Translate a call that passed the check."""

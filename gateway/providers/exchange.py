@@ -14,6 +14,8 @@ from gateway.providers.base import Provider, UpstreamRequest
 from gateway.providers.transport import Transport, UpstreamResponse, read_body, read_error_body
 from gateway.streaming.sse import SseDecoder
 
+ENDED = Ended()
+
 
 class ProviderExchange:
     """Used once."""
@@ -52,14 +54,16 @@ class ProviderExchange:
                 except UpstreamError:
                     yield events  # what came before the failure is the caller's
                     raise
-                is_over = bool(events) and isinstance(events[-1], Ended)
+                is_over = ENDED in events
                 yield events
             is_over = True
             yield [event for data in sse.finish() for event in decoder.feed(data)]
         finally:
-            if is_over:
-                await response.drain()
-            await response.aclose()
+            try:
+                if is_over:
+                    await response.drain()
+            finally:
+                await response.aclose()
 
     async def _open(self) -> UpstreamResponse:
         """Send the request. Raises what the provider's refusal means."""

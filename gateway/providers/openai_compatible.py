@@ -44,6 +44,11 @@ VLLM_ONLY = frozenset(
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 EXTRAS = ("system_fingerprint", "service_tier")
 MAX_TOKENS_COUNTED = 2**53
+# What reading something else than what the dialect says can come to; too deep JSON included.
+MALFORMED = (
+    *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
+    *(LookupError, TypeError, ValueError, AttributeError),
+)
 _encode = msgspec.json.encode
 _decode = msgspec.json.decode
 
@@ -51,11 +56,12 @@ _decode = msgspec.json.decode
 class OpenAICompatible:
     """One adapter for every kind of the `openai` dialect."""
 
-    def check(self, call: Call, target: TargetRecord) -> None:
-        if target.kind == "vllm":
-            return
-        for name in call.members.keys() & VLLM_ONLY:
-            raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
+    def check(self, call: Call, target: TargetRecord) -> set[str]:
+        kind = BY_NAME[target.kind]
+        if kind.name != "vllm":
+            for name in VLLM_ONLY.intersection(call.members):
+                raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
+        return set(kind.drops.intersection(call.members))
 
     def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         kind = BY_NAME[target.kind]
@@ -79,7 +85,7 @@ class OpenAICompatible:
         try:
             answer = _decode(body)
             choices = tuple(_read_choice(choice) for choice in answer["choices"])
-        except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, ValueError):
+        except MALFORMED:
             raise ProviderUnavailable(
                 "The provider's answer made no sense.", detail=repr(body[:2000])
             ) from None
@@ -106,7 +112,7 @@ class OpenAIDecoder:
             if chunk.get("error"):
                 raise _reported_error(chunk["error"])
             return list(_read_chunk(chunk))
-        except (msgspec.DecodeError, UnicodeDecodeError, LookupError, TypeError, AttributeError):
+        except MALFORMED:
             raise StreamBroken(
                 "The provider's stream made no sense.", detail=repr(data[:2000])
             ) from None
@@ -133,9 +139,13 @@ def _say_ourselves(
     """Return the members whose value is ours; None leaves one out."""
     # stream_options are good for a stream that has to be asked for its usage, and an error else.
     ours: dict[str, bytes | None] = {
+        **dict.fromkeys(grant.dropped_params),
         "model": _encode(target.native_model),
         "stream_options": None,
     }
+    for name, raw in target.default_params:
+        if call.members.get(name, b"null") == b"null":
+            ours[name] = raw
     if call.stream:
         # A profile may stream what did not ask for it.
         ours["stream"] = b"true"

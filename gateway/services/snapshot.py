@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from types import MappingProxyType
 
+import msgspec
 from django.db.models import Prefetch
 
 from accounts.models import ConfigChange
@@ -77,6 +78,9 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
                 base_url=target.provider.base_url,
                 native_model=target.native_model,
                 price=price,
+                default_params=tuple(
+                    (name, msgspec.json.encode(value)) for name, value in row.default_params.items()
+                ),
                 secret=secrets[target.provider],
             )
             for target in usable

@@ -16,13 +16,17 @@ from gateway.core.money import Price
 
 @dataclass(frozen=True, slots=True)
 class TargetRecord:
-    """One model at one provider with one secret. The secret stays out of repr."""
+    """One model at one provider with one secret. The secret stays out of repr.
+
+    default_params: members, as raw JSON, that go upstream where the caller does not say.
+    """
 
     provider: str
     kind: str
     base_url: str
     native_model: str
     price: Price
+    default_params: tuple[tuple[str, bytes], ...] = ()
     secret: str = field(default="", repr=False)
 
 

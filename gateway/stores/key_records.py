@@ -39,6 +39,8 @@ def _compile(key: ApiKey) -> KeyRecord:
         revoked=key.revoked_at is not None,
         workspace_locked=key.workspace.locked_at is not None,
         stores_bodies=key.workspace.stores_bodies,
+        profile=key.compat_profile or key.workspace.compat_profile,
+        may_override_profile=key.allows_profile_override,
     )
 
 

@@ -17,7 +17,8 @@ class Meter:
     """Counts and moments of a call. Moments are perf_counter_ns; 0 means not yet.
 
     deltas, chars: pieces with output in them, and their characters. has_answered: a byte of
-    the answer went to the caller, so no other target may be tried.
+    the answer went to the caller, so no other target may be tried. finished: the choices that
+    the provider said are complete; finish_reason: why the first of them is.
     """
 
     __slots__ = (
@@ -28,6 +29,7 @@ class Meter:
         "deltas",
         "failed_ns",
         "finish_reason",
+        "finished",
         "first_event_ns",
         "has_answered",
         "started_ns",
@@ -49,10 +51,15 @@ class Meter:
         self.chars = 0
         self.usage: Usage | None = None
         self.finish_reason = ""
+        self.finished: set[int] = set()
         self.has_answered = False
 
     def begin_attempt(self, target: Any) -> None:
+        """Start the clock of an attempt, and forget what one before it said of its end."""
         self.target = target
+        self.usage = None
+        self.finish_reason = ""
+        self.finished.clear()
         self.attempt_ns = perf_counter_ns()
 
     def count_delta(self, chars: int) -> None:
@@ -62,6 +69,11 @@ class Meter:
         if chars:
             self.deltas += 1
             self.chars += chars
+
+    def finish(self, choice: int, reason: str) -> None:
+        """Note that a choice is complete."""
+        self.finished.add(choice)
+        self.finish_reason = self.finish_reason or reason
 
     def end_attempt(self, error: GatewayError | None = None) -> None:
         """Close the running attempt: served when error is None, else failed."""

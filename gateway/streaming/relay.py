@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from gateway.core.errors import StreamBroken
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
@@ -17,11 +17,28 @@ from gateway.core.receipt import Receipt
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import LiveCall
 
-# A provider that ignores the output limit is cut here; some send a token in two pieces.
+# A provider that ignores the output limit is cut here; some send a token in two pieces, others
+# several tokens in one, which are told by their length alone.
 OVERRUN = 1.25
 OVERRUN_TOKENS = 16
+MAX_CHARS_OF_ONE_TOKEN = 8
 
 Close = Callable[[], Awaitable[Receipt]]
+
+
+class Cut(NamedTuple):
+    """How much output is more than the hold can be meant to cover."""
+
+    deltas: int
+    chars: int
+
+    @classmethod
+    def at(cls, limit_tokens: int) -> Cut:
+        deltas = int(limit_tokens * OVERRUN) + OVERRUN_TOKENS
+        return cls(deltas, deltas * MAX_CHARS_OF_ONE_TOKEN)
+
+    def is_reached(self, meter: Meter) -> bool:
+        return meter.deltas > self.deltas or meter.chars > self.chars
 
 
 class Exchange(Protocol):
@@ -49,7 +66,7 @@ async def relay_answer(exchange: Exchange, caller: Caller, meter: Meter, close: 
     answer = await exchange.read()
     for choice in answer.choices:
         meter.count_delta(count_chars(choice.message))
-        meter.finish_reason = meter.finish_reason or choice.finish_reason
+        meter.finish(choice.index, choice.finish_reason)
     meter.usage = answer.usage
     meter.end_attempt()
     await caller.send_answer(answer, await close())
@@ -62,32 +79,30 @@ async def relay_stream(
     live: LiveCall,
     close: Close,
     limit_tokens: int,
+    choices: int,
 ) -> None:
     """Relay a streamed answer event by event.
 
-    Raises StreamBroken when the provider closes without saying that it finished.
+    limit_tokens: what the hold covers, over all choices. Raises StreamBroken when the provider
+    closes without saying that it finished.
     """
-    cut_at = int(limit_tokens * OVERRUN) + OVERRUN_TOKENS
+    cut = Cut.at(limit_tokens)
+    is_over = False
     live.asked_at, live.heard_at = time.monotonic(), 0.0
     async with aclosing(exchange.batches()) as batches:  # type: ignore[type-var]
         async for batch in batches:
             live.heard_at = time.monotonic()
-            frames = b""
-            is_over = False
-            for event in batch:
-                if isinstance(event, Ended):
-                    is_over = True
-                else:
-                    frames += take(event, caller, meter)
+            frames, is_over = take_batch(batch, caller, meter, cut)
             if frames:
                 meter.has_answered = True
                 await caller.write(frames)
-            if meter.deltas > cut_at:
-                take(Finish(0, "length"), caller, meter)
-                is_over = True
             if is_over:
                 break
-        if not meter.finish_reason:
+        if cut.is_reached(meter):
+            for index in range(choices):
+                take(Finish(index, "length"), caller, meter)
+        # A provider that announces no end has to say of every choice that it is complete.
+        elif not meter.finished or (not is_over and len(meter.finished) < choices):
             raise StreamBroken("The provider's stream ended before it was finished.")
         meter.end_attempt()
         receipt = await close()
@@ -95,12 +110,29 @@ async def relay_stream(
         await caller.finish(receipt)
 
 
+def take_batch(
+    batch: list[StreamEvent], caller: Caller, meter: Meter, cut: Cut
+) -> tuple[bytes, bool]:
+    """Return the frames that these events amount to, and whether the stream is over with them.
+
+    What comes after the announced end, or beyond the hold, is not taken.
+    """
+    frames = b""
+    for event in batch:
+        if isinstance(event, Ended):
+            return frames, True
+        frames += take(event, caller, meter)
+        if cut.is_reached(meter):
+            return frames, True
+    return frames, False
+
+
 def take(event: Delta | Finish | Reported, caller: Caller, meter: Meter) -> bytes:
     """Count an event and return the frames it amounts to."""
     if isinstance(event, Delta):
         meter.count_delta(count_chars(event.members))
     elif isinstance(event, Finish):
-        meter.finish_reason = event.reason
+        meter.finish(event.index, event.reason)
     elif event.usage is not None:
         meter.usage = event.usage
     return caller.encode(event)

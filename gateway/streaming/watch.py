@@ -62,14 +62,18 @@ class LiveCall:
         "heard_at",
         "is_stream",
         "key_id",
+        "outlives_caller",
         "started_at",
         "task",
     )
 
-    def __init__(self, edge: Edge, *, key_id: str, is_stream: bool, now: float) -> None:
+    def __init__(
+        self, edge: Edge, *, key_id: str, is_stream: bool, outlives_caller: bool, now: float
+    ) -> None:
         self.edge = edge
         self.key_id = key_id
         self.is_stream = is_stream
+        self.outlives_caller = outlives_caller
         self.started_at = now
         self.asked_at = 0.0
         self.heard_at = 0.0
@@ -132,10 +136,18 @@ class Watch:
     def __len__(self) -> int:
         return len(self._live)
 
-    def enter(self, edge: Edge, *, key_id: str, is_stream: bool) -> LiveCall:
+    def enter(
+        self, edge: Edge, *, key_id: str, is_stream: bool, outlives_caller: bool = False
+    ) -> LiveCall:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
-        live = LiveCall(edge, key_id=key_id, is_stream=is_stream, now=time.monotonic())
+        live = LiveCall(
+            edge,
+            key_id=key_id,
+            is_stream=is_stream,
+            outlives_caller=outlives_caller,
+            now=time.monotonic(),
+        )
         self._live.add(live)
         return live
 
@@ -160,7 +172,7 @@ class Watch:
     def _tick(self) -> None:
         now = time.monotonic()
         for live in list(self._live):
-            if not live.is_heeded:
+            if not live.is_heeded and not live.outlives_caller:
                 live.help(self._heed(live))
             if error := self._overdue(live, now):
                 live.interrupt(error)

@@ -1,0 +1,52 @@
+"""What headers say about a call: its episode, its idempotency key, how strict we shall be."""
+
+from __future__ import annotations
+
+import re
+import time
+import uuid
+
+from gateway.core.errors import RequestError
+from gateway.core.ids import new_request_id
+from gateway.core.request import RequestHead
+
+IDEMPOTENCY_KEY = re.compile(r"[A-Za-z0-9_.:-]{1,255}")
+CLOCK_SKEW_S = 60
+
+
+def read_idempotency_key(head: RequestHead) -> str:
+    """Return the Idempotency-Key, or the empty string. Raises RequestError for a bad one."""
+    value = head.first(b"idempotency-key")
+    if not value and b"idempotency-key" not in head.fields:
+        return ""
+    text = value.decode("latin-1").strip()
+    if not IDEMPOTENCY_KEY.fullmatch(text):
+        raise RequestError(
+            "An Idempotency-Key is 1 to 255 of A-Z a-z 0-9 _ . : -", param="Idempotency-Key"
+        )
+    return text
+
+
+def read_episode(head: RequestHead, given: str | None) -> str:
+    """Return the episode of a call: given in the body or x-episode-id, else a fresh one.
+
+    Raises RequestError unless it is a UUID, and when a version 7 is of the future.
+    """
+    param = "tensorzero::episode_id"
+    if given is None:
+        given = head.first(b"x-episode-id").decode("latin-1").strip()
+        param = "x-episode-id"
+        if not given:
+            return new_request_id()
+    try:
+        episode = uuid.UUID(given)
+    except ValueError:
+        raise RequestError("An episode id is a UUID.", param=param) from None
+    if episode.version == 7 and (episode.int >> 80) / 1000 > time.time() + CLOCK_SKEW_S:
+        raise RequestError("The episode id is of the future.", param=param)
+    return str(episode)
+
+
+def requires_parameters(head: RequestHead) -> bool:
+    """True when nothing may be dropped on the way to the provider."""
+    return head.first(b"x-require-parameters").strip().lower() == b"true"
