@@ -1,8 +1,8 @@
 """The bare relay: what this server and this transport cost with nothing in between.
 
 The same uvicorn, uvloop and httptools as the gateway, started with the same options, and the
-gateway's own transport. It reads a request, sends it upstream, and passes the answer's bytes on
-as they arrive: no key, no parsing, no money, no record.
+gateway's own transport. It reads a request, sends its headers and body upstream, and passes the
+answer's headers and bytes on as they arrive: no key, no parsing, no money, no record.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-PASSED_ON = ("content-type", "content-length")
-HEADERS = {"content-type": "application/json", "accept-encoding": "identity"}
+# They speak of one connection, not of the message.
+OF_THE_CONNECTION = frozenset({"host", "connection", "transfer-encoding", "content-length"})
 
 
 class Relay:
@@ -38,7 +38,11 @@ class Relay:
             message = await receive()
             body += message.get("body", b"")
             more = message.get("more_body", False)
-        request = UpstreamRequest(url=self._url, headers=HEADERS, body=body)
+        names = (
+            (name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]
+        )
+        headers = {name: value for name, value in names if name not in OF_THE_CONNECTION}
+        request = UpstreamRequest(url=self._url, headers=headers, body=body)
         response = await self._transport.open(request)
         try:
             await _pass_on(response, send)
@@ -56,8 +60,11 @@ class Relay:
 
 
 async def _pass_on(response: UpstreamResponse, send: Send) -> None:
-    upstream = response.headers
-    headers = [(name.encode(), upstream[name].encode()) for name in PASSED_ON if name in upstream]
+    headers = [
+        (name.lower().encode("latin-1"), value.encode("latin-1"))
+        for name, value in response.headers.items()
+        if name.lower() not in ("connection", "transfer-encoding")
+    ]
     await send({"type": "http.response.start", "status": response.status, "headers": headers})
     while chunk := await response.read():
         await send({"type": "http.response.body", "body": chunk, "more_body": True})
