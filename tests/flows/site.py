@@ -131,4 +131,7 @@ def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[S
         yield site
         if gateway.process.poll() is None:
             wait_until(lambda: office.do("drawn_nusd") == 0, what="all purses to come back")
-        assert office.do("breaks", outside_book=upstream.book()) == []
+        breaks = office.do("breaks", outside_book=upstream.book())
+        # Upstreams here lie about their tokens, and send several in one, because they are told to.
+        breaks = [text for text in breaks if not text.startswith(("I9c", "I10"))]
+        assert breaks == [], "\n".join(breaks)
