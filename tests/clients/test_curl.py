@@ -1,0 +1,190 @@
+"""curl, as people paste it, and the plainest of all clients: a socket read without any care."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.support.require import require_binary
+from tests.support.servers import GatewayServer, UpstreamServer
+from tests.support.waiting import wait_until
+
+RECV_BYTES = 1024 * 1024
+WAIT_S = 30
+WITHOUT_USAGE = {"stream_options": {"include_usage": False}}
+HARD_TO_CUT = "Grüße,+日本語+und+🙂🙃"
+
+
+def body_of(content: str, **members: Any) -> str:
+    model = {"model": "fake-model"} | members
+    return json.dumps(model | {"messages": [{"role": "user", "content": content}]})
+
+
+@pytest.fixture
+def curl(base_url: str, shared_gateway: GatewayServer) -> list[str]:
+    """The start of a command line: options and a body have to follow."""
+    path = require_binary("curl", package="curl")
+    return [
+        *(path, "--silent", "--show-error", "--max-time", str(WAIT_S)),
+        *("-H", f"Authorization: Bearer {shared_gateway.key}"),
+        *("-H", "Content-Type: application/json"),
+        f"{base_url}/chat/completions",
+    ]
+
+
+def run(command: list[str], *options: str, body: str) -> str:
+    done = subprocess.run(
+        [*command, *options, "--data-binary", "@-"],
+        input=body.encode(),
+        capture_output=True,
+        timeout=2 * WAIT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.decode()
+
+
+def events_of(text: str) -> list[Any]:
+    """Return the events of a whole stream: one `data:` line each, [DONE] the last."""
+    *events, end = text.split("\n\n")
+    assert end == ""
+    assert events.pop() == "data: [DONE]"
+    assert all(event.startswith("data: {") and "\n" not in event for event in events)
+    return [json.loads(event.removeprefix("data: ")) for event in events]
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http1.0"])
+def test_curl_reads_a_whole_stream(curl: list[str], version: str) -> None:
+    text = run(curl, "--no-buffer", version, body=body_of("script:tokens=5", stream=True))
+
+    events = events_of(text)
+    said = "".join(event["choices"][0]["delta"].get("content", "") for event in events)
+    assert said.split() == [f"tok{n}" for n in range(5)]
+    assert events[-1]["usage"]["completion_tokens"] == 5
+
+
+def test_curl_sees_each_token_when_it_comes(curl: list[str], upstream: UpstreamServer) -> None:
+    command = [*curl, "--no-buffer", "--data", body_of("script:stall_after=3", stream=True)]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = (line.strip() for line in process.stdout)
+        chunks = [json.loads(line[6:]) for line in (next(lines) for _ in range(7)) if line]
+        process.terminate()
+
+    said = [chunk["choices"][0]["delta"]["content"] for chunk in chunks]
+    call_id = chunks[0]["id"].removeprefix("chatcmpl-")
+    assert said == ["", "tok0 ", "tok1 ", "tok2 "]
+    assert wait_until(
+        lambda: any(
+            call["request_id"] == call_id and call["state"] == "cancelled"
+            for call in upstream.book()
+        ),
+        what="the upstream connection to be closed",
+    )
+
+
+@pytest.mark.parametrize("version", ["--http1.1", "--http1.0"])
+def test_curl_reads_a_buffered_answer_with_its_headers(curl: list[str], version: str) -> None:
+    text = run(curl, "--include", version, body=body_of("script:tokens=5"))
+
+    head, _, body = text.partition("\r\n\r\n")
+    answer = json.loads(body)
+    headers = dict(line.lower().split(": ", 1) for line in head.split("\r\n")[1:])
+    assert head.split("\r\n")[0].endswith(" 200 OK")
+    assert headers["content-length"] == str(len(body.encode()))
+    assert f"chatcmpl-{headers['x-request-id']}" == answer["id"]
+
+
+def test_curl_that_asks_for_leave_to_send_a_large_body_gets_it(curl: list[str]) -> None:
+    large = "word " * 400_000
+
+    text = run(curl, "-H", "Expect: 100-continue", body=body_of(large))
+
+    assert json.loads(text)["usage"]["prompt_tokens"] == 400_000
+
+
+def test_a_stream_is_not_compressed(curl: list[str]) -> None:
+    text = run(curl, "--compressed", "--include", body=body_of("Hello", stream=True))
+
+    assert "content-encoding" not in text.lower()
+    assert text.endswith("data: [DONE]\n\n")
+
+
+def test_curl_is_told_of_a_failure_in_json(curl: list[str]) -> None:
+    text = run(curl, "--include", body='{"model": "fake-model", "messages": [')
+
+    head, _, body = text.partition("\r\n\r\n")
+    assert " 400 " in head.split("\r\n")[0]
+    assert json.loads(body)["error"]["code"] == "invalid_json"
+
+
+@contextmanager
+def asked(server: GatewayServer, path: str, body: str) -> Iterator[socket.socket]:
+    """Send a request over a socket of our own."""
+    head = (
+        f"POST {path}/chat/completions HTTP/1.1\r\nHost: tollhouse\r\nConnection: close\r\n"
+        f"Authorization: Bearer {server.key}\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body.encode())}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", server.port), timeout=WAIT_S) as connection:
+        connection.sendall(head.encode() + body.encode())
+        yield connection
+
+
+def pieces_of(read: bytes) -> list[bytes]:
+    """Return the HTTP chunks in what one recv gave. Fails when the last is not whole."""
+    pieces = []
+    while read:
+        size, found, rest = read.partition(b"\r\n")
+        length = int(size, 16)
+        assert found
+        assert rest[length : length + 2] == b"\r\n", f"a piece was torn: {read[-80:]!r}"
+        pieces.append(rest[:length])
+        read = rest[length + 2 :]
+    return pieces
+
+
+def said_in(piece: bytes) -> str:
+    """The loop of many a browser page: split what was read, keep nothing for the next read."""
+    said = ""
+    for line in piece.decode().split("\n"):
+        if line.startswith("data: "):
+            data = line[6:]
+            if data == "[DONE]":
+                break
+            said += json.loads(data)["choices"][0]["delta"].get("content") or ""
+    return said
+
+
+SCRIPTS = {
+    "one write": ("script:tokens=200", 200),
+    "cut at every seventh byte": ("script:tokens=40&chunk_bytes=7", 40),
+    "cut within letters": (f"script:text={HARD_TO_CUT}&chunk_bytes=1", 4),
+    "paced": ("script:tokens=20&delay_ms=2", 20),
+}
+
+
+@pytest.mark.parametrize("options", [{}, WITHOUT_USAGE], ids=["absent", "off"])
+@pytest.mark.parametrize(("script", "words"), SCRIPTS.values(), ids=SCRIPTS)
+@pytest.mark.parametrize("mount", ["/v1", "/api/v1"])
+def test_a_client_that_joins_no_reads_loses_nothing(
+    shared_gateway: GatewayServer, mount: str, script: str, words: int, options: dict[str, Any]
+) -> None:
+    with asked(shared_gateway, mount, body_of(script, stream=True, **options)) as connection:
+        reads = list(iter(lambda: connection.recv(RECV_BYTES), b""))
+
+    head, _, rest = reads[0].partition(b"\r\n\r\n")
+    pieces = [piece for read in (rest, *reads[1:]) for piece in pieces_of(read)]
+    assert re.match(rb"HTTP/1.1 200 ", head)
+    assert pieces.pop() == b""  # the chunk that ends the body
+    assert all(piece.endswith(b"\n\n") for piece in pieces)
+    assert pieces[-1].endswith(b"data: [DONE]\n\n")
+    assert len("".join(said_in(piece) for piece in pieces).split()) == words
