@@ -26,9 +26,12 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.profile import choose_profile
 from gateway.core.call import Call
 from gateway.core.errors import (
+    AudioNotSupported,
     DatabaseUnavailable,
     GatewayError,
+    ImageNotSupported,
     InvalidKey,
+    PdfNotSupported,
     RequestError,
     ServerStopping,
     UnsupportedParameter,
@@ -60,6 +63,7 @@ from gateway.streaming.watch import Patience, Watch
 logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
+LACKS = {"vision": ImageNotSupported, "audio": AudioNotSupported, "pdf": PdfNotSupported}
 
 
 @dataclass(slots=True)
@@ -301,6 +305,9 @@ def check_call(call: Call, model: ModelRecord, head: RequestHead) -> tuple[str, 
     dropped when the caller requires every parameter; RequestError for an unknown one where the
     model rejects those.
     """
+    for ability in sorted(call.needs):
+        if model.supports.get(ability) is False:
+            raise LACKS[ability](f"{model.name} does not take this.", param="messages")
     dropped: set[str] = set()
     if call.unknown and model.unknown_fields == "reject":
         raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])

@@ -35,6 +35,13 @@ def is_in(address: Address, networks: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
+def neighbourhood(address: Address) -> str:
+    """Return what counts as one place: an address, or the network that IPv6 gives one line."""
+    if isinstance(address, IPv4Address):
+        return str(address)
+    return str(IPv6Network((int(address) >> 64 << 64, 64)))
+
+
 def find_caller(head: RequestHead, trusted: Sequence[Network]) -> Address | None:
     """Return the caller's address, or None when it cannot be known."""
     address = parse_address(head.peer)

@@ -16,7 +16,8 @@ class Call(msgspec.Struct, frozen=True):
     max_tokens: the smaller of the two spellings, or None when the caller set no limit.
     include_usage: what stream_options asked for, or None when it did not say.
     prompt_tokens_bound: an upper bound, for the hold. unknown: names of members that are
-    neither OpenAI's nor ours. idempotency_key: empty when there is none.
+    neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio,
+    pdf). idempotency_key: empty when there is none.
     """
 
     model: str
@@ -28,6 +29,7 @@ class Call(msgspec.Struct, frozen=True):
     prompt_tokens_bound: int
     members: Mapping[str, bytes]
     unknown: tuple[str, ...]
+    needs: frozenset[str]
     episode_id: str
     idempotency_key: str
     messages: tuple[Any, ...]

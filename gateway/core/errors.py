@@ -13,6 +13,11 @@ GatewayError
 │   ├── ModelNotFound
 │   ├── NotFound
 │   ├── MethodNotAllowed
+│   ├── FileNotFound
+│   ├── InvalidFile
+│   ├── ImageNotSupported
+│   ├── AudioNotSupported
+│   ├── PdfNotSupported
 │   ├── Conflict
 │   └── IdempotencyMismatch
 ├── AdmissionError              the caller may not
@@ -140,6 +145,31 @@ class NotFound(RequestError):
 class MethodNotAllowed(RequestError):
     status, code = 405, "method_not_allowed"
     meaning = "This address does not take that method; the Allow header names those it takes."
+
+
+class FileNotFound(RequestError):
+    code = "file_not_found"
+    meaning = "The workspace has no file with this id."
+
+
+class InvalidFile(RequestError):
+    code = "invalid_file"
+    meaning = "The image, sound or file is broken, or is not what it is said to be."
+
+
+class ImageNotSupported(RequestError):
+    code = "image_not_supported_by_model"
+    meaning = "The model does not take images."
+
+
+class AudioNotSupported(RequestError):
+    code = "audio_not_supported_by_model"
+    meaning = "The model does not take sound."
+
+
+class PdfNotSupported(RequestError):
+    code = "pdf_not_supported_by_model"
+    meaning = "The model does not take PDF files."
 
 
 class Conflict(RequestError):

@@ -22,7 +22,8 @@ from gateway.core.tokens import (
     TOKENS_PER_MESSAGE,
     bound_tokens,
 )
-from gateway.ingress import schema, strict
+from gateway.ingress import guided, schema, strict
+from gateway.ingress.blocks import read_blocks, respell
 from gateway.ingress.headers import read_episode, read_idempotency_key
 from gateway.ingress.schema import ChatRequest
 
@@ -53,8 +54,13 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
     members = schema.member_decoder.decode(body)
     _refuse_forbidden(members)
     _check_meaning(request)
+    _check_guided(request, members)
     unknown = tuple(name for name in members if name not in schema.KNOWN)
     _check_unknown(request, unknown)
+    blocks = read_blocks(request.messages)
+    raw = {name: bytes(member) for name, member in members.items()}
+    if blocks.respelled:
+        raw["messages"] = respell(raw["messages"], blocks)
     limits = [t for t in (request.max_tokens, request.max_completion_tokens) if t is not None]
     return Call(
         model=request.model,
@@ -64,8 +70,9 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
         n=request.n or 1,
         user=request.user or "",
         prompt_tokens_bound=_bound_prompt(request, members),
-        members={name: bytes(raw) for name, raw in members.items()},
+        members=raw,
         unknown=unknown,
+        needs=blocks.needs,
         episode_id=read_episode(head, request.episode_id),
         idempotency_key=read_idempotency_key(head),
         messages=tuple(request.messages),
@@ -130,6 +137,15 @@ def _check_meaning(request: ChatRequest) -> None:
         )
     if request.models:
         raise UnsupportedParameter("A list of fallback models is not available.", param="models")
+
+
+def _check_guided(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> None:
+    if schema.VLLM.isdisjoint(members):
+        return
+    raw = {name: bytes(members[name]) for name in schema.VLLM.intersection(members)}
+    wants_format = not isinstance(request.response_format, schema.ResponseText | None)
+    guided.check(raw, wants_format=wants_format)
+    guided.check_objects(raw)
 
 
 def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:

@@ -43,8 +43,24 @@ class AudioPart(Struct, tag_field="type", tag="input_audio"):
     input_audio: InputAudio
 
 
+class FileSource(Struct):
+    filename: str | None = None
+    file_data: str | None = None
+    file_url: str | None = None
+    file_id: str | None = None
+    data: str | None = None
+    mime_type: str | None = None
+
+
 class FilePart(Struct, tag_field="type", tag="file"):
-    file: AnyObject | None = None
+    """A file in any of its spellings: members nested under `file`, or beside `type`."""
+
+    file: FileSource | None = None
+    filename: str | None = None
+    file_id: str | None = None
+    file_url: str | None = None
+    data: str | None = None
+    mime_type: str | None = None
 
 
 Part = TextPart | ImagePart | AudioPart | FilePart
@@ -194,20 +210,11 @@ class ChatRequest(Struct):
 NOT_LOOKED_INTO = frozenset(
     {
         "audio",
-        "chat_template",
-        "chat_template_kwargs",
         "function_call",
         "functions",
-        "guided_choice",
-        "guided_decoding_backend",
-        "guided_grammar",
-        "guided_json",
-        "guided_regex",
-        "guided_whitespace_pattern",
         "hi_tool_events",
         "ignore_eos",
         "min_p",
-        "mm_processor_kwargs",
         "modalities",
         "prediction",
         "prompt_cache_key",
@@ -216,13 +223,27 @@ NOT_LOOKED_INTO = frozenset(
         "safety_identifier",
         "service_tier",
         "store",
-        "structural_tag",
-        "structured_outputs",
         "verbosity",
         "web_search_options",
     }
 )
-KNOWN = NOT_LOOKED_INTO | frozenset(ChatRequest.__struct_encode_fields__)
+# vLLM's own, looked into by gateway.ingress.guided.
+VLLM = frozenset(
+    {
+        "chat_template",
+        "chat_template_kwargs",
+        "guided_choice",
+        "guided_decoding_backend",
+        "guided_grammar",
+        "guided_json",
+        "guided_regex",
+        "guided_whitespace_pattern",
+        "mm_processor_kwargs",
+        "structural_tag",
+        "structured_outputs",
+    }
+)
+KNOWN = NOT_LOOKED_INTO | VLLM | frozenset(ChatRequest.__struct_encode_fields__)
 
 decoder = msgspec.json.Decoder(ChatRequest)
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

@@ -69,10 +69,11 @@ class LanguageModel(models.Model):
     default_params = models.JSONField(
         default=dict, blank=True, help_text="Members sent upstream where the caller does not say."
     )
-    supports_vision = models.BooleanField(default=False)
-    supports_pdf = models.BooleanField(default=False)
-    supports_audio = models.BooleanField(default=False)
-    supports_tools = models.BooleanField(default=True)
+    # Abilities: null where nobody has said; only a plain no refuses a call.
+    supports_vision = models.BooleanField(null=True, blank=True)
+    supports_pdf = models.BooleanField(null=True, blank=True)
+    supports_audio = models.BooleanField(null=True, blank=True)
+    supports_tools = models.BooleanField(null=True, blank=True)
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

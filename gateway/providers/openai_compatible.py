@@ -19,6 +19,7 @@ from gateway.core.events import Answer, Choice, Delta, Ended, Finish, Reported, 
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.core.provider_kinds import BY_NAME, ProviderKind
+from gateway.providers import vllm
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.upstream_errors import read_error
 from gateway.snapshot.types import TargetRecord
@@ -26,21 +27,7 @@ from gateway.snapshot.types import TargetRecord
 OURS = frozenset({"inferada", "plugins", "hi_tool_events", "models"})
 OURS_PREFIX = "tensorzero::"
 LIMITS = ("max_tokens", "max_completion_tokens")
-VLLM_ONLY = frozenset(
-    {
-        "guided_json",
-        "guided_regex",
-        "guided_choice",
-        "guided_grammar",
-        "guided_decoding_backend",
-        "guided_whitespace_pattern",
-        "structural_tag",
-        "structured_outputs",
-        "chat_template",
-        "chat_template_kwargs",
-        "mm_processor_kwargs",
-    }
-)
+VLLM_ONLY = vllm.GUIDED | {"chat_template", "chat_template_kwargs", "mm_processor_kwargs"}
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 EXTRAS = ("system_fingerprint", "service_tier")
 MAX_TOKENS_COUNTED = 2**53
@@ -58,10 +45,12 @@ class OpenAICompatible:
 
     def check(self, call: Call, target: TargetRecord) -> set[str]:
         kind = BY_NAME[target.kind]
-        if kind.name != "vllm":
-            for name in VLLM_ONLY.intersection(call.members):
-                raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
-        return set(kind.drops.intersection(call.members))
+        dropped = set(kind.drops.intersection(call.members))
+        if kind.name == "vllm":
+            return dropped | vllm.dropped(call.members, target.structured_dialect)
+        for name in VLLM_ONLY.intersection(call.members):
+            raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
+        return dropped
 
     def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         kind = BY_NAME[target.kind]
@@ -143,6 +132,8 @@ def _say_ourselves(
         "model": _encode(target.native_model),
         "stream_options": None,
     }
+    if kind.name == "vllm":
+        ours |= vllm.respell(call.members, target.structured_dialect)
     for name, raw in target.default_params:
         if call.members.get(name, b"null") == b"null":
             ours[name] = raw

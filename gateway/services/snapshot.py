@@ -71,6 +71,12 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
         context_tokens=row.context_tokens,
         max_output_tokens=row.max_output_tokens,
         unknown_fields=row.unknown_fields,
+        supports={
+            "vision": row.supports_vision,
+            "audio": row.supports_audio,
+            "pdf": row.supports_pdf,
+            "tools": row.supports_tools,
+        },
         targets=tuple(
             TargetRecord(
                 provider=target.provider.name,
@@ -81,6 +87,7 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
                 default_params=tuple(
                     (name, msgspec.json.encode(value)) for name, value in row.default_params.items()
                 ),
+                structured_dialect=target.provider.structured_dialect,
                 secret=secrets[target.provider],
             )
             for target in usable

@@ -27,12 +27,14 @@ class TargetRecord:
     native_model: str
     price: Price
     default_params: tuple[tuple[str, bytes], ...] = ()
+    structured_dialect: str = "structured_outputs"
     secret: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
-    """A public model. unknown_fields is forward, drop or reject."""
+    """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
+    audio, pdf, tools) that it has or lacks; None where nobody has said."""
 
     name: str
     display_name: str
@@ -44,6 +46,7 @@ class ModelRecord:
     max_output_tokens: int
     unknown_fields: str
     targets: tuple[TargetRecord, ...]
+    supports: Mapping[str, bool | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +78,7 @@ class KeyRecord:
     stores_bodies: bool
     profile: str = ""
     may_override_profile: bool = True
+    may_use_chat_template: bool = False
 
     def may_use(self, model: str) -> bool:
         return self.allowed_models is None or model in self.allowed_models

@@ -41,6 +41,7 @@ def _compile(key: ApiKey) -> KeyRecord:
         stores_bodies=key.workspace.stores_bodies,
         profile=key.compat_profile or key.workspace.compat_profile,
         may_override_profile=key.allows_profile_override,
+        may_use_chat_template=key.allows_chat_template,
     )
 
 

@@ -1,0 +1,213 @@
+"""Content blocks: every spelling of an image, a sound or a file to one normal form.
+
+What is inline is decoded and looked at: the bytes decide what a file is, and a declared type
+that says otherwise is refused (gateway contract, section 5.5). Nothing is fetched here.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from gateway.core.errors import FileNotFound, InvalidFile, RequestError, UnsupportedParameter
+from gateway.ingress import schema
+
+MAX_URL_CHARS = 8_192
+_DATA_URL = re.compile(r"data:(?P<type>[^;,]*)(?P<base64>(?:;[^;,]*)*;base64)?[^,]*,", re.I)
+_MAGIC: Sequence[tuple[bytes, str]] = (
+    (b"%PDF-", "application/pdf"),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+_BY_ENDING = {
+    "pdf": "application/pdf",
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "json": "application/json",
+    "csv": "text/csv",
+    "txt": "text/plain",
+    "md": "text/markdown",
+}
+
+
+class Blocks(msgspec.Struct, frozen=True):
+    """What the blocks of a request come to.
+
+    needs: abilities a model must have (vision, audio, pdf). respelled: blocks to be written in
+    the normal form, by message and block position.
+    """
+
+    needs: frozenset[str]
+    respelled: dict[tuple[int, int], dict[str, Any]]
+
+
+NONE = Blocks(frozenset(), {})
+
+
+def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
+    """Check every block. Raises RequestError with the block's path."""
+    needs: set[str] = set()
+    respelled: dict[tuple[int, int], dict[str, Any]] = {}
+    for row, message in enumerate(messages):
+        if not isinstance(message, schema.UserMessage) or isinstance(message.content, str):
+            continue
+        for column, part in enumerate(message.content):
+            path = f"messages[{row}].content[{column}]"
+            if isinstance(part, schema.ImagePart):
+                needs.add("vision")
+                _check_image(part, path)
+            elif isinstance(part, schema.AudioPart):
+                needs.add("audio")
+                _check_audio(part.input_audio, f"{path}.input_audio")
+            elif isinstance(part, schema.FilePart):
+                normal, kind = _normalise_file(part, path)
+                needs |= {"pdf"} if kind == "application/pdf" else set()
+                needs |= {"vision"} if kind.startswith("image/") else set()
+                if normal is not None:
+                    respelled[row, column] = normal
+    return Blocks(frozenset(needs), respelled) if needs or respelled else NONE
+
+
+def respell(messages: bytes, blocks: Blocks) -> bytes:
+    """Return the messages, raw JSON, with the respelled blocks in place."""
+    decoded = msgspec.json.decode(messages)
+    for (row, column), block in blocks.respelled.items():
+        decoded[row]["content"][column] = block
+    return msgspec.json.encode(decoded)
+
+
+def _check_image(part: schema.ImagePart, path: str) -> None:
+    image = part.image_url
+    url, param = (image, f"{path}.image_url") if isinstance(image, str) else (image.url, "")
+    param = param or f"{path}.image_url.url"
+    if url[:5].lower() == "data:":
+        declared, content = _read_data_url(url, param)
+        found = sniff(content)
+        if not found.startswith("image/"):
+            raise InvalidFile("The image is none: its bytes are something else.", param=param)
+        if declared and declared not in (found, "image/jpg"):
+            raise InvalidFile(f"The image is {found}, not {declared}.", param=param)
+        return
+    _check_address(url, param)
+
+
+def _check_address(url: str, param: str) -> None:
+    if len(url) > MAX_URL_CHARS:
+        raise RequestError(f"The address is longer than {MAX_URL_CHARS} characters.", param=param)
+    if not re.match(r"https?://[^/\s]", url, re.I):
+        raise RequestError("The address must begin with https:// or http://.", param=param)
+
+
+def _check_audio(audio: schema.InputAudio, path: str) -> None:
+    content = _read_base64(audio.data, f"{path}.data")
+    found = sniff(content)
+    ends = {"wav": "audio/wav", "mp3": "audio/mpeg", "webm": "video/webm"}
+    expected = ends.get(audio.format, found)
+    if found != expected:
+        raise InvalidFile(f"The sound is not {audio.format}.", param=f"{path}.data")
+
+
+def _normalise_file(part: schema.FilePart, path: str) -> tuple[dict[str, Any] | None, str]:
+    """Return the block in the normal form, None where it is that already, and its type."""
+    source = part.file or schema.FileSource()
+    file_id = source.file_id or part.file_id
+    if file_id is not None:
+        raise FileNotFound(f"There is no file {file_id[:64]}.", param=path)
+    text = source.file_data or source.data or part.data
+    if text is None:
+        if source.file_url or part.file_url:
+            _check_address(source.file_url or part.file_url or "", f"{path}.file.file_url")
+            raise UnsupportedParameter(
+                "Files are not fetched here: send them inline.", param=f"{path}.file.file_url"
+            )
+        raise RequestError("A file needs file_data, data or file_id.", param=path)
+    param = f"{path}.file.file_data" if source.file_data else f"{path}.data"
+    declared = source.mime_type or part.mime_type or ""
+    if is_url := text[:5].lower() == "data:":
+        of_url, content = _read_data_url(text, param)
+        declared = declared or of_url
+    else:
+        content = _read_base64(text, param)
+    filename = _clean_name(source.filename or part.filename or "")
+    kind = _agree(content, declared.lower(), filename, param)
+    if is_url and source.file_data and source.filename == filename:
+        return None, kind
+    encoded = base64.b64encode(content).decode()
+    file = {"filename": filename or "file", "file_data": f"data:{kind};base64,{encoded}"}
+    return {"type": "file", "file": file}, kind
+
+
+def _agree(content: bytes, declared: str, filename: str, param: str) -> str:
+    """Return the type that the bytes have. Raises InvalidFile when others were declared."""
+    found = sniff(content)
+    if not found:
+        raise InvalidFile("The file is of no type that is taken here.", param=param)
+    declared = declared or _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")
+    is_text = found == "text/plain"
+    if declared in ("", "application/octet-stream", found):
+        return found
+    if is_text and (declared.startswith("text/") or declared == "application/json"):
+        return declared
+    raise InvalidFile(f"The file is {found}, not {declared[:64]}.", param=param)
+
+
+def sniff(content: bytes) -> str:
+    """Return the media type that the first bytes show, text/plain for text, else ""."""
+    for magic, kind in _MAGIC:
+        if content.startswith(magic):
+            return kind
+    if content[:4] == b"RIFF" and content[8:12] in (b"WEBP", b"WAVE"):
+        return "image/webp" if content[8:12] == b"WEBP" else "audio/wav"
+    if content[:3] == b"ID3" or (content[:1] == b"\xff" and content[1:2] >= b"\xe0"):
+        return "audio/mpeg"
+    if content[:4] == b"\x1a\x45\xdf\xa3":
+        return "video/webm"
+    return "text/plain" if content and _is_text(content) else ""
+
+
+def _is_text(content: bytes) -> bool:
+    if b"\0" in content:
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _read_data_url(url: str, param: str) -> tuple[str, bytes]:
+    """Return the declared type and the bytes of a data: URL (RFC 2397)."""
+    head = _DATA_URL.match(url)
+    if head is None:
+        raise InvalidFile("The data: URL is broken.", param=param)
+    rest = url[head.end() :]
+    if head["base64"] is None:
+        return head["type"].lower(), unquote_to_bytes(rest)
+    return head["type"].lower(), _read_base64(rest, param)
+
+
+def _read_base64(text: str, param: str) -> bytes:
+    try:
+        content = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidFile("The data is not valid base64.", param=param) from None
+    if not content:
+        raise InvalidFile("The data is empty.", param=param)
+    return content
+
+
+def _clean_name(name: str) -> str:
+    """Return the last part of a path without control characters, at most 255 characters."""
+    last = re.split(r"[/\\]", name)[-1]
+    return "".join(char for char in last if char.isprintable())[:255]

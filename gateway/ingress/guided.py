@@ -1,0 +1,158 @@
+"""Guided decoding (gateway contract, section 6.4): what the parameters must look like.
+
+Both of vLLM's spellings are taken: guided_json and its siblings, and structured_outputs with
+json, regex, choice, grammar, structural_tag and whitespace_pattern inside. At most one
+constraint may be given. Nothing is run here: expressions are compiled, grammars are not parsed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from gateway.core.errors import RequestError
+
+CONSTRAINTS: Mapping[str, str] = {
+    "guided_json": "json",
+    "guided_regex": "regex",
+    "guided_choice": "choice",
+    "guided_grammar": "grammar",
+    "structural_tag": "structural_tag",
+}
+OTHERS = frozenset({"guided_decoding_backend", "guided_whitespace_pattern", "structured_outputs"})
+INSIDE = frozenset({*CONSTRAINTS.values(), "whitespace_pattern"})
+NAMES = OTHERS | CONSTRAINTS.keys()
+OBJECTS = ("chat_template_kwargs", "mm_processor_kwargs")
+BACKENDS = frozenset({"auto", "xgrammar", "guidance", "outlines", "lm-format-enforcer"})
+SCHEMA_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
+MAX_PATTERN_CHARS = 4096
+
+
+def check(members: Mapping[str, bytes], *, wants_format: bool) -> None:
+    """Return when the guided parameters make sense together.
+
+    members: the top-level members as raw JSON. wants_format: the caller also gave a
+    response_format other than text. Raises RequestError naming the parameter.
+    """
+    given = {
+        name: msgspec.json.decode(members[name])
+        for name in sorted(NAMES.intersection(members))
+        if members[name] != b"null"
+    }
+    constraints = [name for name in given if name in CONSTRAINTS]
+    if "structured_outputs" in given:
+        constraints += _check_object(given["structured_outputs"])
+    if len(constraints) > 1:
+        raise RequestError(
+            f"Only one of {', '.join(constraints)} can be given.", param=constraints[1]
+        )
+    if constraints and wants_format:
+        raise RequestError(
+            f"{constraints[0]} and response_format cannot both be given.", param=constraints[0]
+        )
+    for name, value in given.items():
+        if name != "structured_outputs":
+            _CHECKS[CONSTRAINTS.get(name, name)](name, value)
+
+
+def check_objects(members: Mapping[str, bytes]) -> None:
+    """Raise RequestError when a parameter that has to be an object, or a text, is not."""
+    for name in OBJECTS:
+        if name in members and members[name][:1] not in (b"{", b"n"):
+            raise RequestError(f"{name} must be an object.", param=name)
+    if "chat_template" in members and members["chat_template"][:1] not in (b'"', b"n"):
+        raise RequestError("chat_template must be a string.", param="chat_template")
+
+
+def _check_object(value: Any) -> list[str]:
+    """Check structured_outputs; return the constraints inside it, as paths."""
+    if not isinstance(value, dict):
+        raise RequestError("structured_outputs must be an object.", param="structured_outputs")
+    found = []
+    for name, part in value.items():
+        path = f"structured_outputs.{name}"
+        if name not in INSIDE:
+            raise RequestError(f"There is no parameter {path}.", param=path)
+        if part is not None:
+            _CHECKS[name](path, part)
+            if name != "whitespace_pattern":
+                found.append(path)
+    return found
+
+
+def _check_json(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        value = _decode_text(name, value)
+    if not isinstance(value, dict):
+        raise RequestError(f"{name} must be a JSON Schema.", param=name)
+    _check_schema(name, value)
+
+
+def _check_schema(name: str, schema: dict[str, Any]) -> None:
+    kinds = schema.get("type", [])
+    for kind in kinds if isinstance(kinds, list) else [kinds]:
+        if kind not in SCHEMA_TYPES:
+            raise RequestError(f"{name} is not a JSON Schema: type {kind!r}.", param=name)
+    if not isinstance(schema.get("properties", {}), dict):
+        raise RequestError(f"{name} is not a JSON Schema: properties.", param=name)
+    reference = schema.get("$ref", "#")
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        raise RequestError(f"{name} may only refer to itself, not to {reference!r}.", param=name)
+    for part in (*schema.get("properties", {}).values(), schema.get("items")):
+        if isinstance(part, dict):
+            _check_schema(name, part)
+
+
+def _check_regex(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise RequestError(f"{name} must be a regular expression.", param=name)
+    if len(value) > MAX_PATTERN_CHARS:
+        raise RequestError(f"{name} is longer than {MAX_PATTERN_CHARS} characters.", param=name)
+    try:
+        re.compile(value)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise RequestError(f"{name} does not compile: {error}.", param=name) from None
+
+
+def _check_choice(name: str, value: Any) -> None:
+    if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
+        raise RequestError(f"{name} must be a list of at least one string.", param=name)
+
+
+def _check_text(name: str, value: Any) -> None:
+    if not isinstance(value, str) or not value:
+        raise RequestError(f"{name} must be a string that is not empty.", param=name)
+
+
+def _check_tag(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        value = _decode_text(name, value)
+    if not isinstance(value, dict):
+        raise RequestError(f"{name} must be an object or its JSON text.", param=name)
+
+
+def _check_backend(name: str, value: Any) -> None:
+    if not isinstance(value, str) or value.partition(":")[0] not in BACKENDS:
+        raise RequestError(f"{name} must be one of {', '.join(sorted(BACKENDS))}.", param=name)
+
+
+def _decode_text(name: str, text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError):
+        raise RequestError(f"{name} is not JSON.", param=name) from None
+
+
+_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+    "json": _check_json,
+    "regex": _check_regex,
+    "choice": _check_choice,
+    "grammar": _check_text,
+    "structural_tag": _check_tag,
+    "whitespace_pattern": _check_regex,
+    "guided_whitespace_pattern": _check_regex,
+    "guided_decoding_backend": _check_backend,
+}
