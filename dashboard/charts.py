@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from dashboard.scales import Ruler, Scale
+from dashboard.time_axis import Axis, Tick
 
 HEIGHT = 160
 _BAR_SHARE = 0.72  # of its step; the rest is the gap to the next bar
 _LEAST_SEGMENT = 1.5  # a value above zero stays visible
-_MAX_LABELS = 8
 
 Format = Callable[[float], str]
 
@@ -29,16 +28,6 @@ class Series:
     label: str
     values: Sequence[float | None]
     total: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tick:
-    """A mark on an axis. at: a percentage across, or units down from the top."""
-
-    at: str
-    label: str
-    is_minor: bool = False
-    anchor: str = "middle"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,38 +75,6 @@ class Chart:
     lines: Sequence[Line] = ()
     height: int = HEIGHT
     is_empty: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """The steps of a chart's horizontal axis: their starts, evenly spaced, oldest first."""
-
-    starts: Sequence[datetime]
-    step_s: int
-
-    def label(self, index: int) -> str:
-        """Return the step's name in full: it is a stretch of time, so it says both ends."""
-        start = self.starts[index]
-        if self.step_s >= 86_400:
-            days = self.step_s // 86_400
-            return f"{start:%a %-d %b}" if days == 1 else f"{days} days from {start:%-d %b}"
-        end = datetime.fromtimestamp(start.timestamp() + self.step_s, tz=start.tzinfo)
-        return f"{start:%a %-d %b, %H:%M} to {end:%H:%M} UTC"
-
-    def ticks(self) -> list[Tick]:
-        """Return at most eight marks, every second one minor: narrow charts leave it out."""
-        every = max(1, -(-len(self.starts) // _MAX_LABELS))
-        ticks: list[Tick] = []
-        for number, index in enumerate(range(0, len(self.starts), every)):
-            start = self.starts[index]
-            at = 100 * index / len(self.starts)
-            is_day = self.step_s >= 86_400 or self._spans_days()
-            label = f"{start:%-d %b}" if is_day else f"{start:%H:%M}"
-            ticks.append(Tick(f"{at:.3f}%", label, number % 2 == 1, "start"))
-        return ticks
-
-    def _spans_days(self) -> bool:
-        return len(self.starts) * self.step_s > 2 * 86_400
 
 
 def bar_chart(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dashboard.call_words import STATUS_WORDS
-from dashboard.charts import Axis, Chart, Series, bar_chart, line_chart, sparkline
+from dashboard.charts import Chart, Series, bar_chart, line_chart, sparkline
 from dashboard.key_labels import key_labels
 from dashboard.scales import (
     COUNTS,
@@ -20,6 +20,7 @@ from dashboard.scales import (
 )
 from dashboard.templatetags.money import compact, count, percent, usd_short
 from dashboard.templatetags.timespan import duration
+from dashboard.time_axis import Axis
 from gateway.models import CallRecord, LatencyRollup
 from gateway.selectors import usage
 from gateway.selectors.periods import Period

@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.charts import HEIGHT, Axis, Chart, Series, bar_chart, line_chart, sparkline
+from dashboard.charts import HEIGHT, Chart, Series, bar_chart, line_chart, sparkline
 from dashboard.scales import COUNTS, DURATIONS, LOG_DURATIONS, MONEY, Scale, show_count
 from dashboard.templatetags.timespan import duration
 
@@ -115,6 +115,24 @@ def test_labels_of_a_time_axis_are_few_and_every_second_may_be_left_out() -> Non
     assert len(ticks) <= 8
     assert [tick.is_minor for tick in ticks[:4]] == [False, True, False, True]
     assert ticks[0].label == "00:00"
+
+
+@pytest.mark.parametrize(
+    ("start", "step_s", "steps", "labels"),
+    [
+        ("2026-11-18T14:15", 900, 4, ["14:15", "14:30", "14:45", "15:00"]),
+        ("2026-11-17T15:30", 1800, 48, ["18:00", "21:00", "00:00", "03:00"]),
+        ("2026-11-11T18:00", 10_800, 56, ["12 Nov", "13 Nov", "14 Nov", "15 Nov"]),
+        ("2026-10-20T00:00", 86_400, 30, ["20 Oct", "24 Oct", "28 Oct", "1 Nov"]),
+    ],
+)
+def test_marks_of_a_time_axis_stand_at_round_times(
+    start: str, step_s: int, steps: int, labels: list[str]
+) -> None:
+    first = datetime.fromisoformat(f"{start}+00:00")
+    axis = Axis([first + timedelta(seconds=step_s * i) for i in range(steps)], step_s)
+
+    assert [tick.label for tick in axis.ticks()][:4] == labels
 
 
 def test_a_sparkline_needs_two_values_and_something_to_show() -> None:
