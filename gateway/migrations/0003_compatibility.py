@@ -49,22 +49,22 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='languagemodel',
             name='supports_audio',
-            field=models.BooleanField(default=False),
+            field=models.BooleanField(blank=True, null=True),
         ),
         migrations.AddField(
             model_name='languagemodel',
             name='supports_pdf',
-            field=models.BooleanField(default=False),
+            field=models.BooleanField(blank=True, null=True),
         ),
         migrations.AddField(
             model_name='languagemodel',
             name='supports_tools',
-            field=models.BooleanField(default=True),
+            field=models.BooleanField(blank=True, null=True),
         ),
         migrations.AddField(
             model_name='languagemodel',
             name='supports_vision',
-            field=models.BooleanField(default=False),
+            field=models.BooleanField(blank=True, null=True),
         ),
         migrations.AddField(
             model_name='provider',
