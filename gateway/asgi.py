@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from ipaddress import ip_network
 from typing import Any, cast
 
 from django.core.asgi import get_asgi_application
@@ -17,6 +18,9 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.edge.guard import Guard  # noqa: E402
+from gateway.edge.limits import Limits  # noqa: E402
+from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -48,6 +52,14 @@ class Lifespan:
             await send({"type": f"lifespan.{phase}.complete"})
 
 
+# uvicorn makes the protocol's objects itself, so they are handed their limits by the class.
+GuardedHttpProtocol.guard = Guard(
+    Limits(
+        **settings.EDGE,
+        allowed_hosts=settings.ALLOWED_HOSTS,
+        trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
+    )
+)
 chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)
 api = ApiMount(runtime, django_application)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.

@@ -186,6 +186,13 @@ CELERY_TIMEZONE = TIME_ZONE
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
 DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
+# What one connection may ask of us before any application runs (gateway.edge.limits).
+EDGE = {
+    "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),
+    "body_silence_s": read_int("TOLLHOUSE_BODY_SILENCE_S", 15, least=1, most=600),
+    "body_pace_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
+    "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
+}
 PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

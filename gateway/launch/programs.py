@@ -16,7 +16,8 @@ def server_command(*, host: str, port: int) -> list[str]:
     return [
         *(sys.executable, "-m", "uvicorn", "gateway.asgi:application"),
         *("--host", host, "--port", str(port)),
-        *("--loop", "uvloop", "--http", "httptools", "--ws", "none", "--lifespan", "on"),
+        *("--loop", "uvloop", "--http", "gateway.edge.protocol:GuardedHttpProtocol"),
+        *("--ws", "none", "--lifespan", "on"),
         *("--no-proxy-headers", "--no-server-header", "--no-access-log"),
         *("--log-level", "warning", "--timeout-keep-alive", "75"),
         *("--timeout-graceful-shutdown", str(DRAIN_S), "--backlog", "2048"),

@@ -1,0 +1,41 @@
+"""How much of everything one connection may ask of us, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gateway.admission.address import Network
+
+MAX_REQUEST_LINE_BYTES = 8 * 1024
+MAX_HEADERS = 100
+MAX_HEADER_BYTES = 8 * 1024
+MAX_HEAD_BYTES = 32 * 1024
+# The event loop hands over at most so much at a time, and heads may lie anywhere in it. So a
+# head that has no end is noticed at the latest when it is longer than this.
+READ_BYTES = 256 * 1024
+MAX_UNFINISHED_HEAD_BYTES = MAX_REQUEST_LINE_BYTES + MAX_HEAD_BYTES + READ_BYTES
+# Chunk sizes, their extensions and trailers, between two bytes of a body.
+MAX_FRAMING_BYTES = 16 * 1024
+MAX_PIPELINED = 64
+LEAST_BODY_BYTES_PER_S = 1024
+# After a refusal what still arrives is read and thrown away, or the caller would see a reset
+# connection instead of the answer.
+LINGER_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an installation sets. allowed_hosts: as Django's ALLOWED_HOSTS; "*" is any.
+
+    head_s: from a head's first byte to its end. body_silence_s: a body may pause so long.
+    body_pace_s: the stretch over which a body's pace is judged. idle_connections: how
+    many of one address may wait without a request; trusted_proxies may have any number.
+    """
+
+    head_s: float = 10
+    body_silence_s: float = 15
+    body_pace_s: float = 10
+    idle_connections: int = 256
+    allowed_hosts: Sequence[str] = ("*",)
+    trusted_proxies: Sequence[Network] = ()

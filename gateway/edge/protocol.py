@@ -1,0 +1,319 @@
+"""uvicorn's HTTP protocol, on its guard. Given to uvicorn as its --http (gateway.launch).
+
+The parser refuses what is not HTTP; gateway.edge.head what is, but is read differently by
+different servers; this module what is too long, too slow or too much. Every refusal is the
+JSON error of the API, and the end of the connection: after a head that cannot be trusted
+nobody knows where the next one begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, ClassVar
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from gateway.core.errors import GatewayError, HeadersTooLarge, RequestError, RequestTimeout
+from gateway.edge.guard import NEVER, Guard
+from gateway.edge.head import check_head, check_size
+from gateway.edge.last_words import SlowClose, last_words
+from gateway.edge.limits import (
+    LINGER_S,
+    MAX_FRAMING_BYTES,
+    MAX_HEADER_BYTES,
+    MAX_HEADERS,
+    MAX_PIPELINED,
+    MAX_UNFINISHED_HEAD_BYTES,
+    Limits,
+)
+from gateway.edge.pace import Pace
+
+BETWEEN, HEAD, BODY = range(3)
+
+
+class GuardedHttpProtocol(HttpToolsProtocol):
+    """One connection. guard is set by gateway.asgi, once, before the first connection."""
+
+    guard: ClassVar[Guard] = Guard(Limits())
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.deadline = NEVER
+        self._address = ""
+        self._phase = BETWEEN
+        self._timed_phase = BETWEEN
+        self._chunk_bytes = 0
+        self._head_bytes = 0
+        self._body_bytes = 0
+        self._framing_bytes = 0
+        self._dropped_bytes = 0
+        self._pace: Pace | None = None
+        self._would_keep_alive = False
+        self._is_upgrading = False
+        self._is_muted = False
+        self._is_deaf = False
+        self._last_words = b""
+        self._running: RequestResponseCycle | None = None
+
+    # What the transport says
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        guard = self.guard
+        self._address = guard.address_of(self.client[0]) if self.client else ""
+        if guard.is_full(self._address):
+            self._is_deaf = True
+            transport.abort()
+            return
+        guard.watch(self.loop, self.connections)
+        self._rest()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self.guard.works(self, self._address)
+        self.deadline = NEVER
+        running = self._running
+        if running is not None and not running.response_complete:
+            running.disconnected = True
+            running.message_event.set()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_deaf:
+            return
+        self._chunk_bytes = len(data)
+        if self._phase == HEAD:
+            self._head_bytes += len(data)
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            self._ignore_upgrade()
+            if rest := data[upgrade.args[0] :]:
+                self.data_received(rest)
+                return
+        except HttpParserError as error:
+            self._refuse(as_refusal(error))
+        if self._phase != BETWEEN and not self._is_deaf:
+            self._wait_for_more()
+
+    # What the parser says
+
+    def on_message_begin(self) -> None:
+        if self._is_muted:
+            return
+        super().on_message_begin()
+        self._phase = HEAD
+        self._timed_phase = BETWEEN
+        # An upper bound: the chunk may hold more than this head. It only says when to count.
+        self._head_bytes = self._chunk_bytes
+        self._dropped_bytes = 0
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._phase == BODY:
+            return  # a trailer: nothing that decides anything may come after the body
+        if b"_" in name:
+            # It would pass for the same name with hyphens wherever names become variables.
+            self._dropped_bytes += len(name) + len(value)
+            return
+        name = name.lower()
+        if name == b"expect" and value.lower() == b"100-continue":
+            self.expect_100_continue = True
+        self.headers.append((name, value))
+
+    def on_headers_complete(self) -> None:
+        if self._is_muted:
+            return
+        if self._head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
+            if self._dropped_bytes > MAX_HEADER_BYTES:
+                raise HeadersTooLarge
+            check_size(self.url, self.headers)
+        check_head(self.parser.get_http_version(), self.url, self.headers, self.guard.hosts)
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise RequestError("Too many requests were sent ahead of their answers.")
+        super().on_headers_complete()
+        self.guard.works(self, self._address)
+        self.deadline = NEVER
+        self._phase = BODY
+        self._body_bytes = self._framing_bytes = 0
+        self._is_upgrading = self.parser.should_upgrade()
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        self._framing_bytes = -self._chunk_bytes  # this chunk is none of it (_wait_for_more)
+        cycle = self.cycle
+        if cycle.response_complete:
+            return
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        if self._is_upgrading:
+            return  # its body is still to come (_ignore_upgrade)
+        self._phase = BETWEEN
+        self.deadline = NEVER
+        cycle = self.cycle
+        if self._pace is not None:
+            self._pace = None
+            if not cycle.response_started:
+                cycle.transport = self.transport
+                cycle.keep_alive = self._would_keep_alive
+        if not cycle.response_complete:
+            cycle.more_body = False
+            cycle.message_event.set()
+
+    # What uvicorn does with it
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        if (self._is_deaf and not self._last_words) or self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._last_words:
+            self._say(self._last_words)
+        else:
+            self._rest()
+
+    def shutdown(self) -> None:
+        self._would_keep_alive = False
+        super().shutdown()
+
+    # Time
+
+    def on_deadline(self, now: float) -> None:
+        """Act on a deadline that has passed. Called by the guard."""
+        if self._is_deaf:
+            self.transport.abort()
+        elif self._phase == BETWEEN:
+            self.transport.close()
+        elif self._phase == BODY:
+            self._judge_pace(now)
+        elif self._is_answering():
+            self.deadline = now + self.guard.limits.head_s
+        else:
+            patience_s = self.guard.limits.head_s
+            self._refuse(RequestTimeout(f"The head did not arrive within {patience_s:g} s."))
+
+    def dismiss(self) -> None:
+        """Close an idle connection because its address has too many."""
+        self.guard.works(self, self._address)
+        self.transport.close()
+
+    def _rest(self) -> None:
+        """Nothing is being answered: wait for a request, or for the rest of one."""
+        now = self.loop.time()
+        is_over = self._phase == BETWEEN
+        self.guard.rests(self, self._address, now)
+        self.deadline = now + (self.timeout_keep_alive if is_over else self.guard.limits.head_s)
+
+    def _wait_for_more(self) -> None:
+        """A request has begun and not ended with what was received."""
+        if self._phase == HEAD:
+            if self._head_bytes > MAX_UNFINISHED_HEAD_BYTES:
+                self._refuse(HeadersTooLarge())
+            elif self._timed_phase != HEAD:
+                self.deadline = self.loop.time() + self.guard.limits.head_s
+        elif self._timed_phase != BODY:
+            self._begin_body()
+        else:
+            self._framing_bytes += self._chunk_bytes
+            if self._framing_bytes > MAX_FRAMING_BYTES:
+                self._refuse(RequestError("A chunk extension or the trailers are too long."))
+        self._timed_phase = self._phase
+
+    def _begin_body(self) -> None:
+        """The head is here and the body is not: an answer may come before the request ends."""
+        self._pace = Pace(self.guard.limits, self._body_bytes)
+        self.deadline = self.loop.time() + self._pace.step_s
+        cycle: Any = self.cycle
+        self._would_keep_alive = cycle.keep_alive
+        cycle.keep_alive = False
+        cycle.transport = SlowClose(self.transport, self._linger)
+
+    def _judge_pace(self, now: float) -> None:
+        pace = self._pace
+        assert pace is not None
+        self.deadline = now + pace.step_s
+        if self.flow.read_paused or self.cycle.waiting_for_100_continue:
+            pace.begin_again(self._body_bytes)
+            return
+        try:
+            pace.judge(self._body_bytes)
+        except RequestTimeout as error:
+            self._refuse(error)
+
+    # Refusals
+
+    def _is_answering(self) -> bool:
+        cycle: RequestResponseCycle | None = self.cycle
+        return cycle is not None and not cycle.response_complete
+
+    def _refuse(self, error: GatewayError) -> None:
+        """Answer the request that is arriving with an error, after those before it."""
+        self._is_deaf = True
+        self.guard.works(self, self._address)
+        words = last_words(error)
+        cycle = self.cycle
+        if self._phase != BODY:
+            is_next = not self._is_answering()
+        elif cycle is not self._running:
+            self.pipeline.popleft()
+            is_next = False
+        elif cycle.response_started:
+            self.deadline = NEVER  # the connection closes when the answer ends (_begin_body)
+            return
+        else:
+            cycle.disconnected = True
+            cycle.message_event.set()
+            is_next = True
+        if is_next:
+            self._say(words)
+        else:
+            self._last_words = words
+            self.deadline = NEVER
+
+    def _say(self, words: bytes) -> None:
+        self._last_words = b""
+        self.transport.write(words)
+        self._linger()
+
+    def _linger(self) -> None:
+        """Close once the caller has, or after a while; read on until then, and hear nothing."""
+        self._is_deaf = True
+        if self.transport.is_closing():
+            return
+        self.deadline = self.loop.time() + LINGER_S
+        self.flow.resume_reading()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+
+    def _ignore_upgrade(self) -> None:
+        """Go on in HTTP/1.1. The parser took the body for another protocol: it is given to a
+        new one, which is told its framing alone."""
+        self._is_upgrading = False
+        framing = [
+            b"%s: %s\r\n" % header
+            for header in self.headers
+            if header[0] in (b"content-length", b"transfer-encoding")
+        ]
+        self.parser = HttpRequestParser(self)
+        self._is_muted = True
+        self.parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
+        self._is_muted = False
+
+
+def as_refusal(error: HttpParserError) -> GatewayError:
+    """Return the refusal that a callback raised, or what the parser has to say, in our words."""
+    cause = error.__context__
+    if isinstance(cause, GatewayError):
+        return cause
+    reason = str(error).rstrip(".")
+    return RequestError(f"The request is not valid HTTP: {reason[:1].lower()}{reason[1:]}.")
