@@ -1,14 +1,19 @@
 // The dialog: opens when the server puts something into it, closes when asked to.
 // Links that open it carry hx-target="#modal" and lead to the same content as a page.
 
+// What is wrong comes first, then what is to be filled in, then what is to be pressed.
+const FOCUS_FIRST = [
+  "[aria-invalid=true], [data-invalid] input",
+  "input:not([type=hidden]), textarea, select",
+  "[data-copy-from], .modal-actions .button",
+];
+
 const modal = document.getElementById("modal");
 
 modal.addEventListener("htmx:load", () => {
   if (!modal.firstElementChild) return;
   if (!modal.open) modal.showModal();
-  const first =
-    modal.querySelector("[aria-invalid=true], [data-invalid] input") ??
-    modal.querySelector("[autofocus], input:not([type=hidden]), textarea, select, button");
+  const first = FOCUS_FIRST.map((selector) => modal.querySelector(selector)).find(Boolean);
   first?.focus();
 });
 

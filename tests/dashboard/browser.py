@@ -70,7 +70,7 @@ class Watched:
         return taken
 
     def open(self, path: str) -> None:
-        self.page.goto(self.origin + path, wait_until="networkidle")
+        self.page.goto(self.origin + path, wait_until="load")
 
     def check(self, name: str) -> list[str]:
         """Return what is wrong with the page as it is now: axe's findings, overflow, reports."""
@@ -144,7 +144,7 @@ def sign_in(watched: Watched, server: GatewayServer) -> None:
     page.fill("[name=login]", server.email)
     page.fill("[name=password]", server.password)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    page.wait_for_url(f"{server.origin}/", wait_until="networkidle")
+    page.wait_for_url(f"{server.origin}/", wait_until="load")
 
 
 def _report_into(watched: Watched) -> None:
