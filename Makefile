@@ -18,7 +18,7 @@ up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install,
 	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
 
 test: .venv/test.stamp .venv/model.stamp ## run every test; k=hang_up for those that match
-	@$(BIN)/python -m pytest $(if $(k),-k "$(k)") $(args)
+	@$(BIN)/python -m pytest -n $(or $(n),2) $(if $(k),-k "$(k)") $(args)
 
 check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .

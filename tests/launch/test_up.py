@@ -34,8 +34,7 @@ def test_the_printed_curl_line_answers_when_it_is_pasted(tmp_path: Path) -> None
         assert "Traceback" not in installation.said
 
 
-def test_a_second_start_is_the_same_installation(tmp_path: Path) -> None:
-    home = tmp_path / "home"
+def test_a_second_start_is_the_same_installation(home: Path) -> None:
     with running(home) as first:
         before = first.quickstart
         call_id = first.ask()["id"]
@@ -50,8 +49,8 @@ def test_a_second_start_is_the_same_installation(tmp_path: Path) -> None:
     assert run_manage(home, "prove").returncode == 0
 
 
-def test_a_stop_lets_live_calls_end(tmp_path: Path) -> None:
-    with running(tmp_path / "home") as installation:
+def test_a_stop_lets_live_calls_end(home: Path) -> None:
+    with running(home) as installation:
         call = installation.open_call("script:tokens=30&delay_ms=100", stream=True)
         first = call.readline()
 
@@ -65,8 +64,8 @@ def test_a_stop_lets_live_calls_end(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
-    with running(tmp_path / "home") as installation:
+def test_a_server_that_dies_is_started_again(home: Path) -> None:
+    with running(home) as installation:
         server = installation.children()["server"]
 
         subprocess.run(["kill", "-KILL", str(server)], check=True)
@@ -78,8 +77,8 @@ def test_a_server_that_dies_is_started_again(tmp_path: Path) -> None:
 
 
 @linux_only
-def test_children_end_with_their_parent(tmp_path: Path) -> None:
-    with running(tmp_path / "home") as installation:
+def test_children_end_with_their_parent(home: Path) -> None:
+    with running(home) as installation:
         children = installation.children()
 
         installation.process.kill()
@@ -93,11 +92,11 @@ def test_children_end_with_their_parent(tmp_path: Path) -> None:
         )
 
 
-def test_a_provider_key_in_the_environment_becomes_a_provider(tmp_path: Path) -> None:
-    with running(tmp_path / "home", env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as installation:
+def test_a_provider_key_in_the_environment_becomes_a_provider(home: Path) -> None:
+    with running(home, env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as installation:
         said = installation.said
 
-    with running(tmp_path / "home", env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as again:
+    with running(home, env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as again:
         said_again = again.said
 
     assert "added DeepSeek (deepseek-chat, deepseek-reasoner)" in said
