@@ -22,7 +22,7 @@ test: .venv/test.stamp .venv/model.stamp ## run every test; k=hang_up for those 
 
 check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
-	$(BIN)/mypy . && $(BIN)/lint-imports --no-cache
+	$(BIN)/mypy . && $(BIN)/lint-imports --no-cache --no-logo
 	$(MANAGE) makemigrations --check --dry-run
 	TOLLHOUSE_PUBLIC_URL=https://tollhouse.example $(MANAGE) check --deploy --fail-level WARNING
 
