@@ -72,9 +72,9 @@ class Generation(KeyView):
         text = request.query_params.get("id", "")
         if not text:
             raise RequestError("id is required.", param="id")
-        call_id = find_request_id(text)
         caller: Caller = request.auth  # type: ignore[assignment]
         workspace_id = uuid.UUID(caller.key.workspace_id)
+        call_id = find_request_id(text) or find_by_client_id(text, workspace_id)
         record = None if call_id is None else find_record(call_id, workspace_id)
         if record is None:
             raise NotFound(f"There is no generation {text[:64]}.", param="id")
@@ -94,6 +94,12 @@ def find_record(call_id: uuid.UUID, workspace_id: uuid.UUID) -> CallRecord | Non
         if is_settled or time.monotonic() >= deadline or not is_recent(call_id, record):
             return record
         time.sleep(LOOK_EVERY_S)
+
+
+def find_by_client_id(text: str, workspace_id: uuid.UUID) -> uuid.UUID | None:
+    """Return the newest call that its caller gave this id, or None."""
+    calls = CallRecord.objects.filter(workspace_id=workspace_id, client_request_id=text)
+    return calls.exclude(client_request_id="").order_by("-id").values_list("id", flat=True).first()
 
 
 def is_recent(call_id: uuid.UUID, record: CallRecord | None) -> bool:

@@ -29,7 +29,25 @@ def write_model(model: ModelRecord) -> dict[str, Any]:
         "context_length": model.context_tokens,
         "max_output_tokens": model.max_output_tokens,
         "pricing": write_pricing(model.price),
+        "supportsVision": model.supports.get("vision") is True,
+        "supportsPdf": model.supports.get("pdf") is True,
+        "supportsTools": model.supports.get("tools") is not False,
+        "supportsAudio": model.supports.get("audio") is True,
+        "supported_features": write_features(model),
+        "datacenter_locations": sorted({t.location for t in model.targets if t.location}),
+        "is_local": bool(model.targets) and all(t.is_local for t in model.targets),
     }
+
+
+def write_features(model: ModelRecord) -> list[str]:
+    """Return what may be asked of the model; guided decoding only where every target has it."""
+    features = ["streaming", "json_schema"]
+    if model.supports.get("tools") is not False:
+        features.append("tools")
+    features += [name for name in ("vision", "pdf", "audio") if model.supports.get(name)]
+    if model.targets and all(target.kind == "vllm" for target in model.targets):
+        features.append("guided_decoding")
+    return sorted(features)
 
 
 def write_pricing(price: Price) -> dict[str, Any]:
@@ -76,6 +94,16 @@ def write_generation(record: CallRecord) -> dict[str, Any]:
         "api_key_id": str(record.key_id),
         "client_request_id": record.client_request_id or None,
         "usage_estimated": record.charge_basis == CallRecord.ChargeBasis.ESTIMATE,
+        "episode_id": str(record.episode_id) if record.episode_id else None,
+        "compat_profile": record.profile or None,
+        "dropped_params": record.dropped_params,
+        "timings": {
+            "total_ms": record.total_us / 1000,
+            "admit_ms": record.admit_us / 1000,
+            "queued_ms": record.queued_us / 1000,
+            "failed_ms": record.failed_us / 1000,
+            "upstream_ms": record.upstream_us / 1000,
+        },
     }
 
 

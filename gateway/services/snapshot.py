@@ -87,6 +87,8 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
                 default_params=tuple(
                     (name, msgspec.json.encode(value)) for name, value in row.default_params.items()
                 ),
+                is_local=target.provider.is_local,
+                location=target.provider.location,
                 structured_dialect=target.provider.structured_dialect,
                 secret=secrets[target.provider],
             )

@@ -28,6 +28,8 @@ class TargetRecord:
     price: Price
     default_params: tuple[tuple[str, bytes], ...] = ()
     structured_dialect: str = "structured_outputs"
+    is_local: bool = False
+    location: str = ""
     secret: str = field(default="", repr=False)
 
 

@@ -1,0 +1,96 @@
+"""GET /usage: what the workspace has used, by model, key, day or member."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django.db import Error as DatabaseError
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway.admission.admit import Caller
+from gateway.api.views import KeyView
+from gateway.core.errors import DatabaseUnavailable, RequestError
+from gateway.core.money import credits_used, usd
+from gateway.selectors.usage_groups import usage_by
+from keys.models import Scope
+
+GROUPS = ("model", "key", "day", "member")
+DEFAULT_SPAN = timedelta(days=30)
+LONGEST_SPAN = timedelta(days=366)
+
+
+class UsageReport(KeyView):
+    """Totals from the rollups, which follow a call by a tenth of a second."""
+
+    scope = Scope.USAGE.value
+
+    def get(self, request: Request) -> Response:
+        caller: Caller = request.auth  # type: ignore[assignment]
+        query = request.query_params
+        end = read_moment(query, "end") or timezone.now()
+        start = read_moment(query, "start") or end - DEFAULT_SPAN
+        if not start < end <= start + LONGEST_SPAN:
+            raise RequestError("start must be before end, by at most 366 days.", param="start")
+        by = read_groups(query)
+        workspace_id = uuid.UUID(caller.key.workspace_id)
+        try:
+            groups = usage_by(workspace_id, start=start, end=end, by=by)
+        except DatabaseError as error:
+            raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+        total = {name: sum(group[name] for group in groups) for name in NUMBERS}
+        return Response(
+            {
+                "data": {
+                    "start": start.isoformat(),
+                    "end": end.isoformat(),
+                    "group_by": list(by),
+                    "groups": [write_group(group, by) for group in groups],
+                    "total": write_group(total, ()),
+                }
+            }
+        )
+
+
+NUMBERS = ("calls", "failed", "refused", "prompt_tokens", "completion_tokens", "charge_nusd")
+
+
+def write_group(group: dict[str, Any], by: tuple[str, ...]) -> dict[str, Any]:
+    """Return the group as shown; cost in USD, cost_nano_usd exact."""
+    shown: dict[str, Any] = {name: group[name] for name in by}
+    shown |= {name: group[name] for name in NUMBERS if name != "charge_nusd"}
+    shown["total_tokens"] = group["prompt_tokens"] + group["completion_tokens"]
+    shown["cost"] = usd(group["charge_nusd"])
+    shown["cost_nano_usd"] = str(group["charge_nusd"])
+    shown["credits_used"] = credits_used(group["charge_nusd"])
+    return shown
+
+
+def read_groups(query: QueryDict) -> tuple[str, ...]:
+    """Return the groups asked for, model when none are. Raises RequestError for others."""
+    names = [part.strip() for part in query.get("group_by", "model").split(",") if part.strip()]
+    for name in names:
+        if name not in GROUPS:
+            raise RequestError(f"group_by takes {', '.join(GROUPS)}.", param="group_by")
+    return tuple(dict.fromkeys(names))
+
+
+def read_moment(query: QueryDict, name: str) -> datetime | None:
+    """Return a moment given as a date or a date and time; without a zone it is UTC."""
+    text = query.get(name, "")
+    if not text:
+        return None
+    try:
+        moment = parse_datetime(text)
+        if moment is None and (day := parse_date(text)) is not None:
+            moment = datetime(day.year, day.month, day.day)
+    except ValueError:
+        moment = None
+    if moment is None:
+        raise RequestError(f"{name} must be a date such as 2026-01-31.", param=name)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

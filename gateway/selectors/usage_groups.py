@@ -1,0 +1,72 @@
+"""Usage of one workspace by model, key, day or member, from the rollups."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db.models import F, QuerySet, Sum
+from django.db.models.functions import TruncDate
+
+from gateway.models import UsageRollup
+from keys.models import ApiKey
+
+FAILED = ("upstream_error", "platform_aborted")
+SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd")
+
+
+def usage_by(
+    workspace_id: uuid.UUID, *, start: datetime, end: datetime, by: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return totals per group, in the order of the groups' names.
+
+    by: any of model, key, day, member; empty for one total. Each row has a value for each of
+    them, and calls, failed, refused, prompt_tokens, completion_tokens, charge_nusd. A member is
+    who made the key; None for keys that nobody on record has made.
+    """
+    rows = UsageRollup.objects.filter(
+        workspace_id=workspace_id, starts_at__gte=start, starts_at__lt=end
+    )
+    members = _members(workspace_id) if "member" in by else {}
+    groups: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in _summed(rows, by):
+        named = {name: _named(name, row, members) for name in by}
+        group = groups.setdefault(
+            tuple(named.values()), named | dict.fromkeys((*SUMS, "failed", "refused"), 0)
+        )
+        _add(group, row)
+    ordered = sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
+    return [group for _, group in ordered]
+
+
+def _summed(rows: QuerySet[UsageRollup], by: Sequence[str]) -> Iterable[dict[str, Any]]:
+    columns = {"model": "model", "key": "key_id", "day": "day", "member": "key_id"}
+    wanted = {columns[name] for name in by} | {"status"}
+    sums = {f"sum_{name}": Sum(name) for name in SUMS}
+    shown = rows.annotate(day=TruncDate(F("starts_at"))) if "day" in by else rows
+    found: Iterable[dict[str, Any]] = shown.values(*sorted(wanted)).annotate(**sums).order_by()
+    return found
+
+
+def _named(name: str, row: dict[str, Any], members: dict[uuid.UUID, str]) -> str | None:
+    if name == "member":
+        return members.get(row["key_id"])
+    if name == "day":
+        return str(row["day"].isoformat())
+    return str(row["key_id"] if name == "key" else row["model"])
+
+
+def _add(group: dict[str, Any], row: dict[str, Any]) -> None:
+    for name in SUMS:
+        group[name] += row[f"sum_{name}"]
+    if row["status"] in FAILED:
+        group["failed"] += row["sum_calls"]
+    elif row["status"] == "refused":
+        group["refused"] += row["sum_calls"]
+
+
+def _members(workspace_id: uuid.UUID) -> dict[uuid.UUID, str]:
+    keys = ApiKey.objects.filter(workspace_id=workspace_id).exclude(created_by=None)
+    return dict(keys.values_list("id", "created_by__email"))
