@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from dashboard.charts import HEIGHT, Chart, Series, bar_chart, line_chart, sparkline
 from dashboard.scales import COUNTS, DURATIONS, LOG_DURATIONS, MONEY, Scale, show_count
 from dashboard.templatetags.timespan import duration
+from dashboard.time_axis import Axis
 
 START = datetime(2026, 11, 18, tzinfo=UTC)
 
