@@ -68,8 +68,10 @@ async def _call(session: aiohttp.ClientSession, seen: Seen, rng: Random) -> str:
     """Make one call; return how it went."""
     kind = rng.choice(["buffered", "buffered", "streamed", "left"])
     script = f"script:tokens={rng.randint(1, 30)}&first_ms={rng.randint(0, 20)}"
-    if kind != "buffered":
+    if kind == "streamed":
         script += f"&delay_ms={rng.randint(0, 5)}"
+    elif kind == "left":
+        script = f"script:tokens=100&delay_ms={rng.randint(5, 20)}"
     body: dict[str, Any] = {
         "model": "fake-model",
         "messages": [{"role": "user", "content": script}],

@@ -10,9 +10,7 @@ from tests.faults.kill_loop import run_kill_loop
 
 
 @pytest.mark.slow
-def test_killed_server_loses_no_money_and_no_record(
-    home: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_killed_server_loses_no_money_and_no_record(home: Path) -> None:
     seed = 20_261_121
 
     report = run_kill_loop(home, calls=4_000, kills=12, seed=seed)
@@ -21,3 +19,4 @@ def test_killed_server_loses_no_money_and_no_record(
     assert report.kills == 13
     assert report.outcomes["buffered"] > 0
     assert report.statuses["platform_aborted"] > 0
+    assert report.statuses["cancelled"] > 0

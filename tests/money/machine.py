@@ -46,7 +46,7 @@ TROUBLES: dict[str, Callable[[], Any]] = {
     "the answer to a commit is lost": lost_commit_reply,
     "the database goes away in mid-batch": failing_ledger,
 }
-AFTERMATHS = ["", "", "work", "work", "crash", "freeze", *TROUBLES]
+AFTERMATHS = ["", "", "work", "crash", "freeze", *TROUBLES, *TROUBLES]
 
 
 class MoneyMachine(MoneyWorld):

@@ -1,0 +1,110 @@
+"""A workspace with money, a bank with its real threads, and records to put through it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from accounts import book
+from accounts.models import Workspace
+from gateway.core.ids import new_request_id
+from gateway.journal.record import Admitted, Settled
+from gateway.stores.bank import Bank
+
+T = TypeVar("T")
+KEY_ID = str(uuid.UUID(int=7))
+
+
+def make_rich(amount_nusd: int) -> Workspace:
+    """Return a new workspace with so much credit."""
+    workspace = Workspace.objects.create(name="Rich", slug=uuid.uuid4().hex)
+    book.open_wallet(workspace)
+    if amount_nusd:
+        book.grant(workspace, amount_nusd=amount_nusd, actor="tests", reason="test")
+    return workspace
+
+
+def run_at_bank(home: Path, work: Callable[[Bank], Awaitable[T]], **options: Any) -> T:
+    """Open a bank, do the work on an event loop, and close the bank in good order."""
+
+    async def run() -> T:
+        bank = Bank(home, **options)
+        bank.start(asyncio.get_running_loop())
+        try:
+            return await work(bank)
+        finally:
+            await bank.stop()
+
+    return asyncio.run(run())
+
+
+async def hold(bank: Bank, workspace_id: str, want: int, least: int | None = None) -> int:
+    """Hold as admission does: the purse first, then the bank."""
+    if bank.try_hold(workspace_id, want):
+        return want
+    return await bank.hold(workspace_id, want_nusd=want, least_nusd=least or want)
+
+
+def admitted(workspace_id: str, hold_nusd: int, **fields: Any) -> Admitted:
+    values: dict[str, Any] = {
+        "call_id": new_request_id(),
+        "workspace_id": workspace_id,
+        "key_id": KEY_ID,
+        "at": time.time(),
+        "hold_nusd": hold_nusd,
+        "requested_model": "m",
+        "streamed": False,
+    }
+    return Admitted(**(values | fields))
+
+
+def settled(record: Admitted, charge_nusd: int, **fields: Any) -> Settled:
+    """Return the end of a call at a price of 1 nUSD per output token."""
+    values: dict[str, Any] = dict.fromkeys(
+        (
+            "absorbed_nusd",
+            "prompt_tokens",
+            "cached_tokens",
+            "reasoning_tokens",
+            "input_pusd",
+            "cached_input_pusd",
+            "admit_us",
+            "queued_us",
+            "failed_us",
+            "upstream_us",
+        ),
+        0,
+    )
+    values |= {
+        "call_id": record.call_id,
+        "workspace_id": record.workspace_id,
+        "key_id": record.key_id,
+        "at": record.at,
+        "status": "ok",
+        "charge_basis": "usage",
+        "hold_nusd": record.hold_nusd,
+        "charge_nusd": charge_nusd,
+        "http_status": 200,
+        "error_code": "",
+        "requested_model": "m",
+        "model": "m",
+        "provider": "p",
+        "native_model": "n",
+        "streamed": False,
+        "finish_reason": "stop",
+        "completion_tokens": charge_nusd,
+        "output_pusd": 1000,
+        "total_us": 1500,
+        "ttft_us": None,
+    }
+    return Settled(**(values | fields))
+
+
+def end(bank: Bank, record: Admitted, charge_nusd: int, **fields: Any) -> None:
+    """End a call as the gateway does: release, then the record."""
+    bank.release(record.workspace_id, record.hold_nusd, charge_nusd)
+    bank.settled(settled(record, charge_nusd, **fields))

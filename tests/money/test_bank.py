@@ -1,0 +1,244 @@
+"""The bank with its real threads on a real database file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from accounts.models import Purse, Wallet, Workspace
+from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, StorageUnavailable
+from gateway.journal.file import JournalWriter
+from gateway.models import CallRecord, ServingProcess
+from gateway.services.proving import prove
+from gateway.services.reaping import end_process
+from gateway.stores.bank import Bank
+from tests.money.office import admitted, end, hold, make_rich, run_at_bank
+from tests.support.waiting import async_wait_until, wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def test_ten_of_two_hundred_calls_fit_a_balance_for_ten(tmp_path: Path) -> None:
+    workspace = make_rich(10 * 1_000)
+
+    async def work(bank: Bank) -> list[int | BaseException]:
+        waiting = [hold(bank, str(workspace.pk), 1_000) for _ in range(200)]
+        return await asyncio.gather(*waiting, return_exceptions=True)
+
+    outcomes = run_at_bank(tmp_path, work)
+
+    assert [one for one in outcomes if isinstance(one, int)] == [1_000] * 10
+    assert sum(isinstance(one, InsufficientCredits) for one in outcomes) == 190
+
+
+def test_last_call_gets_what_is_left(tmp_path: Path) -> None:
+    workspace = make_rich(1_500)
+
+    async def work(bank: Bank) -> list[int]:
+        return [await hold(bank, str(workspace.pk), 1_000, least=100) for _ in range(2)]
+
+    assert run_at_bank(tmp_path, work) == [1_000, 500]
+
+
+def test_workspace_without_a_wallet_is_refused(tmp_path: Path) -> None:
+    workspace = Workspace.objects.create(name="Poor", slug="poor")
+
+    with pytest.raises(InsufficientCredits):
+        run_at_bank(tmp_path, lambda bank: hold(bank, str(workspace.pk), 1))
+
+
+def test_calls_are_charged_and_everything_else_goes_back(tmp_path: Path) -> None:
+    workspace = make_rich(1_000_000)
+
+    async def work(bank: Bank) -> None:
+        for _ in range(50):
+            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
+            bank.admitted(record)
+            end(bank, record, 300)
+
+    run_at_bank(tmp_path, work)
+
+    wallet = Wallet.objects.get(pk=workspace.pk)
+    assert (wallet.posted_nusd, wallet.drawn_nusd) == (1_000_000 - 50 * 300, 0)
+    assert not Purse.objects.exists()
+    assert ServingProcess.objects.get().state == "stopped"
+    assert list(tmp_path.iterdir()) == []
+    assert prove().breaks == []
+
+
+def test_cancelled_wait_leaves_no_money_behind(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+
+    async def work(bank: Bank) -> int:
+        for spins in range(30):
+            task = asyncio.ensure_future(hold(bank, str(workspace.pk), 900))
+            for _ in range(spins):
+                await asyncio.sleep(0.0005)
+            task.cancel()
+            [outcome] = await asyncio.gather(task, return_exceptions=True)
+            if isinstance(outcome, int):
+                bank.release(str(workspace.pk), outcome, 0)
+        return await hold(bank, str(workspace.pk), 1_000)
+
+    assert run_at_bank(tmp_path, work) == 1_000
+
+
+def test_call_left_running_at_the_stop_is_aborted_for_free(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+
+    async def work(bank: Bank) -> None:
+        bank.admitted(admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700)))
+
+    run_at_bank(tmp_path, work)
+
+    call = CallRecord.objects.get()
+    assert (call.status, call.charge_basis) == ("platform_aborted", "zero_platform")
+    assert Wallet.objects.get(pk=workspace.pk).drawn_nusd == 0
+
+
+def test_purse_goes_on_while_the_database_is_locked(tmp_path: Path) -> None:
+    workspace = make_rich(1_000_000)
+
+    async def work(bank: Bank) -> None:
+        first = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 100))
+        with locked():
+            second = admitted(str(workspace.pk), 100)
+            assert bank.try_hold(str(workspace.pk), 100)
+            bank.admitted(first)
+            bank.admitted(second)
+            end(bank, first, 100)
+            end(bank, second, 100)
+            with pytest.raises(DatabaseUnavailable) as refusal:
+                await hold(bank, str(workspace.pk), 900_000)
+            assert refusal.value.retry_after_s
+
+    run_at_bank(tmp_path, work)
+
+    assert CallRecord.objects.filter(status="ok", charge_nusd=100).count() == 2
+    assert prove().breaks == []
+
+
+def test_full_disk_refuses_new_calls_and_loses_no_settlement(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = make_rich(1_000)
+
+    async def work(bank: Bank) -> None:
+        record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 500))
+        bank.admitted(record)
+        with monkeypatch.context() as patch:
+            patch.setattr(JournalWriter, "append", fill_disk)
+            with pytest.raises(StorageUnavailable):
+                bank.admitted(admitted(str(workspace.pk), 1))
+            end(bank, record, 200)
+
+    run_at_bank(tmp_path, work)
+
+    assert CallRecord.objects.get().charge_nusd == 200
+    assert Wallet.objects.get(pk=workspace.pk).posted_nusd == 800
+
+
+def test_record_that_the_database_refuses_does_not_hold_up_the_rest(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+
+    async def work(bank: Bank) -> None:
+        odd: list[tuple[int, dict[str, Any]]]
+        odd = [(10, {"http_status": None}), (20, {}), (30, {"provider": "\ud800"})]
+        for charge, fields in odd:
+            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 100))
+            bank.admitted(record)
+            end(bank, record, charge, **fields)
+
+    run_at_bank(tmp_path, work)
+
+    charges = dict(CallRecord.objects.values_list("charge_nusd", "status"))
+    assert charges == {0: "platform_aborted", 20: "ok", 30: "ok"}
+    assert Wallet.objects.get(pk=workspace.pk).posted_nusd == 950
+    assert prove().breaks == []
+
+
+def test_idle_money_of_another_process_is_called_back(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+    workspace_id = str(workspace.pk)
+
+    async def work(bank: Bank) -> int:
+        other = Bank(tmp_path)
+        other.start(asyncio.get_running_loop())
+        assert await hold(bank, workspace_id, 600) == 600
+        bank.release(workspace_id, 600, 0)
+        asking = asyncio.ensure_future(hold(other, workspace_id, 1_000))
+        while not asking.done():
+            bank.on_recall(workspace_id)
+            await asyncio.sleep(0.05)
+        await other.stop()
+        return asking.result()
+
+    assert run_at_bank(tmp_path, work) == 1_000
+
+
+def test_process_declared_dead_stops_and_begins_again(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+    workspace_id = str(workspace.pk)
+
+    async def work(bank: Bank) -> tuple[str, str]:
+        before = bank.process_id
+        record = admitted(workspace_id, await hold(bank, workspace_id, 100))
+        bank.admitted(record)
+        await asyncio.to_thread(declare_dead, before)
+        with pytest.raises(DatabaseUnavailable):
+            await hold(bank, workspace_id, 900)
+        with pytest.raises(DatabaseUnavailable):
+            bank.admitted(admitted(workspace_id, 0))
+        end(bank, record, 100)
+        await async_wait_until(is_readmitted(bank), what="a second life")
+        assert await hold(bank, workspace_id, 1_000) == 1_000
+        return before, bank.process_id
+
+    before, after = run_at_bank(tmp_path, work)
+
+    assert before != after
+    assert Wallet.objects.get(pk=workspace.pk).posted_nusd == 1_000
+    assert CallRecord.objects.get().status == "platform_aborted"
+    assert prove().breaks == []
+
+
+def is_readmitted(bank: Bank) -> Callable[[], Awaitable[bool]]:
+    async def ask() -> bool:
+        return not bank.is_fenced
+
+    return ask
+
+
+def declare_dead(process_id: str) -> None:
+    """Do what a reaper on another host would do once the lease is over."""
+
+    def try_it() -> bool:
+        process = ServingProcess.objects.get(pk=process_id)
+        return end_process(process, ServingProcess.State.REAPED) is not None
+
+    wait_until(try_it, what="the process to be ended")
+    connection.close()
+
+
+@contextmanager
+def locked() -> Iterator[None]:
+    """Another program holds the write lock."""
+    other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def fill_disk(self: JournalWriter, record: object) -> None:
+    raise OSError(28, os.strerror(28))
