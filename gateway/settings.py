@@ -193,6 +193,8 @@ EDGE = {
     "body_pace_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
     "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
 }
+# Calls without a valid key that one address may make in ten seconds (gateway.admission.guesses).
+WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
 PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

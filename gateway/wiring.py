@@ -99,6 +99,7 @@ class Runtime:
             check=check_call,
             write_down=self.log.admitted,
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
+            wrong_keys=settings.WRONG_KEYS,
         )
         self.stages = Stages(
             choose_profile=self.choose_profile,

@@ -13,8 +13,9 @@ from typing import Protocol
 
 import msgspec
 
-from gateway.admission.address import Network, find_caller, is_in
+from gateway.admission.address import Network, find_caller, is_in, neighbourhood
 from gateway.admission.bearer import read_digest
+from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
 from gateway.core.call import Call
 from gateway.core.errors import (
@@ -56,6 +57,7 @@ class Admission:
 
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
+    wrong_keys: how many calls without a good key one address may make in ten seconds.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Admission:
         check: Callable[[Call, ModelRecord, RequestHead], tuple[str, ...]],
         write_down: Callable[[Grant], None],
         trusted_proxies: Sequence[Network] = (),
+        wrong_keys: int = 50,
     ) -> None:
         self._keyring = keyring
         self._snapshot = snapshot
@@ -74,13 +77,22 @@ class Admission:
         self._check = check
         self._write_down = write_down
         self._trusted = tuple(trusted_proxies)
+        self._guesses = Guesses(wrong_keys)
 
     async def identify(self, head: RequestHead) -> Caller:
-        """Return who calls. Raises InvalidKey; a database that is away is never that."""
-        digest = read_digest(head)
-        key = self._keyring.peek(digest) or await self._keyring.find(digest)
-        if key is None or not compare_digest(key.digest, digest):
-            raise InvalidKey("The API key is not valid.")
+        """Return who calls. Raises InvalidKey; a database that is away is never that.
+
+        Raises RateLimited for an address that has shown no good key too often.
+        """
+        try:
+            digest = read_digest(head)
+            key = self._keyring.peek(digest) or await self._keyring.find(digest)
+            if key is None or not compare_digest(key.digest, digest):
+                raise InvalidKey("The API key is not valid.")
+        except InvalidKey:
+            address = find_caller(head, self._trusted)
+            self._guesses.note("" if address is None else neighbourhood(address))
+            raise
         address = find_caller(head, self._trusted)
         return Caller(key, "" if address is None else str(address))
 
