@@ -6,7 +6,9 @@ as an UpstreamError. Whatever happens, the connection is given back or cut.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 from gateway.core.errors import UpstreamError
 from gateway.core.events import Answer, Ended, StreamEvent
@@ -51,9 +53,9 @@ class ProviderExchange:
                 try:
                     for data in sse.feed(chunk):
                         events += decoder.feed(data)
-                except UpstreamError:
+                except UpstreamError as error:
                     yield events  # what came before the failure is the caller's
-                    raise
+                    raise conceal(error, self._request) from None
                 is_over = ENDED in events
                 yield events
             is_over = True
@@ -74,4 +76,16 @@ class ProviderExchange:
             body = await read_error_body(response)
         finally:
             await response.aclose()
-        raise self._provider.read_error(response.status, response.headers, body)
+        refusal = self._provider.read_error(response.status, response.headers, body)
+        raise conceal(refusal, self._request)
+
+
+def conceal(error: UpstreamError, request: UpstreamRequest) -> UpstreamError:
+    """Cut our credential and the provider's address out of a message that quotes the provider."""
+    place = urlsplit(request.url)
+    credential = request.headers.get("authorization", "").removeprefix("Bearer ")
+    for private in (credential, place.netloc, place.hostname or ""):
+        # A bare name of one word is likely to be a word of the message's, too.
+        if private and ("." in private or private != place.hostname):
+            error.message = re.sub(re.escape(private), "…", error.message, flags=re.IGNORECASE)
+    return error
