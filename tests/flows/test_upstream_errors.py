@@ -1,0 +1,223 @@
+"""Providers that refuse, fail, vanish or answer nonsense: what the caller is told, and pays."""
+
+from __future__ import annotations
+
+import urllib.parse
+from dataclasses import dataclass
+
+import pytest
+
+from tests.flows.caller import Answer, Caller
+from tests.flows.site import CREDENTIAL, OUTPUT_NUSD, Site
+from tests.support.servers import free_port
+
+
+@dataclass(frozen=True)
+class Case:
+    """What an upstream does, and what the caller has to be told."""
+
+    script: str
+    status: int
+    code: str
+    retry_after: str | None = None
+    should_retry: str | None = None
+
+
+OVERLOADED = "message=The+engine+is+Overloaded"
+TOO_LONG = "message=This+model's+maximum+context+length+is+8192+tokens"
+CASES = [
+    *(Case(f"fail={status}", 400, "invalid_request") for status in (400, 404, 413, 422)),
+    Case(f"fail=400&{TOO_LONG}", 400, "context_length_exceeded"),
+    Case("fail=400&code=context_length_exceeded", 400, "context_length_exceeded"),
+    Case("fail=400&code=content_filter", 400, "content_filter"),
+    Case("fail=400&message=Rejected+by+our+content+policy", 400, "content_filter"),
+    Case("fail=401", 502, "provider_auth", should_retry="false"),
+    Case("fail=403", 502, "provider_auth", should_retry="false"),
+    Case("fail=408", 504, "provider_timeout", should_retry="false"),
+    Case("fail=504", 504, "provider_timeout", should_retry="false"),
+    Case("fail=429&retry_after=7", 429, "provider_rate_limit", "7"),
+    Case("fail=429", 429, "provider_rate_limit", "1"),
+    Case("fail=429&retry_after=soon", 429, "provider_rate_limit", "1"),
+    Case("fail=429&retry_after=0.2", 429, "provider_rate_limit", "1"),
+    Case("fail=529&retry_after=3", 529, "provider_overloaded", "3"),
+    Case(f"fail=503&{OVERLOADED}", 529, "provider_overloaded", "1"),
+    *(Case(f"fail={n}", 502, "provider_unavailable") for n in (500, 501, 502, 503, 520, 599)),
+    *(Case(f"fail={n}", 502, "provider_unavailable") for n in (402, 409, 418, 451)),
+    Case("fail=302&header=location:http://127.0.0.1:1/", 502, "provider_unavailable"),
+    Case("drop=reset", 502, "provider_unavailable"),
+    Case("drop=close", 502, "provider_unavailable"),
+]
+BUFFERED_CASES = [
+    Case(script, 502, "provider_unavailable")
+    for script in (
+        *("truncate", "close_after=1", "reset_after=1", "truncate_at_byte=0", "gzip"),
+        *("reset_at_byte=50", "header=content-encoding:br", "big_bytes=70000000"),
+        *("fail=204", "fail=206"),
+    )
+]
+
+
+def assert_told(site: Site, caller: Caller, answer: Answer, case: Case) -> None:
+    """Assert that the caller is told what it should be, once, and pays nothing."""
+    assert (answer.status, answer.error["code"]) == (case.status, case.code), answer.body
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.error["request_id"] == answer.call_id
+    assert answer.error["message"]
+    assert answer.headers.get("retry-after") == case.retry_after
+    assert answer.headers.get("x-should-retry") == case.should_retry
+    record = site.record(answer.call_id)
+    assert (record["status"], record["charge_basis"]) == ("upstream_error", "zero_upstream")
+    assert (record["error_code"], record["http_status"]) == (case.code, case.status)
+    assert record["charge_nusd"] == 0
+    assert len(site.tries(answer.call_id)) == 1
+
+
+@pytest.fixture(scope="module")
+def caller(site: Site) -> Caller:
+    return site.caller()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.script)
+def test_each_refusal_of_a_provider_has_its_meaning(
+    site: Site, caller: Caller, case: Case, stream: bool
+) -> None:
+    answer = caller.ask(f"script:{case.script}", stream=stream)
+
+    assert_told(site, caller, answer, case)
+
+
+@pytest.mark.parametrize("case", BUFFERED_CASES, ids=lambda case: case.script)
+def test_a_broken_answer_is_the_providers_failure(site: Site, caller: Caller, case: Case) -> None:
+    answer = caller.ask(f"script:{case.script}")
+
+    assert_told(site, caller, answer, case)
+
+
+@pytest.mark.parametrize("body", ["html", "text", "empty", "null", "array", "bare", "broken"])
+@pytest.mark.parametrize("status", [400, 401, 429, 500, 503])
+def test_whatever_a_provider_sends_the_caller_gets_our_json(
+    caller: Caller, status: int, body: str
+) -> None:
+    answer = caller.ask(f"script:fail={status}&body={body}&message=<script>alert(1)</script>")
+
+    assert answer.status == {400: 400, 401: 502, 429: 429, 500: 502, 503: 502}[status]
+    assert answer.headers["content-type"] == "application/json"
+    assert set(answer.error) == {"message", "type", "code", "param", "request_id"}
+    assert "<html" not in answer.error["message"]
+
+
+SECRETS = (CREDENTIAL, "xai-Canary7Canary7", "0123abcd" * 8)
+SAYINGS = (
+    "Incorrect API key provided: {secret}. See https://api.provider.example/keys?k={secret}",
+    "No route to {host}",
+    "upstream http://{host}/v1/chat/completions said no to Bearer {secret}",
+)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+@pytest.mark.parametrize("status", [400, 401, 422, 429, 500])
+def test_nothing_of_the_providers_is_told_to_callers(
+    site: Site, caller: Caller, status: int, stream: bool
+) -> None:
+    host = f"127.0.0.1:{site.upstream.port}"
+    for number, secret in enumerate(SECRETS):
+        name = f"secret-{number}"
+        if name not in site.offered():
+            site.office.do(
+                "provider", name=name, base_url=site.upstream.base_url, credential=secret
+            )
+            site.add_model(name, provider=name)
+        for saying in SAYINGS:
+            message = urllib.parse.quote(saying.format(secret=secret, host=host))
+
+            answer = caller.with_(model=name).ask(
+                f"script:fail={status}&message={message}", stream=stream
+            )
+
+            told = answer.body.decode() + str(answer.headers)
+            assert secret not in told
+            assert host not in told
+            assert "provider.example" not in told
+
+
+def test_a_provider_that_is_not_there_is_unavailable(site: Site, caller: Caller) -> None:
+    for name, url in (
+        ("refused", f"http://127.0.0.1:{free_port()}/v1"),
+        ("no-such-host", "http://provider.invalid/v1"),
+        ("no-tls", site.upstream.base_url.replace("http:", "https:")),
+    ):
+        site.office.do("provider", name=name, base_url=url)
+        site.add_model(name, provider=name)
+
+        answer = caller.with_(model=name).ask()
+
+        assert (answer.status, answer.error["code"]) == (502, "provider_unavailable"), name
+        assert "127.0.0.1" not in answer.error["message"]
+        assert site.record(answer.call_id)["charge_nusd"] == 0
+
+
+@pytest.fixture(scope="module")
+def spare_model(site: Site) -> str:
+    """A model that two targets serve; both are the fake upstream, which counts the tries."""
+    site.office.do("model", name="spare-model", provider="fake", native_model="first")
+    site.office.do("target", model="spare-model", provider="fake")
+    return site.add_model("after-spare-model")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+@pytest.mark.parametrize("status", [401, 403, 408, 429, 500, 502, 503, 504, 529])
+def test_the_next_target_is_tried_before_the_first_byte(
+    site: Site, caller: Caller, spare_model: str, status: int, stream: bool
+) -> None:
+    answer = caller.with_(model="spare-model").ask(
+        f"script:fail={status}&fail_times=1", stream=stream
+    )
+
+    assert answer.status == 200
+    assert answer.text.startswith("tok0 ")
+    assert [try_["model"] for try_ in site.tries(answer.call_id)] == ["first", "second"]
+    record = site.record(answer.call_id)
+    assert (record["status"], record["native_model"]) == ("ok", "second")
+    assert [bool(attempt["code"]) for attempt in record["attempts"]] == [True, False]
+    assert record["charge_nusd"] >= 10 * OUTPUT_NUSD
+    assert record["failed_us"] > 0
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_what_the_request_is_at_fault_for_is_not_tried_again(
+    site: Site, caller: Caller, spare_model: str, status: int
+) -> None:
+    answer = caller.with_(model="spare-model").ask(f"script:fail={status}&fail_times=1")
+
+    assert answer.status == 400
+    assert len(site.tries(answer.call_id)) == 1
+
+
+def test_when_every_target_fails_the_last_failure_is_told(
+    site: Site, caller: Caller, spare_model: str
+) -> None:
+    answer = caller.with_(model="spare-model").ask("script:fail=429&retry_after=9")
+
+    assert (answer.status, answer.headers["retry-after"]) == (429, "9")
+    assert len(site.tries(answer.call_id)) == 2
+    assert len(site.record(answer.call_id)["attempts"]) == 2
+
+
+@pytest.mark.parametrize("script", ["reset_after=2", "error_after=2", "truncate_after=2"])
+def test_nothing_is_tried_again_once_a_byte_is_sent(
+    site: Site, caller: Caller, spare_model: str, script: str
+) -> None:
+    answer = caller.with_(model="spare-model").stream(f"script:{script}&delay_ms=2")
+
+    assert answer.chunks[-1]["error"]["code"] == "provider_unavailable"
+    assert len(site.tries(answer.call_id)) == 1
+
+
+def test_a_stream_that_breaks_before_its_first_token_is_tried_again(
+    site: Site, caller: Caller, spare_model: str
+) -> None:
+    answer = caller.with_(model="spare-model").stream("script:truncate_after=0")
+
+    assert answer.status == 502
+    assert len(site.tries(answer.call_id)) == 2
