@@ -1,0 +1,130 @@
+"""The journal's files: what was written is read back, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gateway.journal.file import (
+    START,
+    JournalWriter,
+    Position,
+    end_of,
+    read_records,
+    segments_in,
+)
+from gateway.journal.record import Admitted, Record
+from tests.money.office import admitted, settled
+
+WORKSPACE = "01a1fd64-aaf4-748d-be12-7b8f9dbccee1"
+
+
+def write(folder: Path, count: int, **options: int) -> tuple[list[Record], list[Position]]:
+    journal = JournalWriter(folder, **options)
+    first = admitted(WORKSPACE, 5)
+    records: list[Record] = [first, settled(first, 3)]
+    records += [admitted(WORKSPACE, hold) for hold in range(count - 2)]
+    positions = [journal.append(record) for record in records]
+    journal.sync()
+    journal.close()
+    return records, positions
+
+
+def test_records_come_back_in_order_with_their_positions(tmp_path: Path) -> None:
+    records, positions = write(tmp_path, 6)
+
+    assert list(read_records(tmp_path)) == list(zip(records, positions, strict=True))
+    assert [record for record, _ in read_records(tmp_path, positions[2])] == records[3:]
+    assert end_of(tmp_path) == positions[-1]
+
+
+def test_journal_rolls_into_segments_and_is_read_across_them(tmp_path: Path) -> None:
+    records, positions = write(tmp_path, 12, segment_bytes=300)
+
+    assert len(segments_in(tmp_path)) > 3
+    assert [record for record, _ in read_records(tmp_path)] == records
+    assert list(read_records(tmp_path, positions[-1])) == []
+
+
+def test_drained_segments_are_removed_and_the_rest_is_still_read(tmp_path: Path) -> None:
+    journal = JournalWriter(tmp_path, segment_bytes=300)
+    records = [admitted(WORKSPACE, hold) for hold in range(12)]
+    positions = [journal.append(record) for record in records]
+
+    journal.delete_before(positions[8].segment)
+
+    assert segments_in(tmp_path)[0] == positions[8].segment
+    assert [record for record, _ in read_records(tmp_path, positions[8])] == records[9:]
+    journal.close()
+
+
+def test_journal_torn_at_any_byte_gives_the_whole_records_before_it(tmp_path: Path) -> None:
+    records, positions = write(tmp_path, 4)
+    [segment] = tmp_path.iterdir()
+    whole = segment.read_bytes()
+
+    for length in range(len(whole)):
+        segment.write_bytes(whole[:length])
+        expected = sum(position.offset <= length for position in positions)
+        assert [record for record, _ in read_records(tmp_path)] == records[:expected]
+
+
+def test_flipped_bit_ends_the_reading_before_its_record(tmp_path: Path) -> None:
+    records, positions = write(tmp_path, 3)
+    [segment] = tmp_path.iterdir()
+    whole = segment.read_bytes()
+
+    for place in range(positions[0].offset, positions[1].offset):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x10
+        segment.write_bytes(damaged)
+        assert [record for record, _ in read_records(tmp_path)] == records[:1]
+
+
+@pytest.mark.parametrize(
+    "tail", [b"\x00" * 64, b"\xff" * 64, b"\x00\x00\x00\x01\x00\x00\x00\x00\x90"]
+)
+def test_garbage_behind_the_last_record_is_not_read(tmp_path: Path, tail: bytes) -> None:
+    records, _ = write(tmp_path, 3)
+    [segment] = tmp_path.iterdir()
+    segment.write_bytes(segment.read_bytes() + tail)
+
+    assert [record for record, _ in read_records(tmp_path)] == records
+
+
+def test_half_written_record_is_cut_off_before_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = JournalWriter(tmp_path)
+    first, lost, third = (admitted(WORKSPACE, hold) for hold in range(3))
+    journal.append(first)
+    real = os.write
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda file, data: real(file, bytes(data)[:10]))
+        with pytest.raises(OSError, match="part of a journal record"):
+            journal.append(lost)
+    journal.append(third)
+
+    assert [record for record, _ in read_records(tmp_path)] == [first, third]
+    journal.close()
+
+
+def test_position_beyond_what_a_power_loss_left_reads_nothing(tmp_path: Path) -> None:
+    write(tmp_path, 3)
+
+    assert list(read_records(tmp_path, Position(0, 10**6))) == []
+    assert list(read_records(tmp_path / "gone", START)) == []
+
+
+def test_record_of_an_older_process_is_read_with_defaults(tmp_path: Path) -> None:
+    old = Admitted("c", "w", "k", 1.0, 5, "m", False)
+    journal = JournalWriter(tmp_path)
+    journal.append(old)
+    journal.close()
+
+    [(record, _)] = read_records(tmp_path)
+
+    assert record == old

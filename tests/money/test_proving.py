@@ -1,0 +1,136 @@
+"""`prove` finds what was tampered with, says which rule it breaks, and changes nothing."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from accounts.models import Wallet
+from gateway.models import CallRecord, LedgerCheck
+from gateway.services.proving import prove
+from gateway.stores.bank import Bank
+from tests.money.office import admitted, end, hold, make_rich, run_at_bank
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> None:
+    """Three calls: 300 and 200 nUSD, and one left running that was aborted."""
+    workspace = make_rich(10_000)
+
+    async def work(bank: Bank) -> None:
+        for charge in (300, 200, None):
+            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
+            bank.admitted(record)
+            if charge is not None:
+                end(bank, record, charge, streamed=charge == 300)
+
+    run_at_bank(tmp_path, work)
+
+
+@pytest.mark.usefixtures("book")
+def test_untouched_book_is_proved_and_every_rule_has_looked_at_something() -> None:
+    proof = prove()
+
+    assert proof.holds
+    assert (proof.calls, proof.entries) == (3, 2)
+    looked = {finding.id for finding in proof.findings if finding.checked}
+    assert looked >= {"I1", "I1b", "I3", "I4b", "I5", "I6", "I8", "I9", "I11", "I13", "I17", "I18"}
+
+
+CHARGED = "WHERE charge_nusd = 300"
+TAMPERINGS = [
+    ("I1", "UPDATE accounts_wallet SET posted_nusd = posted_nusd + 1"),
+    ("I1b", "UPDATE accounts_ledgerentry SET balance_nusd = balance_nusd + 1 WHERE sequence = 2"),
+    ("I2", "UPDATE accounts_wallet SET drawn_nusd = 1"),
+    ("I4", "UPDATE gateway_callrecord SET status = 'in_progress' WHERE charge_basis LIKE 'zero%'"),
+    ("I4b", f"UPDATE gateway_callrecord SET status = 'upstream_error' {CHARGED}"),
+    ("I6", f"UPDATE gateway_callrecord SET prompt_tokens = 0, completion_tokens = 0 {CHARGED}"),
+    ("I9", f"UPDATE gateway_callrecord SET completion_tokens = 301 {CHARGED}"),
+    ("I9", f"UPDATE gateway_callrecord SET charge_nusd = 299, absorbed_nusd = 1 {CHARGED}"),
+    ("I11", "UPDATE gateway_callrecord SET absorbed_nusd = 5 WHERE charge_basis LIKE 'zero%'"),
+    ("I13", f"DELETE FROM gateway_callrecord {CHARGED}"),
+    ("I13", "UPDATE accounts_ledgerentry SET calls = 9 WHERE kind = 'usage'"),
+    ("I13b", "UPDATE gateway_usagerollup SET calls = calls + 1"),
+    ("I13b", "UPDATE gateway_callrecord SET prompt_tokens = prompt_tokens + 1"),
+    ("I13c", "DELETE FROM gateway_latencyrollup WHERE measure = 'added'"),
+    ("I17", f"UPDATE gateway_callrecord SET output_pusd_per_token = 1002 {CHARGED}"),
+    ("I18", "UPDATE accounts_ledgerentry SET sequence = 9 WHERE sequence = 2"),
+    ("I20", "UPDATE accounts_ledgerentry SET actor = '' WHERE kind = 'grant'"),
+]
+
+
+@pytest.mark.usefixtures("book")
+@pytest.mark.parametrize(("rule", "tampering"), TAMPERINGS)
+def test_tampering_is_found_under_its_rule(rule: str, tampering: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(tampering)
+        assert cursor.rowcount > 0
+
+    broken = {finding.id for finding in prove().findings if finding.breaks}
+
+    assert rule in broken
+
+
+@pytest.mark.usefixtures("book")
+def test_charge_with_very_large_numbers_is_checked_exactly() -> None:
+    CallRecord.objects.filter(charge_nusd=300).update(completion_tokens=2**60)
+
+    broken = {finding.id for finding in prove().findings if finding.breaks}
+
+    assert "I9b" in broken
+
+
+@pytest.mark.usefixtures("book")
+def test_upstreams_book_is_compared_call_by_call() -> None:
+    calls = list(CallRecord.objects.exclude(charge_nusd=0))
+    outside = [
+        {"request_id": str(call.pk), "prompt_tokens": 0, "completion_tokens": call.charge_nusd}
+        for call in calls
+    ]
+
+    assert prove(outside_book=outside).holds
+
+    outside[0]["completion_tokens"] += 1  # type: ignore[operator]
+    outside.append(outside[0] | {"request_id": "01a1fd64-aaf4-748d-be12-7b8f9dbccee1"})
+    broken = {finding.id for finding in prove(outside_book=outside).findings if finding.breaks}
+    assert broken == {"I7", "I9c"}
+
+
+@pytest.mark.usefixtures("book")
+def test_command_tells_the_verdict_keeps_it_and_fails_on_a_break(tmp_path: Path) -> None:
+    assert "PROVED" in run_prove()
+    Wallet.objects.update(posted_nusd=1)
+
+    with pytest.raises(SystemExit) as ended:
+        run_prove(record=True)
+
+    assert ended.value.code == 1
+    assert LedgerCheck.objects.get().breaks[0].startswith("I1: wallet")
+    with pytest.raises(CommandError, match="cannot be read"):
+        run_prove(book=str(tmp_path / "missing.json"))
+
+
+@pytest.mark.usefixtures("book")
+def test_command_prints_one_json_object(tmp_path: Path) -> None:
+    place = tmp_path / "book.json"
+    place.write_text(json.dumps({"calls": []}))
+
+    answer = json.loads(run_prove(json=True, book=str(place)))
+
+    assert answer["holds"] is True
+    assert {"I7", "I9c", "I10"} <= {invariant["id"] for invariant in answer["invariants"]}
+    assert not LedgerCheck.objects.exists()
+
+
+def run_prove(**options: Any) -> str:
+    output = StringIO()
+    call_command("prove", stdout=output, **options)
+    return output.getvalue()
