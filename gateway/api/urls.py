@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
+from gateway.api.openapi import serve
 from gateway.api.usage import UsageReport
 from gateway.api.views import Generation, ModelDetail, ModelList, unknown_path
 
 urlpatterns = [
+    path("openapi.json", serve),
     path("models", ModelList.as_view()),
     path("models/<path:name>", ModelDetail.as_view()),
     path("generation", Generation.as_view()),

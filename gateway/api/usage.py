@@ -10,11 +10,12 @@ from django.db import Error as DatabaseError
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway.admission.admit import Caller
-from gateway.api.views import KeyView
+from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, RequestError
 from gateway.core.money import credits_used, usd
 from gateway.selectors.usage_groups import usage_by
@@ -30,6 +31,16 @@ class UsageReport(KeyView):
 
     scope = Scope.USAGE.value
 
+    @answers(
+        "UsageAnswer",
+        operation_id="getUsage",
+        tags=["usage"],
+        parameters=[
+            OpenApiParameter("start", str, description="A date, or a date and time; UTC."),
+            OpenApiParameter("end", str, description="Not included."),
+            OpenApiParameter("group_by", str, description="Of model, key, day, member."),
+        ],
+    )
     def get(self, request: Request) -> Response:
         caller: Caller = request.auth  # type: ignore[assignment]
         query = request.query_params

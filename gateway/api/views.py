@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 import uuid
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -19,6 +21,8 @@ from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 # A record reaches the database within two drains (gateway.stores.writer).
 POSTED_WITHIN_S = 0.5
@@ -42,9 +46,15 @@ class KeyView(APIView):
         return final
 
 
+def answers(name: str, **more: Any) -> Callable[[Method], Method]:
+    """Say in the OpenAPI document what a view answers with: a type of gateway.api.shapes."""
+    return extend_schema(responses={200: {"$ref": f"#/components/schemas/{name}"}}, **more)
+
+
 class ModelList(KeyView):
     """The models the key may use, by name."""
 
+    @answers("ModelListShape", operation_id="listModels", tags=["models"])
     def get(self, request: Request) -> Response:
         caller: Caller = request.auth  # type: ignore[assignment]
         models = inbound_of(request).snapshot.models
@@ -55,6 +65,7 @@ class ModelList(KeyView):
 class ModelDetail(KeyView):
     """One model. A hidden one answers as an absent one does."""
 
+    @answers("ModelShape", operation_id="getModel", tags=["models"])
     def get(self, request: Request, name: str) -> Response:
         caller: Caller = request.auth  # type: ignore[assignment]
         model = inbound_of(request).snapshot.models.get(name)
@@ -68,6 +79,12 @@ class Generation(KeyView):
 
     scope = ""
 
+    @answers(
+        "GenerationAnswer",
+        operation_id="getGeneration",
+        tags=["usage"],
+        parameters=[OpenApiParameter("id", str, required=True)],
+    )
     def get(self, request: Request) -> Response:
         text = request.query_params.get("id", "")
         if not text:

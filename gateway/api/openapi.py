@@ -1,0 +1,149 @@
+"""The OpenAPI 3.1 document, made from what validates and answers.
+
+REST framework's views are read by drf-spectacular; the request is the very type that msgspec
+decodes (gateway.ingress.schema), answers are gateway.api.shapes, and every error code is a class
+of gateway.core.errors. Nothing is written twice.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, cast
+
+import msgspec
+from django.http import HttpRequest, HttpResponse
+from drf_spectacular.extensions import OpenApiAuthenticationExtension
+from drf_spectacular.generators import SchemaGenerator
+
+import gateway
+from gateway.api import shapes
+from gateway.core.errors import CallerGone, GatewayError
+from gateway.core.profiles import ALL as PROFILES
+from gateway.ingress.schema import NOT_LOOKED_INTO, VLLM, ChatRequest
+
+Document = dict[str, Any]
+REF = "#/components/schemas/{name}"
+# Codes of a call to a model; the rest of the catalogue is theirs who only read.
+READING = frozenset({400, 401, 403, 404, 405, 500, 503})
+
+
+class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
+    """How KeyAuthentication is written in the document."""
+
+    target_class = "gateway.api.authentication.KeyAuthentication"
+    name = "key"
+
+    def get_security_definition(self, auto_schema: Any) -> Document:
+        return {"type": "http", "scheme": "bearer"}
+
+
+@cache
+def document() -> Document:
+    """Return the whole document."""
+    generator = cast(Any, SchemaGenerator)(urlconf="gateway.api.urls")
+    made: Document = generator.get_schema(public=True)
+    made["info"] = {
+        "title": "Tollhouse",
+        "version": gateway.__version__,
+        "summary": "An OpenAI-compatible gateway.",
+        "description": "The same under /v1, /api/v1 and /compat/{profile}/v1. Profiles: "
+        + ", ".join(profile.name for profile in PROFILES)
+        + ".",
+    }
+    made["servers"] = [{"url": "/v1"}, {"url": "/api/v1"}]
+    made["paths"] = {"/chat/completions": {"post": _chat_completions()}, **made["paths"]}
+    components = made.setdefault("components", {})
+    components["schemas"] = _schemas()
+    made["security"] = [{"key": []}]
+    for path, operations in made["paths"].items():
+        for operation in operations.values():
+            operation["responses"] |= _error_responses(for_calls=path == "/chat/completions")
+    return made
+
+
+def serve(request: HttpRequest) -> HttpResponse:
+    """GET /openapi.json, for everybody."""
+    return HttpResponse(
+        msgspec.json.encode(document()),
+        content_type="application/json",
+        headers={"cache-control": "public, max-age=300"},
+    )
+
+
+def _schemas() -> Document:
+    _, schemas = msgspec.json.schema_components([ChatRequest, *shapes.ALL], ref_template=REF)
+    request = schemas["ChatRequest"]
+    for name in sorted(NOT_LOOKED_INTO | VLLM):
+        request["properties"].setdefault(name, {"description": "Passed on as it is."})
+    request["additionalProperties"] = True
+    return schemas
+
+
+def _chat_completions() -> Document:
+    def content(name: str) -> Document:
+        return {"schema": {"$ref": REF.format(name=name)}}
+
+    return {
+        "operationId": "createChatCompletion",
+        "summary": "Create a chat completion",
+        "tags": ["calls"],
+        "parameters": [_header(name, text) for name, text in HEADERS.items()],
+        "requestBody": {
+            "required": True,
+            "content": {"application/json": content("ChatRequest")},
+        },
+        "responses": {
+            "200": {
+                "description": "The answer; with stream: true, a stream of chunks.",
+                "content": {
+                    "application/json": content("ChatCompletion"),
+                    "text/event-stream": content("ChatCompletionChunk"),
+                },
+            }
+        },
+    }
+
+
+HEADERS = {
+    "Idempotency-Key": "Send again safely: the same key and body get the same answer for a day.",
+    "X-Compat-Profile": "Speak as another product does.",
+    "X-Episode-Id": "A UUID that groups calls.",
+    "X-Client-Request-Id": "Your own id of the request, echoed and kept.",
+    "X-Require-Parameters": "true: refuse rather than drop a parameter.",
+}
+
+
+def _header(name: str, text: str) -> Document:
+    return {
+        "name": name,
+        "in": "header",
+        "required": False,
+        "description": text,
+        "schema": {"type": "string"},
+    }
+
+
+def _error_responses(*, for_calls: bool) -> Document:
+    by_status: dict[int, dict[str, str]] = defaultdict(dict)
+    for error in error_classes():
+        if for_calls or error.status in READING:
+            by_status[error.status].setdefault(error.code, error.meaning)
+    return {
+        str(status): {
+            "description": "\n".join(f"- `{code}`: {text}" for code, text in codes.items()),
+            "content": {
+                "application/json": {"schema": {"$ref": REF.format(name="ErrorShape")}},
+            },
+        }
+        for status, codes in sorted(by_status.items())
+    }
+
+
+def error_classes(cls: type[GatewayError] = GatewayError) -> Iterator[type[GatewayError]]:
+    """Yield every error that a caller can be told."""
+    if cls is not CallerGone:
+        yield cls
+        for child in cls.__subclasses__():
+            yield from error_classes(child)
