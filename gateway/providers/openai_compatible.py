@@ -30,7 +30,8 @@ LIMITS = ("max_tokens", "max_completion_tokens")
 VLLM_ONLY = vllm.GUIDED | {"chat_template", "chat_template_kwargs", "mm_processor_kwargs"}
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 EXTRAS = ("system_fingerprint", "service_tier")
-MAX_TOKENS_COUNTED = 2**53
+# No call has more; at the highest price that can be set the cost still fits into 64 bits.
+MAX_TOKENS_COUNTED = 2**31 - 1
 # What reading something else than what the dialect says can come to; too deep JSON included.
 MALFORMED = (
     *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
