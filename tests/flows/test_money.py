@@ -1,0 +1,197 @@
+"""Money under whole calls: what is held, what is charged, and what never may be."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from tests.flows.caller import Answer, Caller
+from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
+from tests.support.waiting import wait_until
+
+SEEN_WITHIN_S = 1
+TOKENS = 10
+
+
+@pytest.fixture(scope="module")
+def output_model(site: Site) -> str:
+    """A model whose prompts are free: a call of a known length costs what it held."""
+    return site.add_model("output-model", input_pusd=0)
+
+
+def ask_at_once(caller: Caller, calls: int, **options: Any) -> list[Answer]:
+    """Send so many calls before any answer is read."""
+    live = [caller.begin(**options) for _ in range(calls)]
+    return [call.answer() for call in live]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_ten_of_two_hundred_calls_succeed_when_the_balance_covers_ten(
+    site: Site, output_model: str, stream: bool
+) -> None:
+    caller = site.caller(credit_nusd=10 * TOKENS * OUTPUT_NUSD).with_(model=output_model)
+
+    answers = ask_at_once(
+        caller, 200, prompt="script:first_ms=300", max_tokens=TOKENS, stream=stream
+    )
+
+    statuses = [answer.status for answer in answers]
+    assert (statuses.count(200), statuses.count(402)) == (10, 190)
+    records = site.records(caller, count=200)
+    assert sum(record["charge_nusd"] for record in records) == 10 * TOKENS * OUTPUT_NUSD
+    assert site.balance_nusd(caller) == 0
+    assert caller.ask(max_tokens=1).status == 402
+
+
+def test_what_calls_leave_of_their_holds_is_free_at_once(site: Site, output_model: str) -> None:
+    caller = site.caller(credit_nusd=100 * TOKENS * OUTPUT_NUSD).with_(model=output_model)
+
+    answers = [caller.ask(max_tokens=100 * TOKENS - TOKENS * n) for n in range(100)]
+
+    assert {answer.status for answer in answers} == {200}
+    assert {answer.json["choices"][0]["finish_reason"] for answer in answers} <= {"stop", "length"}
+    assert caller.ask().status == 402
+
+
+def test_charges_of_many_calls_at_once_add_up(site: Site) -> None:
+    caller = site.caller()
+
+    threads = [
+        threading.Thread(target=ask_at_once, args=(caller, 25), kwargs={"max_tokens": n + 1})
+        for n in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    records = site.records(caller, count=200)
+    spent_nusd = sum(record["charge_nusd"] for record in records)
+    assert spent_nusd == sum(25 * (2 * INPUT_NUSD + (n + 1) * OUTPUT_NUSD) for n in range(8))
+    assert site.balance_nusd(caller) == NUSD_PER_USD - spent_nusd
+
+
+def test_a_call_keeps_the_price_it_was_admitted_at(site: Site) -> None:
+    model = site.add_model("moving-model")
+    caller = site.caller().with_(model=model)
+    call = caller.begin("script:tokens=10&stall_after=5&stall_ms=900", stream=True)
+    call.wait_for_tokens(3)
+
+    site.office.do("set_prices", model=model, input_pusd=0, output_pusd=50 * 10**6)
+    wait_until(
+        lambda: caller.ask().json["usage"]["cost"] == 10 * 50_000 / NUSD_PER_USD,
+        within_s=SEEN_WITHIN_S,
+        what="the new price",
+    )
+    answer = call.answer()
+
+    assert answer.chunks[-1]["usage"]["cost"] == (INPUT_NUSD + 10 * OUTPUT_NUSD) / NUSD_PER_USD
+
+
+ABSURD = (
+    *("wrong:1000", "wrong:999999999", "wrong:9007199254740992", "wrong:1000000000000000000"),
+    *("wrong:99999999999999999999999", "wrong:-1", "wrong:null", 'wrong:"12"', "wrong:1.5"),
+    *("wrong:true", "wrong:1e3", "wrong:[]", "none", "null", "zero", "raw:[]", 'raw:"x"', "raw:{}"),
+    'raw:{"prompt_tokens":9007199254740992,"completion_tokens":9007199254740992}',
+    'raw:{"prompt_tokens":5,"completion_tokens":5,"prompt_tokens_details":{"cached_tokens":9}}',
+    'raw:{"prompt_tokens":5,"completion_tokens":5,"prompt_tokens_details":7}',
+    'raw:{"prompt_tokens":0,"completion_tokens":0,"completion_tokens_details":'
+    '{"reasoning_tokens":99}}',
+)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+@pytest.mark.parametrize("usage", ABSURD)
+def test_whatever_usage_is_reported_the_charge_stays_within_the_hold(
+    site: Site, usage: str, stream: bool
+) -> None:
+    caller = site.caller(credit_nusd=NUSD_PER_USD // 100)
+
+    answer = caller.ask(f"script:usage={usage}", max_tokens=TOKENS, stream=stream)
+
+    assert answer.status == 200
+    assert answer.text == "".join(f"tok{n} " for n in range(10))
+    record = site.record(answer.call_id)
+    assert record["status"] == "ok"
+    assert 0 <= record["charge_nusd"] <= record["hold_nusd"]
+    assert site.balance_nusd(caller) == NUSD_PER_USD // 100 - record["charge_nusd"]
+
+
+def test_what_a_provider_counts_beyond_the_hold_is_on_us(site: Site, caller: Caller) -> None:
+    answer = caller.ask("script:usage=wrong:1000", max_tokens=TOKENS)
+
+    record = site.record(answer.call_id)
+    assert record["charge_nusd"] == record["hold_nusd"]
+    assert record["charge_nusd"] + record["absorbed_nusd"] == INPUT_NUSD + 1000 * OUTPUT_NUSD
+    assert answer.json["usage"]["cost"] == record["charge_nusd"] / NUSD_PER_USD
+
+
+def test_tokens_from_a_cache_have_their_own_price(site: Site) -> None:
+    model = site.add_model("cached-model", cached_input_pusd=100_000)
+
+    prompt = [{"role": "user", "content": text} for text in ("a b c d e", "script:cached=4")]
+
+    answer = site.caller().with_(model=model).ask(messages=prompt)
+
+    assert answer.json["usage"]["prompt_tokens_details"] == {"cached_tokens": 4}
+    cost_nusd = 2 * INPUT_NUSD + 4 * INPUT_NUSD // 10 + 10 * OUTPUT_NUSD
+    assert site.record(answer.call_id)["charge_nusd"] == cost_nusd
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_an_answer_without_a_token_costs_nothing(site: Site, caller: Caller, stream: bool) -> None:
+    answer = caller.ask("script:tokens=0", stream=stream)
+
+    assert answer.status == 200
+    record = site.record(answer.call_id)
+    assert (record["status"], record["charge_basis"]) == ("ok", "zero_empty")
+    assert record["charge_nusd"] == 0
+
+
+def test_a_grant_is_seen_within_a_second(site: Site) -> None:
+    caller = site.caller(credit_nusd=0)
+    assert caller.ask().status == 402
+
+    site.office.do("grant", workspace_id=caller.workspace_id, amount_nusd=NUSD_PER_USD)
+
+    wait_until(lambda: caller.ask().status == 200, within_s=SEEN_WITHIN_S, what="the grant")
+
+
+def test_a_grant_is_seen_while_refusals_go_on(site: Site) -> None:
+    caller = site.caller(credit_nusd=0)
+    refused = ask_at_once(caller, 50)
+
+    site.office.do("grant", workspace_id=caller.workspace_id, amount_nusd=NUSD_PER_USD)
+
+    assert {answer.status for answer in refused} == {402}
+    wait_until(
+        lambda: {answer.status for answer in ask_at_once(caller, 10)} == {200},
+        within_s=SEEN_WITHIN_S,
+        what="the grant",
+    )
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_free_model_needs_no_money(site: Site, stream: bool) -> None:
+    caller = site.caller(credit_nusd=0).with_(model="free-model")
+
+    answer = caller.ask(stream=stream)
+
+    assert answer.status == 200
+    record = site.record(answer.call_id)
+    assert (record["status"], record["charge_basis"]) == ("ok", "usage")
+    assert (record["hold_nusd"], record["charge_nusd"]) == (0, 0)
+
+
+def test_a_failure_gives_the_whole_hold_back(site: Site) -> None:
+    credit_nusd = NUSD_PER_USD // 1000
+    caller = site.caller(credit_nusd=credit_nusd)
+
+    for script in ("fail=500", "fail=429", "drop=reset", "fail=401"):
+        assert caller.ask(f"script:{script}").status >= 429
+        assert caller.stream(f"script:{script}").status >= 429
+    assert "error" in caller.stream("script:reset_after=3").chunks[-1]
+
+    site.assert_free(caller, credit_nusd)
