@@ -34,10 +34,10 @@ class Plan:
     """How long and how often. Seconds are of load, without warming up."""
 
     rounds: int = 3
-    buffered_s: float = 4.0
-    latency_s: float = 2.0
-    bursts_s: float = 3.0
-    paced_s: float = 10.0
+    buffered_s: float = 3.0
+    latency_s: float = 1.5
+    bursts_s: float = 2.5
+    paced_s: float = 8.0
     paced_rounds: int = 2
 
     @classmethod
