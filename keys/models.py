@@ -23,6 +23,17 @@ class Scope(models.TextChoices):
     ADMIN = "admin"
 
 
+class CompatProfile(models.TextChoices):
+    """Products whose clients a key may serve; rows of gateway.core.profiles."""
+
+    UNIFIED = "unified", "Tollhouse"
+    INFERADA = "inferada", "Inferada"
+    BUD = "bud", "Bud"
+    INFERY = "infery", "Infery"
+    HYPERINFER = "hyperinfer", "HyperInfer"
+    INFEREXCHANGE = "inferexchange", "InferExchange"
+
+
 def default_scopes() -> list[str]:
     return [Scope.COMPLETIONS.value, Scope.USAGE.value]
 

@@ -13,14 +13,21 @@ from django.utils import timezone
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, User, Workspace
 from accounts.text import read_line
-from keys.models import ApiKey, default_scopes
+from keys.models import ApiKey, CompatProfile, default_scopes
 from keys.rules import read_expiry, read_model_names, read_networks, read_scopes
 from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret, new_secret
 from keys.selectors import grantable_scopes
 
 LABEL_CHARS = 80
 
-__all__ = ["IssuedKey", "digest_secret", "issue_key", "revoke_key", "update_key"]
+__all__ = [
+    "IssuedKey",
+    "digest_secret",
+    "issue_key",
+    "revoke_key",
+    "set_compatibility",
+    "update_key",
+]
 
 
 class IssuedKey(NamedTuple):
@@ -115,6 +122,43 @@ def update_key(
         old, new = _written(before), _written(rules)
         details = {name: [old[name], new[name]] for name in changed}
         _record(stored, actor=actor, action="key.update", details=details)
+    key.refresh_from_db()
+    return True
+
+
+def set_compatibility(
+    key: ApiKey,
+    *,
+    compat_profile: str,
+    allows_profile_override: bool = True,
+    allows_chat_template: bool = False,
+    actor: str,
+) -> bool:
+    """Set which product's clients a key serves. Returns False when nothing is different.
+
+    compat_profile: of keys.models.CompatProfile, or empty for the workspace's.
+    allows_profile_override: a request may choose another by header. allows_chat_template: calls
+    may bring a chat template, which the provider runs.
+    Raises ValidationError for an unknown profile, and when the key is revoked.
+    """
+    if compat_profile and compat_profile not in CompatProfile.values:
+        known = ", ".join(CompatProfile.values)
+        raise ValidationError({"compat_profile": f"The profiles are {known}."})
+    wanted = {
+        "compat_profile": compat_profile,
+        "allows_profile_override": allows_profile_override,
+        "allows_chat_template": allows_chat_template,
+    }
+    with transaction.atomic():
+        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+        before = {name: getattr(stored, name) for name in wanted}
+        details = {name: [before[name], wanted[name]] for name in wanted}
+        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
+        if not details:
+            return False
+        if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**wanted):
+            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+        _record(stored, actor=actor, action="key.compatibility", details=details)
     key.refresh_from_db()
     return True
 

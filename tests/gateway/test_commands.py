@@ -114,6 +114,7 @@ def test_a_key_is_issued_with_its_rules() -> None:
         "key_id": str(key.pk),
         "workspace_id": str(key.workspace_id),
         "label": "Batch",
+        "compat_profile": "",
         "scopes": ["completions"],
         "allowed_models": ["a", "b"],
         "allowed_ips": ["203.0.113.7/32", "2001:db8::/32"],

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from accounts.management.json_command import ACTOR, JsonCommand
 from accounts.selectors import get_workspace
-from keys.services import issue_key
+from keys.models import CompatProfile
+from keys.services import issue_key, set_compatibility
 
 _SPAN = re.compile(r"([1-9][0-9]{0,4})([hd])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
@@ -33,6 +34,20 @@ class Command(JsonCommand):
         parser.add_argument("--scope", action="append", help="May do only this; repeatable.")
         parser.add_argument("--expires", metavar="WHEN", help="30d, 12h or an ISO 8601 moment.")
         parser.add_argument(
+            "--profile",
+            choices=CompatProfile.values,
+            default="",
+            help="Serve the clients of this product.",
+        )
+        parser.add_argument(
+            "--fixed-profile", action="store_true", help="No request may choose another profile."
+        )
+        parser.add_argument(
+            "--allow-chat-template",
+            action="store_true",
+            help="Calls may bring a chat template, which the provider runs.",
+        )
+        parser.add_argument(
             "--allow-any-address",
             action="store_true",
             help="Confirm IP rules that let every address in.",
@@ -48,6 +63,9 @@ class Command(JsonCommand):
         scope: list[str] | None,
         expires: str | None,
         allow_any_address: bool,
+        profile: str,
+        fixed_profile: bool,
+        allow_chat_template: bool,
         **options: Any,
     ) -> dict[str, Any]:
         key, secret = issue_key(
@@ -60,11 +78,19 @@ class Command(JsonCommand):
             allow_any_address=allow_any_address,
             actor=ACTOR,
         )
+        set_compatibility(
+            key,
+            compat_profile=profile,
+            allows_profile_override=not fixed_profile,
+            allows_chat_template=allow_chat_template,
+            actor=ACTOR,
+        )
         return {
             "key_id": str(key.pk),
             "secret": secret,
             "workspace_id": str(key.workspace_id),
             "label": key.label,
+            "compat_profile": key.compat_profile,
             "scopes": key.scopes,
             "allowed_models": key.allowed_models,
             "allowed_ips": key.allowed_ips,
