@@ -182,9 +182,10 @@ CELERY_TASK_TIME_LIMIT = 600
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 
-# Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "SERVE_PUBLIC": True}
+
+# Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
 DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
@@ -210,6 +211,7 @@ PATIENCE_S = {
 # Days that stored bodies are kept, where a workspace stores them. Records and ledger stay.
 BODY_DAYS = read_int("TOLLHOUSE_BODY_DAYS", 30, least=1, most=3650)
 
+LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -224,7 +226,7 @@ LOGGING: dict[str, Any] = {
             "filters": ["hide_secrets"],
         },
     },
-    "root": {"handlers": ["stderr"], "level": read_str("TOLLHOUSE_LOG_LEVEL", "WARNING").upper()},
+    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
     # Django would add a console of its own under DEBUG, and e-mail under nothing.
     "loggers": {"django": {"handlers": [], "propagate": True}},
 }
