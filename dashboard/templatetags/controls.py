@@ -16,12 +16,18 @@ _CLASSES: tuple[tuple[type[forms.Widget], str], ...] = (
     (forms.Widget, "input"),
 )
 
+_SELF_EVIDENT = (forms.EmailInput, forms.PasswordInput)
+
 
 @register.filter
 def control(field: BoundField) -> SafeString:
     """Return the field's widget with the class of its kind."""
     kind = next(name for widget, name in _CLASSES if isinstance(field.field.widget, widget))
-    return field.as_widget(attrs={"class": kind} if kind else {})
+    attrs = {"class": kind} if kind else {}
+    if isinstance(field.field.widget, _SELF_EVIDENT):
+        # django-allauth repeats the label as a placeholder.
+        attrs["placeholder"] = ""
+    return field.as_widget(attrs=attrs)
 
 
 @register.filter

@@ -47,6 +47,7 @@ PAGES = {
     "account": "/account",
     "account-password": "/account/password",
     "account-passkeys": "/account/passkeys",
+    "account-passkey-new": "/account/passkeys/new",
     "account-app": "/account/app",
     "confirm": "/account/confirm",
 }
@@ -120,17 +121,23 @@ def running_chromium(executable: str) -> Iterator[Browser]:
 
 @contextmanager
 def watched_page(
-    browser: Browser, server: GatewayServer, *, width: int = 1440, theme: str = "light"
+    browser: Browser,
+    server: GatewayServer,
+    *,
+    width: int = 1440,
+    theme: str = "light",
+    host: str = "127.0.0.1",
 ) -> Iterator[Watched]:
     """Open a fresh browser profile; everything that must not happen lands in `problems`."""
+    origin = f"http://{host}:{server.port}"
     context = browser.new_context(
         viewport={"width": width, "height": HEIGHTS.get(width, 900)},
         color_scheme="dark" if theme == "dark" else "light",
         reduced_motion="reduce",
     )
-    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=server.origin)
+    context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
     page = context.new_page()
-    watched = Watched(page, server.origin)
+    watched = Watched(page, origin)
     _report_into(watched)
     try:
         yield watched
@@ -138,13 +145,21 @@ def watched_page(
         context.close()
 
 
-def sign_in(watched: Watched, server: GatewayServer) -> None:
+def sign_in(watched: Watched, email: str, password: str) -> None:
     page = watched.page
     watched.open("/sign-in")
-    page.fill("[name=login]", server.email)
-    page.fill("[name=password]", server.password)
+    page.fill("[name=login]", email)
+    page.fill("[name=password]", password)
     page.get_by_role("button", name="Sign in", exact=True).click()
-    page.wait_for_url(f"{server.origin}/", wait_until="load")
+    page.wait_for_url(f"{watched.origin}/", wait_until="load")
+
+
+def confirm(watched: Watched, path: str, password: str) -> None:
+    """Open a page that asks for the password once more, and give it."""
+    watched.open(path)
+    watched.page.get_by_label("Password").fill(password)
+    watched.page.get_by_role("button", name="Confirm").click()
+    watched.page.wait_for_url(f"{watched.origin}{path}", wait_until="load")
 
 
 def _report_into(watched: Watched) -> None:

@@ -35,5 +35,5 @@ def browser() -> Iterator[Browser]:
 def watched(browser: Browser, lived_in_gateway: GatewayServer) -> Iterator[Watched]:
     """A wide, light page, signed in as the operator."""
     with watched_page(browser, lived_in_gateway) as page:
-        sign_in(page, lived_in_gateway)
+        sign_in(page, lived_in_gateway.email, lived_in_gateway.password)
         yield page

@@ -10,6 +10,8 @@ from datetime import timedelta
 
 import django
 
+MEMBER_EMAIL = "noor@example.com"
+
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
@@ -25,7 +27,7 @@ def _fill() -> None:
     from gateway.models import LanguageModel
     from keys.services import revoke_key
     from tests.dashboard.demo_data import MODELS, make_demo_data
-    from tests.factories import ACTOR, make_key, make_model
+    from tests.factories import ACTOR, PASSWORD, make_key, make_model
 
     workspace = Workspace.objects.get()
     operator = User.objects.get()
@@ -39,7 +41,7 @@ def _fill() -> None:
     make_key(workspace, label="Invoice reader", allowed_models=names[:2], allowed_ips=office)
     make_key(workspace, label="Trainee, until the fair", allowed_models=names[:1], expires_at=later)
     revoke_key(make_key(workspace, label="First prototype").key, actor=operator.email)
-    person = create_user(email="noor@example.com", name="Noor Haddad", actor=ACTOR)
+    person = create_user(email=MEMBER_EMAIL, name="Noor Haddad", password=PASSWORD, actor=ACTOR)
     Membership.objects.create(workspace=workspace, user=person, role=Role.DEVELOPER)
     create_workspace(name="Zephyr Robotics", owner=person, actor=ACTOR)
 

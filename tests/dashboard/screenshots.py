@@ -20,6 +20,7 @@ from tests.dashboard.browser import (
     THEMES,
     WIDTHS,
     Watched,
+    confirm,
     fill,
     find_address,
     running_chromium,
@@ -38,7 +39,8 @@ def take_all(browser: Browser, server: GatewayServer, folder: Path) -> list[str]
                 suffix = f"{theme}-{width}.png"
                 for name, path in OPEN.items():
                     _take(watched, path, folder / f"{name}-{suffix}")
-                sign_in(watched, server)
+                sign_in(watched, server.email, server.password)
+                confirm(watched, "/account/app", server.password)
                 addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
                 for name, path in addresses.items():
                     _take(watched, path, folder / f"{name}-{suffix}")

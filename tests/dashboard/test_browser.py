@@ -14,14 +14,25 @@ from tests.dashboard.browser import (
     THEMES,
     WIDTHS,
     Watched,
+    confirm,
     find_address,
     sign_in,
     watched_page,
 )
+from tests.dashboard.fill_home import MEMBER_EMAIL
+from tests.factories import PASSWORD
 from tests.support.servers import GatewayServer
 
 pytestmark = pytest.mark.slow
 
+AUTHENTICATOR = {
+    "protocol": "ctap2",
+    "transport": "internal",
+    "hasResidentKey": True,
+    "hasUserVerification": True,
+    "isUserVerified": True,
+    "automaticPresenceSimulation": True,
+}
 SECRET = re.compile(r"sk-gw-[\w-]{43}")
 
 
@@ -35,7 +46,8 @@ def test_every_page_is_accessible_and_within_its_policy(
         for name, path in OPEN.items():
             watched.open(path)
             found += watched.check(name)
-        sign_in(watched, lived_in_gateway)
+        sign_in(watched, lived_in_gateway.email, lived_in_gateway.password)
+        confirm(watched, "/account/app", lived_in_gateway.password)
         addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
         for name, path in addresses.items():
             watched.open(path)
@@ -143,7 +155,7 @@ def test_on_a_narrow_screen_the_pages_are_in_a_drawer(
     browser: Browser, lived_in_gateway: GatewayServer
 ) -> None:
     with watched_page(browser, lived_in_gateway, width=390) as watched:
-        sign_in(watched, lived_in_gateway)
+        sign_in(watched, lived_in_gateway.email, lived_in_gateway.password)
         page = watched.page
         link = page.get_by_role("link", name="Credits", exact=True)
         expect(link).to_be_hidden()
@@ -172,3 +184,26 @@ def test_pages_can_be_read_and_keys_made_without_scripts(
     secret = page.locator("[data-secret]").inner_text()
     context.close()
     assert SECRET.fullmatch(secret)
+
+
+def test_a_passkey_signs_in_without_a_password(
+    browser: Browser, lived_in_gateway: GatewayServer
+) -> None:
+    # Browsers know passkeys for names only, and 127.0.0.1 is none.
+    with watched_page(browser, lived_in_gateway, host="localhost") as watched:
+        page = watched.page
+        device = page.context.new_cdp_session(page)
+        device.send("WebAuthn.enable")
+        device.send("WebAuthn.addVirtualAuthenticator", {"options": AUTHENTICATOR})
+        sign_in(watched, MEMBER_EMAIL, PASSWORD)
+        confirm(watched, "/account/passkeys/new", PASSWORD)
+        page.get_by_label("Name").fill("Test device")
+        page.get_by_role("checkbox").check()
+        page.get_by_role("button", name="Add").click()
+        page.wait_for_url(re.compile("/account/codes|/account/passkeys$"))
+        watched.open("/sign-out")
+        page.get_by_role("main").get_by_role("button", name="Sign out").click()
+        page.get_by_role("button", name="Sign in with a passkey").click()
+
+        expect(page.get_by_role("heading", name="Overview")).to_be_visible()
+        assert watched.take_problems() == []
