@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from gateway.admission.address import is_in, neighbourhood, parse_address
 from gateway.edge.hosts import Hosts
@@ -33,22 +33,34 @@ class Connection(Protocol):
     def dismiss(self) -> None: ...
 
 
+class Idle(dict[Connection, float]):
+    """Those of one address that wait without a request, and since when; the longest first.
+
+    A class of its own because a plain dict cannot be referred to weakly.
+    """
+
+
 class Guard:
-    """Used from one event loop only."""
+    """Used from one event loop only. Connections enter and leave their Idle themselves."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.hosts = Hosts(limits.allowed_hosts)
-        self._idle: dict[str, dict[Connection, float]] = {}
+        # Connections keep theirs alive, so an address nobody is connected from is forgotten.
+        self._idle: WeakValueDictionary[str, Idle] = WeakValueDictionary()
+        self._uncounted = Idle()
         self._is_walking = False
-        self.address_of = lru_cache(maxsize=4096)(self._address_of)
 
-    def _address_of(self, peer: str) -> str:
-        """Return what a peer's connections are counted under; empty when they are not counted."""
+    def idle_beside(self, peer: str) -> Idle:
+        """Return the idle connections of a peer's address, to be entered and left."""
         address = parse_address(peer)
         if address is None or is_in(address, self.limits.trusted_proxies):
-            return ""
-        return neighbourhood(address)
+            return self._uncounted
+        return self._idle.setdefault(neighbourhood(address), Idle())
+
+    def is_full(self, idle: Idle) -> bool:
+        allowed = self.limits.idle_connections * BURST
+        return len(idle) >= allowed and idle is not self._uncounted
 
     def watch(self, loop: asyncio.AbstractEventLoop, connections: Iterable[Any]) -> None:
         """Begin to walk over these connections, for as long as there are any."""
@@ -69,23 +81,9 @@ class Guard:
         if everyone:
             self.watch(loop, connections)
 
-    def _thin_out(self, idle: dict[Connection, float], now: float) -> None:
+    def _thin_out(self, idle: Idle, now: float) -> None:
         """Dismiss those that have been idle longest, down to what one address may keep."""
         surplus = len(idle) - self.limits.idle_connections
         for connection, since in list(idle.items())[:surplus]:
             if since + SETTLE_S <= now:
                 connection.dismiss()
-
-    def is_full(self, address: str) -> bool:
-        return len(self._idle.get(address, ())) >= self.limits.idle_connections * BURST
-
-    def rests(self, connection: Connection, address: str, now: float) -> None:
-        """A connection waits for a request."""
-        if address:
-            self._idle.setdefault(address, {})[connection] = now
-
-    def works(self, connection: Connection, address: str) -> None:
-        """A connection has a request, or is gone."""
-        idle = self._idle.get(address)
-        if idle is not None and idle.pop(connection, None) is not None and not idle:
-            del self._idle[address]

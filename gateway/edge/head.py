@@ -4,11 +4,11 @@ is what it lets pass."""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from gateway.core.errors import (
     ExpectationFailed,
     HeadersTooLarge,
+    InvalidHost,
     RequestError,
     UriTooLong,
 )
@@ -20,7 +20,7 @@ from gateway.edge.limits import (
     MAX_REQUEST_LINE_BYTES,
 )
 
-Headers = Sequence[tuple[bytes, bytes]]
+Headers = list[tuple[bytes, bytes]]
 
 # What a header takes beside its name and value: a colon, a space and the line's end.
 AROUND_BYTES = 4
@@ -29,6 +29,8 @@ BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 def check_size(target: bytes, headers: Headers) -> None:
     """Raise UriTooLong or HeadersTooLarge. Needless for a head that is short as a whole."""
+    if len(headers) > MAX_HEADERS:
+        raise HeadersTooLarge(f"There are more than {MAX_HEADERS} headers.")
     if len(target) > MAX_REQUEST_LINE_BYTES:
         raise UriTooLong
     sizes = [len(name) + len(value) + AROUND_BYTES for name, value in headers]
@@ -38,33 +40,37 @@ def check_size(target: bytes, headers: Headers) -> None:
         raise HeadersTooLarge(f"A header is longer than {MAX_HEADER_BYTES} bytes.")
 
 
-def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> None:
-    """Raise the RequestError that a whole head deserves.
+def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> dict[bytes, bytes]:
+    """Return the headers by name. Raises the RequestError that a whole head deserves.
 
-    headers: names in lower case, repeated ones included.
+    headers: names in lower case, repeated ones included. Those with an underscore are taken out:
+    they would pass for the same name with hyphens wherever names become variables.
     """
-    if version not in ("1.1", "1.0"):
+    if version != "1.1" and version != "1.0":
         raise RequestError("Only HTTP/1.1 and HTTP/1.0 are spoken here.")
     if target[:1] != b"/" or b"#" in target:
         raise RequestError("The request target must be a path, such as /v1/models.")
     if b"%" in target and BAD_PERCENT.search(target):
         raise RequestError("The request target has a percent sign without two digits.")
-    if len(headers) > MAX_HEADERS:
-        raise HeadersTooLarge(f"There are more than {MAX_HEADERS} headers.")
     fields = dict(headers)
+    if b"_" in b" ".join(fields):
+        headers[:] = [header for header in headers if b"_" not in header[0]]
+        fields = dict(headers)
     hosts.check(fields.get(b"host"))
     if len(fields) != len(headers):
         _check_repeated(headers)
     coding = fields.get(b"transfer-encoding")
     if coding is not None and (version == "1.0" or coding.lower() != b"chunked"):
         raise RequestError("The Transfer-Encoding must be chunked, and nothing else.")
-    expected = fields.get(b"expect")
-    if expected is not None and expected.lower() != b"100-continue":
+    if b"expect" in fields and fields[b"expect"].lower() != b"100-continue":
         raise ExpectationFailed
+    return fields
 
 
 def _check_repeated(headers: Headers) -> None:
     names = [name for name, _ in headers]
-    for once in (b"host", b"content-length", b"transfer-encoding", b"expect"):
+    if names.count(b"host") > 1:
+        raise InvalidHost("The Host header is there twice.")
+    for once in (b"content-length", b"transfer-encoding", b"expect"):
         if names.count(once) > 1:
             raise RequestError(f"The header {once.decode()} is there twice.")

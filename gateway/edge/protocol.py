@@ -16,7 +16,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.core.errors import GatewayError, HeadersTooLarge, RequestError, RequestTimeout
-from gateway.edge.guard import NEVER, Guard
+from gateway.edge.guard import NEVER, Guard, Idle
 from gateway.edge.head import check_head, check_size
 from gateway.edge.last_words import SlowClose, last_words
 from gateway.edge.limits import (
@@ -41,18 +41,16 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.deadline = NEVER
-        self._address = ""
+        self._idle = Idle()
         self._phase = BETWEEN
         self._timed_phase = BETWEEN
         self._chunk_bytes = 0
         self._head_bytes = 0
         self._body_bytes = 0
         self._framing_bytes = 0
-        self._dropped_bytes = 0
         self._pace: Pace | None = None
         self._would_keep_alive = False
         self._is_upgrading = False
-        self._is_muted = False
         self._is_deaf = False
         self._last_words = b""
         self._running: RequestResponseCycle | None = None
@@ -62,8 +60,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         guard = self.guard
-        self._address = guard.address_of(self.client[0]) if self.client else ""
-        if guard.is_full(self._address):
+        self._idle = guard.idle_beside(self.client[0] if self.client else "")
+        if guard.is_full(self._idle):
             self._is_deaf = True
             transport.abort()
             return
@@ -72,7 +70,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
-        self.guard.works(self, self._address)
+        self._idle.pop(self, None)
         self.deadline = NEVER
         running = self._running
         if running is not None and not running.response_complete:
@@ -100,43 +98,31 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     # What the parser says
 
     def on_message_begin(self) -> None:
-        if self._is_muted:
-            return
         super().on_message_begin()
         self._phase = HEAD
         self._timed_phase = BETWEEN
         # An upper bound: the chunk may hold more than this head. It only says when to count.
         self._head_bytes = self._chunk_bytes
-        self._dropped_bytes = 0
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        if self._phase == BODY:
-            return  # a trailer: nothing that decides anything may come after the body
-        if b"_" in name:
-            # It would pass for the same name with hyphens wherever names become variables.
-            self._dropped_bytes += len(name) + len(value)
-            return
-        name = name.lower()
-        if name == b"expect" and value.lower() == b"100-continue":
-            self.expect_100_continue = True
-        self.headers.append((name, value))
 
     def on_headers_complete(self) -> None:
-        if self._is_muted:
-            return
         if self._head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
-            if self._dropped_bytes > MAX_HEADER_BYTES:
-                raise HeadersTooLarge
             check_size(self.url, self.headers)
-        check_head(self.parser.get_http_version(), self.url, self.headers, self.guard.hosts)
+        fields = check_head(
+            self.parser.get_http_version(), self.url, self.headers, self.guard.hosts
+        )
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         super().on_headers_complete()
-        self.guard.works(self, self._address)
+        if not self.pipeline:
+            self._running = self.cycle
+        # Trailers go nowhere: nothing that decides anything may come after the body.
+        self.headers = []
+        self._idle.pop(self, None)
         self.deadline = NEVER
         self._phase = BODY
         self._body_bytes = self._framing_bytes = 0
-        self._is_upgrading = self.parser.should_upgrade()
+        if b"upgrade" in fields:
+            self._is_upgrading = self.parser.should_upgrade()
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
@@ -166,17 +152,14 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     # What uvicorn does with it
 
-    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
-        self._running = cycle
-        super()._start_asgi_task(cycle, app)
-
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
         if (self._is_deaf and not self._last_words) or self.transport.is_closing():
             return
         self.flow.resume_reading()
         if self.pipeline:
-            self._start_asgi_task(*self.pipeline.pop())
+            self._running, app = self.pipeline.pop()
+            self._start_asgi_task(self._running, app)
         elif self._last_words:
             self._say(self._last_words)
         else:
@@ -204,14 +187,14 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def dismiss(self) -> None:
         """Close an idle connection because its address has too many."""
-        self.guard.works(self, self._address)
+        self._idle.pop(self, None)
         self.transport.close()
 
     def _rest(self) -> None:
         """Nothing is being answered: wait for a request, or for the rest of one."""
         now = self.loop.time()
         is_over = self._phase == BETWEEN
-        self.guard.rests(self, self._address, now)
+        self._idle[self] = now
         self.deadline = now + (self.timeout_keep_alive if is_over else self.guard.limits.head_s)
 
     def _wait_for_more(self) -> None:
@@ -259,7 +242,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def _refuse(self, error: GatewayError) -> None:
         """Answer the request that is arriving with an error, after those before it."""
         self._is_deaf = True
-        self.guard.works(self, self._address)
+        self._idle.pop(self, None)
         words = last_words(error)
         cycle = self.cycle
         if self._phase != BODY:
@@ -296,18 +279,25 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self.transport.write_eof()
 
     def _ignore_upgrade(self) -> None:
-        """Go on in HTTP/1.1. The parser took the body for another protocol: it is given to a
-        new one, which is told its framing alone."""
+        """Answer in HTTP/1.1, once. The parser took the body for another protocol: it is given
+        to one that is told its framing and hears of nothing else."""
         self._is_upgrading = False
+        self.cycle.keep_alive = False
         framing = [
             b"%s: %s\r\n" % header
-            for header in self.headers
+            for header in self.scope["headers"]
             if header[0] in (b"content-length", b"transfer-encoding")
         ]
-        self.parser = HttpRequestParser(self)
-        self._is_muted = True
+        self.parser = HttpRequestParser(BodyOnly(self))
         self.parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
-        self._is_muted = False
+
+
+class BodyOnly:
+    """What a parser calls, but for everything that is about a head."""
+
+    def __init__(self, protocol: GuardedHttpProtocol) -> None:
+        self.on_body = protocol.on_body
+        self.on_message_complete = protocol.on_message_complete
 
 
 def as_refusal(error: HttpParserError) -> GatewayError:
