@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 from django.conf import settings
@@ -56,9 +57,10 @@ def _collect_static(home: Path) -> None:
 
 
 def _static_stamp() -> str:
-    newest_ns, count = 0, 0
+    """Return what changes when any static file does, or the way they are stored."""
+    digest = sha256(f"{__version__} {settings.STORAGES['staticfiles']['BACKEND']}".encode())
     for finder in get_finders():
         for path, storage in finder.list([]):
-            newest_ns = max(newest_ns, os.stat(storage.path(path)).st_mtime_ns)
-            count += 1
-    return f"{__version__} {count} {newest_ns} {settings.STORAGES['staticfiles']['BACKEND']}"
+            facts = os.stat(storage.path(path))
+            digest.update(f"\n{path} {facts.st_mtime_ns} {facts.st_size}".encode())
+    return digest.hexdigest()

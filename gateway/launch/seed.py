@@ -44,7 +44,7 @@ def seed(home: Path, *, base_url: str) -> Quickstart:
         _make_simulated_model()
         quickstart = Quickstart(
             base_url=base_url,
-            api_key=known.api_key if known else _issue_first_key(workspace, operator),
+            api_key=_find_or_issue_key(known, workspace, operator),
             model=known.model if known else SIMULATED_MODEL,
             email=operator.email,
             password=password,
@@ -117,6 +117,9 @@ def _make_simulated_model() -> None:
     )
 
 
-def _issue_first_key(workspace: Workspace, operator: User) -> str:
+def _find_or_issue_key(known: Quickstart | None, workspace: Workspace, operator: User) -> str:
+    """Return the secret that the file holds, if this database knows it, revoked or not."""
+    if known and ApiKey.objects.filter(digest=digest_secret(known.api_key)).exists():
+        return known.api_key
     issued = issue_key(workspace=workspace, label="First key", created_by=operator, actor=ACTOR)
     return issued.secret

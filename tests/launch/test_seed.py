@@ -59,6 +59,16 @@ def test_a_lost_file_brings_a_new_key_and_a_new_password(tmp_path: Path) -> None
     assert User.objects.get().check_password(second.password)
 
 
+def test_a_file_from_another_database_brings_a_new_key(tmp_path: Path) -> None:
+    first = seed(tmp_path, base_url=URL)
+    ApiKey.objects.all().delete()
+
+    second = seed(tmp_path, base_url=URL)
+
+    assert second.api_key != first.api_key
+    assert is_key_usable(second)
+
+
 def test_a_lost_file_leaves_the_password_of_somebody_who_signed_in(tmp_path: Path) -> None:
     first = seed(tmp_path, base_url=URL)
     update_last_login(User, User.objects.get())
