@@ -37,14 +37,20 @@ def read_options() -> argparse.Namespace:
 
 
 async def measure(field: Field, names: list[str], *, hurry_at: float) -> Results:
-    """hurry_at: from this moment (time.monotonic) on, one short round of each must do."""
+    """Return what could be measured; what could not is said at once.
+
+    hurry_at: from this moment (time.monotonic) on, one short round of each must do.
+    """
     await warm_up(field)
     results: Results = {}
     for name in names:
         if time.monotonic() > hurry_at:
             field = replace(field, plan=Plan.quick())
         print(f"Measuring: {name}", file=sys.stderr, flush=True)
-        results[name] = await MEASURES[name](field)
+        try:
+            results[name] = await MEASURES[name](field)
+        except BenchError as error:
+            print(f"Not measured: {name}: {error}", flush=True)
     return results
 
 
