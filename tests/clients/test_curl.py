@@ -130,7 +130,7 @@ def test_curl_is_told_of_a_failure_in_json(curl: list[str]) -> None:
 def asked(server: GatewayServer, path: str, body: str) -> Iterator[socket.socket]:
     """Send a request over a socket of our own."""
     head = (
-        f"POST {path}/chat/completions HTTP/1.1\r\nHost: tollhouse\r\nConnection: close\r\n"
+        f"POST {path}/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
         f"Authorization: Bearer {server.key}\r\nContent-Type: application/json\r\n"
         f"Content-Length: {len(body.encode())}\r\n\r\n"
     )
