@@ -11,9 +11,10 @@ from django.db import connection
 from accounts.book import Spend
 from gateway.core.buckets import bucket_of
 from gateway.journal.record import Refused, Settled
-from gateway.stores.rows import moment, sqlite_moment
+from gateway.stores.rows import MICROS_PER_S, micros, moment, raw_id, sqlite_moment
 
 QUARTER_S = 900
+QUARTER_US = QUARTER_S * MICROS_PER_S
 
 ADD_USAGE = """
 INSERT INTO gateway_usagerollup
@@ -45,7 +46,7 @@ class Tally:
 
     def count(self, record: Settled) -> None:
         """Add an admitted call that has ended."""
-        quarter = int(record.at // QUARTER_S)
+        quarter = micros(record.at) // QUARTER_US
         place = (quarter, record.workspace_id, record.key_id, record.model[:200], record.status)
         sums = self._usage.get(place)
         if sums is None:
@@ -64,7 +65,7 @@ class Tally:
 
     def count_refused(self, record: Refused) -> None:
         """Add a call that was not let in; it counts by status alone."""
-        place = (int(record.at // QUARTER_S), record.workspace_id, record.key_id, "", "refused")
+        place = (micros(record.at) // QUARTER_US, record.workspace_id, record.key_id, "", "refused")
         sums = self._usage.setdefault(place, [0, 0, 0, 0, 0])
         sums[0] += 1
 
@@ -77,7 +78,7 @@ class Tally:
 
     def write_rollups(self) -> None:
         """Add the sums to the rollups, inside the caller's transaction."""
-        raw = _hex if connection.vendor == "sqlite" else str
+        raw = raw_id if connection.vendor == "sqlite" else str
         start = sqlite_moment if connection.vendor == "sqlite" else moment
         # In order, so that two processes on PostgreSQL never wait for each other in a ring.
         usage: list[tuple[Any, ...]] = [
@@ -101,7 +102,3 @@ class Tally:
         latency[*place, "added", bucket_of(record.total_us - record.upstream_us)] += 1
         if record.streamed and record.ttft_us is not None:
             latency[*place, "ttft", bucket_of(record.ttft_us)] += 1
-
-
-def _hex(text: str) -> str:
-    return text.replace("-", "")
