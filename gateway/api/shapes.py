@@ -232,12 +232,28 @@ class UsageAnswer(Struct):
     data: UsageShapeReport
 
 
+class HealthShape(Struct):
+    status: Literal["ok"]
+
+
+class StatusShape(Struct):
+    """ledger_checked_at: when `prove` last ran; ledger_breaks: how many breaks it found."""
+
+    status: Literal["ok"]
+    version: str
+    models: int
+    ledger_checked_at: str | None
+    ledger_breaks: int | None
+
+
 ALL = (
     ChatCompletion,
     ChatCompletionChunk,
     ErrorShape,
     GenerationAnswer,
+    HealthShape,
     ModelListShape,
     ModelShape,
+    StatusShape,
     UsageAnswer,
 )

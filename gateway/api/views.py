@@ -32,7 +32,7 @@ LOOK_EVERY_S = 0.05
 class KeyView(APIView):
     """A view for holders of an API key. scope: what the key must be good for, if anything."""
 
-    authentication_classes = (KeyAuthentication,)
+    authentication_classes: tuple[type[KeyAuthentication], ...] = (KeyAuthentication,)
     permission_classes = ()
     scope = "completions"
 
