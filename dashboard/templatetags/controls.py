@@ -23,7 +23,7 @@ _SELF_EVIDENT = (forms.EmailInput, forms.PasswordInput)
 def control(field: BoundField) -> SafeString:
     """Return the field's widget with the class of its kind."""
     kind = next(name for widget, name in _CLASSES if isinstance(field.field.widget, widget))
-    attrs = {"class": kind} if kind else {}
+    attrs: dict[str, str | bool] = {"class": kind} if kind else {}
     if isinstance(field.field.widget, _SELF_EVIDENT):
         # django-allauth repeats the label as a placeholder.
         attrs["placeholder"] = ""
