@@ -15,7 +15,13 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
-from gateway.core.errors import GatewayError, HeadersTooLarge, RequestError, RequestTimeout
+from gateway.core.errors import (
+    GatewayError,
+    HeadersTooLarge,
+    RequestError,
+    RequestTimeout,
+    UriTooLong,
+)
 from gateway.edge.guard import NEVER, Guard, Idle
 from gateway.edge.head import check_head, check_size
 from gateway.edge.last_words import SlowClose, last_words
@@ -25,6 +31,7 @@ from gateway.edge.limits import (
     MAX_HEADER_BYTES,
     MAX_HEADERS,
     MAX_PIPELINED,
+    MAX_REQUEST_LINE_BYTES,
     MAX_UNFINISHED_HEAD_BYTES,
     Limits,
 )
@@ -91,7 +98,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
                 self.data_received(rest)
                 return
         except HttpParserError as error:
-            self._refuse(as_refusal(error))
+            if not self._is_deaf:
+                self._refuse(as_refusal(error))
         if self._phase != BETWEEN and not self._is_deaf:
             self._wait_for_more()
 
@@ -201,7 +209,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         """A request has begun and not ended with what was received."""
         if self._phase == HEAD:
             if self._head_bytes > MAX_UNFINISHED_HEAD_BYTES:
-                self._refuse(HeadersTooLarge())
+                is_line = len(self.url) > MAX_REQUEST_LINE_BYTES
+                self._refuse(UriTooLong() if is_line else HeadersTooLarge())
             elif self._timed_phase != HEAD:
                 self.deadline = self.loop.time() + self.guard.limits.head_s
         elif self._timed_phase != BODY:
@@ -293,11 +302,19 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
 
 class BodyOnly:
-    """What a parser calls, but for everything that is about a head."""
+    """What a parser calls for one body, and not for its head or what follows it."""
 
     def __init__(self, protocol: GuardedHttpProtocol) -> None:
-        self.on_body = protocol.on_body
-        self.on_message_complete = protocol.on_message_complete
+        self._protocol = protocol
+
+    def on_body(self, body: bytes) -> None:
+        if not self._protocol._is_deaf:
+            self._protocol.on_body(body)
+
+    def on_message_complete(self) -> None:
+        if not self._protocol._is_deaf:
+            self._protocol.on_message_complete()
+            self._protocol._is_deaf = True
 
 
 def as_refusal(error: HttpParserError) -> GatewayError:

@@ -1,0 +1,1 @@
+"""Abuse and bad input: lines of data, walked by tests over raw sockets against real servers."""
