@@ -1,4 +1,5 @@
-"""What has outlived its use: stored bodies, lines of the change feed, old checks of the book.
+"""What has outlived its use: stored bodies and kept answers, lines of the change feed, old
+checks of the book.
 
 Call records and ledger entries are never pruned: `prove` recomputes the one from the other.
 """
@@ -13,11 +14,12 @@ from django.db.models import Max
 from django.utils import timezone
 
 from accounts.models import ConfigChange
-from gateway.models import CallBody, LedgerCheck
+from gateway.models import CallBody, KeptAnswer, LedgerCheck
 
 BATCH = 500  # rows per statement: one writer at a time, and calls are waiting
 FEED_DAYS = 7  # processes read the feed within a second; a week is for people
 CHECK_DAYS = 30
+ANSWERS_KEPT_FOR = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,7 @@ class Pruned:
     bodies: int
     changes: int
     checks: int
+    answers: int
 
 
 def prune(*, now: datetime | None = None) -> Pruned:
@@ -36,6 +39,7 @@ def prune(*, now: datetime | None = None) -> Pruned:
         bodies=_prune_bodies(now - timedelta(days=settings.BODY_DAYS)),
         changes=_prune_changes(now - timedelta(days=FEED_DAYS)),
         checks=_prune_checks(now - timedelta(days=CHECK_DAYS)),
+        answers=_prune_answers(now - ANSWERS_KEPT_FOR),
     )
 
 
@@ -45,6 +49,16 @@ def _prune_bodies(before: datetime) -> int:
         CallBody.objects.filter(created_at__lt=before).values_list("pk", flat=True)[:BATCH]
     ):
         deleted += CallBody.objects.filter(pk__in=ids).delete()[0]
+    return deleted
+
+
+def _prune_answers(before: datetime) -> int:
+    """Answers kept for idempotency keys; an unfinished one is its process's affair for a day."""
+    deleted = 0
+    while ids := list(
+        KeptAnswer.objects.filter(created_at__lt=before).values_list("pk", flat=True)[:BATCH]
+    ):
+        deleted += KeptAnswer.objects.filter(pk__in=ids).delete()[0]
     return deleted
 
 
