@@ -20,16 +20,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, StorageUnavailable
 from gateway.journal.record import Admitted, Refused, Settled
-from gateway.stores.purse import Purse
-from gateway.stores.teller import Answer, Draw, GiveBack
+from gateway.stores.account import Account, Waiter
+from gateway.stores.teller import Answer, GiveBack
 from gateway.stores.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -45,26 +44,6 @@ class Patience:
     empty_s: float = 0.25  # an empty wallet is believed to be empty
     refill_s: float = 1.0  # between two refills that brought too little
     window_s: float = 5.0  # spending is measured over two of these; idle money goes back
-
-
-class Waiter(NamedTuple):
-    """A call that waits for its hold."""
-
-    want_nusd: int
-    least_nusd: int
-    granted: asyncio.Future[int]
-
-
-@dataclass(slots=True, eq=False)
-class Account:
-    """A workspace's purse and what is going on about it."""
-
-    purse: Purse = field(default_factory=Purse)
-    waiters: list[Waiter] = field(default_factory=list)
-    drawing: bool = False
-    empty_until: float = 0.0
-    recall_until: float = 0.0  # 0: nothing recalled
-    refill_after: float = 0.0
 
 
 class Bank:
@@ -240,18 +219,26 @@ class Bank:
     def on_drawn(self, answer: Answer) -> None:
         """A draw came back; serve those who wait, in the order they came."""
         account = self._accounts.setdefault(answer.workspace_id, Account())
-        account.drawing = False
+        if answer.asked is account.drawing:
+            account.drawing = None
         account.purse.add(answer.gained_nusd)
-        self._serve(answer, account)
+        wish = account.wish(answer.workspace_id)
+        if account.drawing is not None:
+            pass  # the answer to another question; those who wait get theirs
+        elif not answer.has_more and wish.exceeds(answer.asked):
+            # Calls that came meanwhile want what was not asked for.
+            self._draw(answer.workspace_id, account)
+        else:
+            self._serve(answer, account)
         account.waiters = [waiter for waiter in account.waiters if not waiter.granted.done()]
 
     def on_draw_failed(self, workspace_id: str) -> None:
         """The database did not answer."""
         account = self._accounts.setdefault(workspace_id, Account())
-        account.drawing = False
+        account.drawing = None
         account.recall_until = 0.0
         account.refill_after = self._loop.time() + self._patience.refill_s
-        for waiter in _waiting(account):
+        for waiter in account.waiting():
             if account.purse.hold(waiter.want_nusd):
                 self._grant(waiter, waiter.want_nusd)
             else:
@@ -280,7 +267,7 @@ class Bank:
 
     def _serve(self, answer: Answer, account: Account) -> None:
         now = self._loop.time()
-        waiting = list(_waiting(account))
+        waiting = list(account.waiting())
         if not waiting:
             if account.purse.free_nusd < account.purse.refill_below_nusd:
                 account.refill_after = now + self._patience.refill_s
@@ -302,7 +289,7 @@ class Bank:
 
     def _recall(self, answer: Answer, account: Account, now: float) -> bool:
         """Call idle money back and look again soon. False when that has been tried for long."""
-        if all(account.purse.free_nusd >= waiter.want_nusd for waiter in _waiting(account)):
+        if all(account.purse.free_nusd >= waiter.want_nusd for waiter in account.waiting()):
             return False
         if account.recall_until == 0.0:
             account.recall_until = now + self._patience.recall_s
@@ -342,21 +329,8 @@ class Bank:
     # Moving money between wallet and purse
 
     def _draw(self, workspace_id: str, account: Account) -> None:
-        free_nusd = account.purse.free_nusd
-        waiting = list(_waiting(account))
-        need_nusd = sum(waiter.want_nusd for waiter in waiting) - free_nusd
-        least_nusd = min((waiter.least_nusd for waiter in waiting), default=0) - free_nusd
-        largest_nusd = max((waiter.want_nusd for waiter in waiting), default=0)
-        target_nusd = max(account.purse.target_nusd, 2 * largest_nusd)
-        account.drawing = True
-        self._writer.wish(
-            Draw(
-                workspace_id,
-                least_nusd=max(least_nusd, 1),
-                need_nusd=max(need_nusd, 0),
-                extra_nusd=max(target_nusd - max(free_nusd, 0), 0),
-            )
-        )
+        account.drawing = account.wish(workspace_id)
+        self._writer.wish(account.drawing)
 
     def _refill(self, workspace_id: str, account: Account) -> None:
         """Top the purse up in the background, so that later calls need not wait."""
@@ -383,13 +357,9 @@ class Bank:
 
     def _fail_waiters(self, error: Exception) -> None:
         for account in self._accounts.values():
-            for waiter in _waiting(account):
+            for waiter in account.waiting():
                 waiter.granted.set_exception(error)
             account.waiters.clear()
-
-
-def _waiting(account: Account) -> Iterator[Waiter]:
-    return (waiter for waiter in account.waiters if not waiter.granted.done())
 
 
 def _give_up(waiter: Waiter) -> None:

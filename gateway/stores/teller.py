@@ -33,6 +33,11 @@ class Draw(NamedTuple):
     need_nusd: int
     extra_nusd: int
 
+    def exceeds(self, earlier: Draw) -> bool:
+        """True when a wallet that disappointed the earlier wish may still have what this needs."""
+        asked_for_nothing = earlier.need_nusd == 0 < self.need_nusd
+        return asked_for_nothing or (self.need_nusd > 0 and self.least_nusd < earlier.least_nusd)
+
 
 class GiveBack(NamedTuple):
     """Money that the purse in memory has let go of already."""
@@ -49,10 +54,14 @@ class Answer(NamedTuple):
     elsewhere_nusd: what other processes' purses hold.
     """
 
-    workspace_id: str
+    asked: Draw
     gained_nusd: int
     has_more: bool
     elsewhere_nusd: int
+
+    @property
+    def workspace_id(self) -> str:
+        return self.asked.workspace_id
 
 
 class Teller:
@@ -81,7 +90,7 @@ class Teller:
         for draw, has_more, elsewhere_nusd in outcomes:
             gained_nusd = held[draw.workspace_id] - self._expected[draw.workspace_id]
             self._expected[draw.workspace_id] = held[draw.workspace_id]
-            answers.append(Answer(draw.workspace_id, gained_nusd, has_more, elsewhere_nusd))
+            answers.append(Answer(draw, gained_nusd, has_more, elsewhere_nusd))
         return answers
 
     def spend(self, charges: Mapping[str, int]) -> None:

@@ -10,10 +10,10 @@ import asyncio
 import os
 import time
 import uuid
-from collections.abc import Coroutine, Iterator
+from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import OperationalError, connection
 
@@ -132,9 +132,9 @@ class Branch:
             file.write(tail)
 
 
-def drive(loop: SteppedLoop, work: Coroutine[Any, Any, T], branches: list[Branch]) -> T:
-    """Run a coroutine to its end; the branches' writers work and time passes meanwhile."""
-    task = loop.create_task(work)
+def drive(loop: SteppedLoop, work: Awaitable[T], branches: list[Branch]) -> T:
+    """Run what is awaited to its end; the branches' writers work and time passes meanwhile."""
+    task = asyncio.ensure_future(work, loop=loop)
     loop.spin()
     for _ in range(60):
         if task.done():
@@ -145,6 +145,14 @@ def drive(loop: SteppedLoop, work: Coroutine[Any, Any, T], branches: list[Branch
         loop.now_s += 0.05
         loop.spin()
     return task.result()
+
+
+async def outcome_of(work: Awaitable[T]) -> T | Exception:
+    """Return what the work comes to, its failure included."""
+    try:
+        return await work
+    except Exception as failure:
+        return failure
 
 
 @contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import timedelta
 from typing import Any
 
@@ -29,6 +29,7 @@ from tests.money.branch import (
     failing_ledger,
     locked_database,
     lost_commit_reply,
+    outcome_of,
 )
 from tests.money.paper import PaperCall
 from tests.money.world import MoneyWorld
@@ -143,6 +144,34 @@ class MoneyMachine(MoneyWorld):
         for prompt, output, _ in uses:
             self.admit_call(pick, prompt, output)
 
+    @precondition(lambda self: self.branches)
+    @rule(pick=picks, wishes=st.lists(st.tuples(amounts, amounts), min_size=2, max_size=4))
+    def admit_together(self, pick: int, wishes: list[tuple[int, int]]) -> None:
+        """Calls wait for money side by side: whoever is refused could not have been served."""
+        branch = self.branches[pick % len(self.branches)]
+        if branch.bank.is_fenced:
+            return
+        self.loop.now_s += 0.3
+        for other in self.branches:
+            other.hear()
+        waits = []
+        for most, least in wishes:
+            work = branch.bank.hold(
+                self.workspace_id, want_nusd=max(most, least), least_nusd=min(most, least)
+            )
+            waits.append(self.loop.create_task(outcome_of(work)))
+            self.loop.spin_once()
+        outcomes = [drive(self.loop, wait, self.branches) for wait in waits]
+        granted = [one for one in outcomes if isinstance(one, int)]
+        rest = self.available_nusd() - sum(granted)
+        for (most, least), outcome in zip(wishes, outcomes, strict=True):
+            if isinstance(outcome, InsufficientCredits):
+                assert rest < min(most, least), f"refused with {rest} there"
+            else:
+                assert isinstance(outcome, int), repr(outcome)
+        for amount in granted:
+            branch.bank.release(self.workspace_id, amount, 0)
+
     def hold(self, branch: Branch, want: int, least: int) -> int:
         if branch.bank.try_hold(self.workspace_id, want):
             return want
@@ -173,16 +202,17 @@ class MoneyMachine(MoneyWorld):
         return grant.call_id
 
     @precondition(lambda self: self.branches)
-    @rule(pick=picks, want=st.integers(1, 400), after_draw=st.booleans())
-    def admit_and_change_ones_mind(self, pick: int, want: int, after_draw: bool) -> None:
+    @rule(pick=picks, want=amounts, when=st.sampled_from(["early", "late", "commit lost"]))
+    def admit_and_change_ones_mind(self, pick: int, want: int, when: str) -> None:
         """The caller leaves while the call waits for money, or just as it gets it."""
         branch = self.branches[pick % len(self.branches)]
         work = branch.bank.hold(self.workspace_id, want_nusd=want, least_nusd=1)
         task = self.loop.create_task(work)
         self.loop.spin_once()
-        if after_draw:
-            branch.writer.run_step()
-            self.loop.spin_once()
+        with lost_commit_reply() if when == "commit lost" else nullcontext():
+            if when != "early":
+                branch.writer.run_step()
+                self.loop.spin_once()
         task.cancel()
         self.loop.spin()
         if not task.cancelled():

@@ -24,6 +24,7 @@ from gateway.journal import file as journal_file
 from gateway.journal.file import START
 from gateway.services import reaping
 from gateway.stores import backlog, bank, drain, rows, tally, teller
+from gateway.stores.account import Account, Waiter
 from gateway.stores.purse import Purse as PurseInMemory
 
 Patch = pytest.MonkeyPatch
@@ -296,8 +297,8 @@ async def _hold_without_return(
 ) -> int:
     if self.try_hold(workspace_id, want_nusd):
         return want_nusd
-    account = self._accounts.setdefault(workspace_id, bank.Account())
-    waiter = bank.Waiter(want_nusd, least_nusd, self._loop.create_future())
+    account = self._accounts.setdefault(workspace_id, Account())
+    waiter = Waiter(want_nusd, least_nusd, self._loop.create_future())
     account.waiters.append(waiter)
     if not account.drawing:
         self._draw(workspace_id, account)
@@ -316,5 +317,5 @@ def _serve_without_memory(
             has_more, elsewhere = self._draw(draw)
             after = book.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
             gained = sum(after.values()) - sum(before.values())
-            answers.append(teller.Answer(draw.workspace_id, gained, has_more, elsewhere))
+            answers.append(teller.Answer(draw, gained, has_more, elsewhere))
     return answers

@@ -29,7 +29,7 @@ def run_machine(*, histories: int, steps: int, phases: tuple[Phase, ...]) -> Non
 
 
 def test_no_history_breaks_the_book() -> None:
-    run_machine(histories=40, steps=35, phases=(Phase.generate,))
+    run_machine(histories=30, steps=35, phases=(Phase.generate,))
 
 
 @pytest.mark.parametrize("name", sorted(BUGS))
