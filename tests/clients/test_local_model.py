@@ -19,7 +19,7 @@ from tests.support.waiting import async_wait_until, wait_until
 
 pytestmark = pytest.mark.slow
 INPUT_NUSD, OUTPUT_NUSD = 10, 20  # per token: 0.01 and 0.02 USD per thousand
-LOAD_S = 60
+LOAD_S = 120
 MODEL: dict[str, Any] = {"model": local_model.MODEL, "temperature": 0, "max_tokens": 32}
 
 
