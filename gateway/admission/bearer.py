@@ -19,9 +19,12 @@ def read_secret(head: RequestHead) -> bytes:
     """Return the presented key.
 
     Carriers: `Authorization: Bearer <key>` (scheme in any case, or the bare key) and
-    `x-api-key`. Raises InvalidKey when there is none, or when two differ.
+    `x-api-key`. Raises InvalidKey when there is none, when two differ, and for a second
+    Authorization, which some server on the way may have read instead of the first.
     """
     presented = [_read_authorization(value) for value in head.values(b"authorization")]
+    if len(presented) > 1:
+        raise InvalidKey("There are two Authorization headers.")
     presented += [value.strip() for value in head.values(b"x-api-key")]
     if not presented:
         raise InvalidKey("No API key was given: send it as Authorization: Bearer <key>.")

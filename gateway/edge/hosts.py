@@ -29,7 +29,10 @@ class Hosts:
         if match is None:
             raise InvalidHost("The Host header is malformed.")
         if not self._is_allowed(match[1].decode().lower().rstrip(".")):
-            raise InvalidHost("The Host header names a host that this installation is not.")
+            raise InvalidHost(
+                "The Host header names a host that this installation does not answer to; "
+                "operators add theirs to TOLLHOUSE_ALLOWED_HOSTS."
+            )
         if len(self._good) < MAX_REMEMBERED:
             self._good.add(value)
 
