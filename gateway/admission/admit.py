@@ -17,6 +17,7 @@ from gateway.admission.address import Network, find_caller, is_in, neighbourhood
 from gateway.admission.bearer import read_digest
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
+from gateway.admission.naming import find_by_name
 from gateway.core.call import Call
 from gateway.core.errors import (
     GatewayError,
@@ -30,6 +31,7 @@ from gateway.core.errors import (
 )
 from gateway.core.grant import Grant
 from gateway.core.money import PUSD_PER_NUSD, Price
+from gateway.core.profiles import BY_NAME
 from gateway.core.request import RequestHead
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord
@@ -112,10 +114,11 @@ class Admission:
                 f"The key lacks the scope {scope}.", details={"required_scope": scope}
             )
 
-    def find_model(self, key: KeyRecord, name: str) -> ModelRecord:
-        """Return the model meant by the name. Raises ModelNotFound or ModelNotAllowed."""
-        model = self._snapshot.current().models.get(name)
-        if model is None:
+    def find_model(self, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
+        """Return the model meant by the name. Raises ModelNotFound, FunctionNotFound or
+        ModelNotAllowed; with hides, a model the key may not use is not found either."""
+        model = find_by_name(self._snapshot.current().models, name)
+        if model is None or (hides and not key.may_use(model.name)):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         if not key.may_use(model.name):
             raise ModelNotAllowed(f"The key may not use {model.name}.", param="model")
@@ -130,7 +133,7 @@ class Admission:
         it covers. Raises AdmissionError, ModelNotFound, DatabaseUnavailable, StorageUnavailable.
         """
         key = caller.key
-        model = self.find_model(key, call.model)
+        model = self.find_model(key, call.model, hides=BY_NAME[profile].hides_models)
         if "chat_template" in call.members and not key.may_use_chat_template:
             raise InsufficientScope(
                 "The key may not send a chat_template, which providers run as a program.",

@@ -11,6 +11,7 @@ GatewayError
 │   ├── InvalidHost
 │   ├── ExpectationFailed
 │   ├── ModelNotFound
+│   ├── FunctionNotFound
 │   ├── NotFound
 │   ├── MethodNotAllowed
 │   ├── FileNotFound
@@ -135,6 +136,11 @@ class ExpectationFailed(RequestError):
 class ModelNotFound(RequestError):
     status, code, type = 404, "model_not_found", "not_found_error"
     meaning = "There is no such model."
+
+
+class FunctionNotFound(RequestError):
+    status, code, type = 404, "function_not_found", "not_found_error"
+    meaning = "There is no such function."
 
 
 class NotFound(RequestError):

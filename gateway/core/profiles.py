@@ -24,7 +24,9 @@ class Profile(msgspec.Struct, frozen=True):
         two_chunk   always two trailing chunks, the second with the credits
     reasoning: the names under which reasoning is sent. markers: system_fingerprint and
     service_tier as the provider gave them (given), empty when it gave none (blank), or never
-    (none). body_limit_bytes: None for the installation's own.
+    (none). hides_models: a model the key may not use is no model at all. efforts: the values
+    that reasoning_effort may have, empty for every one we know. body_limit_bytes: None for the
+    installation's own.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Profile(msgspec.Struct, frozen=True):
     markers: str = "given"
     allows_many_choices: bool = True
     hides_models: bool = False
+    efforts: tuple[str, ...] = ()
     body_limit_bytes: int | None = None
     key_prefixes: tuple[str, ...] = ()
 
@@ -64,6 +67,7 @@ ALL: tuple[Profile, ...] = (
         reasoning=("reasoning",),
         markers="none",
         allows_many_choices=False,
+        efforts=("low", "medium", "high"),
         key_prefixes=("hi-",),
     ),
     Profile(

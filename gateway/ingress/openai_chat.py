@@ -49,8 +49,7 @@ _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
-    if request.n is not None and request.n > 1 and not profile.allows_many_choices:
-        raise RequestError("n can only be 1 here.", param="n")
+    _check_profile(request, profile)
     members = schema.member_decoder.decode(body)
     _refuse_forbidden(members)
     _check_meaning(request)
@@ -78,6 +77,18 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
         messages=tuple(request.messages),
         body=body,
     )
+
+
+def _check_profile(request: ChatRequest, profile: Profile) -> None:
+    """Refuse what the product whose profile it is does not take."""
+    if request.n is not None and request.n > 1 and not profile.allows_many_choices:
+        raise RequestError("n can only be 1 here.", param="n")
+    effort = request.reasoning_effort
+    if effort is not None and profile.efforts and effort not in profile.efforts:
+        raise RequestError(
+            f"reasoning_effort is one of {', '.join(profile.efforts)} here.",
+            param="reasoning_effort",
+        )
 
 
 def _streams_by_default(head: RequestHead, profile: Profile) -> bool:

@@ -1,0 +1,28 @@
+"""Which model a name means (gateway contract, section 5.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gateway.core.errors import FunctionNotFound
+from gateway.snapshot.types import ModelRecord
+
+OF_A_MODEL = "tensorzero::model_name::"
+OF_A_FUNCTION = "tensorzero::"
+OF_A_SERVICE = ":chat"
+
+
+def find_by_name(models: Mapping[str, ModelRecord], name: str) -> ModelRecord | None:
+    """Return the model that is called so, or None.
+
+    A model's own name goes first. Else the name may say that it is a model's, or end in the
+    service that is wanted of it. Raises FunctionNotFound for a name that says it is a function's.
+    """
+    if (model := models.get(name)) is not None:
+        return model
+    if name.startswith(OF_A_MODEL):
+        name = name.removeprefix(OF_A_MODEL)
+    elif name.startswith(OF_A_FUNCTION):
+        function = name.removeprefix(OF_A_FUNCTION).removeprefix("function_name::")
+        raise FunctionNotFound(f"There is no function called {function[:256]}.", param="model")
+    return models.get(name) or models.get(name.removesuffix(OF_A_SERVICE))
