@@ -10,6 +10,9 @@ from django.shortcuts import resolve_url
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
+from dashboard.views.errors import wrong_method
+
+JSON = "application/json"
 FEATURES_OFF = (
     "camera=(), microphone=(), geolocation=(), payment=(), usb=(), "
     "publickey-credentials-get=(self), publickey-credentials-create=(self)"
@@ -27,6 +30,8 @@ class PrivatePages:
         if getattr(request, "htmx", False) and _goes_to_sign_in(response):
             # A redirect would be followed by the XHR, and the sign-in page end up in a fragment.
             response = HttpResponseClientRedirect(_sign_in_url(request))
+        if response.status_code == 405 and not response.get("Content-Type", "").startswith(JSON):
+            response = wrong_method(request, response.get("Allow", ""))
         response.setdefault("Cache-Control", "no-store, private")
         response.setdefault("Permissions-Policy", FEATURES_OFF)
         return response

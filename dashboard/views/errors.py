@@ -38,6 +38,12 @@ NOT_FOUND = Failure(
     "The address is wrong, or what it named is gone or belongs to a workspace you cannot see.",
     icon="signpost",
 )
+WRONG_METHOD = Failure(
+    405,
+    "This address is not a page",
+    "It only takes what forms of ours send. Start from the overview instead.",
+    icon="signpost",
+)
 SERVER_ERROR = Failure(
     500,
     "Something went wrong on our side",
@@ -61,7 +67,7 @@ TOO_MANY = Failure(
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(request, BAD_REQUEST, code="invalid_request")
+    return _answer(request, BAD_REQUEST)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -77,23 +83,30 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     else:
         # Only sentences of our own are shown; what a library says stays in the log.
         failure = Failure(403, "You may not do this", GENERIC_403, icon="lock")
-    return _answer(request, failure, code="permission_denied")
+    return _answer(request, failure)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return _answer(request, NOT_FOUND, code="not_found")
+    return _answer(request, NOT_FOUND)
+
+
+def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
+    """allow: the methods that would do, as the Allow header names them."""
+    response = _answer(request, WRONG_METHOD)
+    response["Allow"] = allow
+    return response
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _answer(request, SERVER_ERROR, code="internal_error")
+    return _answer(request, SERVER_ERROR)
 
 
 def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
-    return _answer(request, TOO_MANY, code="rate_limit_exceeded")
+    return _answer(request, TOO_MANY)
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    return _answer(request, CSRF_FAILED, code="csrf_failed")
+    return _answer(request, CSRF_FAILED)
 
 
 def is_api_path(path: str) -> bool:
@@ -101,7 +114,7 @@ def is_api_path(path: str) -> bool:
     return any(path == mount or path.startswith(f"{mount}/") for mount in API_MOUNTS)
 
 
-def _answer(request: HttpRequest, failure: Failure, *, code: str) -> HttpResponse:
+def _answer(request: HttpRequest, failure: Failure) -> HttpResponse:
     if is_api_path(request.path):
         return error_response(request, error_of_status(failure.status))
     return render(request, "error.html", {"failure": failure}, status=failure.status)

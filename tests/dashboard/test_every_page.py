@@ -82,7 +82,10 @@ def test_the_signed_out_are_led_to_sign_in_and_back(lived_in: Workspace, name: s
 def test_what_changes_something_is_not_done_by_looking(lived_in: Workspace, name: str) -> None:
     client = signed_in(make_member(lived_in, Role.OWNER))
 
-    assert client.get(reverse(f"dashboard:{name}")).status_code == 405
+    answer = client.get(reverse(f"dashboard:{name}"))
+
+    assert (answer.status_code, answer["Allow"]) == (405, "POST")
+    assert b"This address is not a page" in answer.content
 
 
 @pytest.mark.parametrize("name", ["key-edit", "key-revoke", "call-detail"])
