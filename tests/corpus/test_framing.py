@@ -33,7 +33,7 @@ def test_what_is_not_decent_http_is_refused_and_cut(
     assert_nothing_came_of_it(site, abused)
 
 
-def test_the_whole_corpus_a_hundred_times_leaves_the_worker_as_it_was(
+def test_the_whole_corpus_over_and_over_leaves_the_worker_as_it_was(
     site: Site, abused: Caller, witness: Witness
 ) -> None:
     def walk() -> None:
