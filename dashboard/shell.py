@@ -25,6 +25,7 @@ _PAGES = (
     ("Keys", "dashboard:key-list", "key-round", Action.VIEW_OWN_USAGE, "k"),
     ("Calls", "dashboard:call-list", "activity", Action.VIEW_OWN_USAGE, "c"),
     ("Credits", "dashboard:credits", "wallet", Action.VIEW_CREDITS, "b"),
+    ("API reference", "dashboard:reference", "book-open", Action.VIEW_OWN_USAGE, "r"),
     ("Settings", "dashboard:settings", "settings-2", Action.MANAGE_WORKSPACE, "s"),
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard.views import calls, credits, keys, overview, settings, shell
+from dashboard.views import calls, credits, keys, overview, reference, settings, shell
 
 app_name = "dashboard"
 
@@ -20,6 +20,8 @@ urlpatterns = [
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),
+    # The API's reference
+    path("reference", reference.show_reference, name="reference"),
     # The frame
     path("workspace", shell.switch_workspace, name="workspace"),
     path("theme", shell.choose_theme, name="theme"),

@@ -47,6 +47,7 @@ PAGES = {
     "credits": "/credits",
     "credits-grant": "/credits/grant",
     "settings": "/settings",
+    "reference": "/reference",
     "account": "/account",
     "account-password": "/account/password",
     "account-passkeys": "/account/passkeys",
