@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
-from typing import Any
+from typing import Any, Self
 
 READ_S = 20
 CHAT = "/v1/chat/completions"
@@ -148,7 +148,7 @@ class Caller:
     workspace_id: str
     model: str = "fake-model"
 
-    def with_(self, **changes: Any) -> Caller:
+    def with_(self, **changes: Any) -> Self:
         return replace(self, **changes)
 
     def begin(

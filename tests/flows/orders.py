@@ -17,12 +17,14 @@ import django
 
 django.setup()
 
+from django.db import transaction  # noqa: E402
 from django.db.models import Sum  # noqa: E402
 from django.forms.models import model_to_dict  # noqa: E402
 
 from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
-from accounts.models import Wallet, Workspace  # noqa: E402
+from accounts.changes import record_change  # noqa: E402
+from accounts.models import ConfigChange, Wallet, Workspace  # noqa: E402
 from gateway.models import CallRecord, LanguageModel, Provider  # noqa: E402
 from gateway.services import models, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
@@ -54,6 +56,10 @@ def edit_key(*, key_id: str, **rules: Any) -> bool:
     names = ("label", "scopes", "allowed_models", "allowed_ips", "expires_at")
     current = {name: getattr(found, name) for name in names}
     return keys.update_key(found, actor=ACTOR, **(current | rules))
+
+
+def compatibility(*, key_id: str, **wishes: Any) -> bool:
+    return keys.set_compatibility(ApiKey.objects.get(pk=key_id), actor=ACTOR, **wishes)
 
 
 def revoke(*, key_id: str) -> bool:
@@ -92,6 +98,17 @@ def target(*, model: str, provider: str) -> None:
     models.add_target(known, provider=found, native_model="second", actor=ACTOR)
 
 
+def describe(*, kind: str, name: str, **fields: Any) -> int:
+    """Set fields of a provider or a model for which there is no form yet."""
+    kinds: dict[str, type[Provider] | type[LanguageModel]] = {
+        "provider": Provider,
+        "model": LanguageModel,
+    }
+    with transaction.atomic():
+        record_change(ConfigChange.Kind.CATALOGUE)
+        return kinds[kind].objects.filter(name=name).update(**fields)
+
+
 def set_prices(*, model: str, input_pusd: int, output_pusd: int) -> bool:
     found = LanguageModel.objects.get(name=model)
     return models.set_prices(found, input_pusd=input_pusd, output_pusd=output_pusd, actor=ACTOR)
@@ -128,7 +145,17 @@ ORDERS: dict[str, Callable[..., Any]] = {
     order.__name__: order
     for order in (
         *(workspace, key, expire, edit_key, revoke, lock, unlock, grant, provider, model, target),
-        *(set_prices, offer, record, records, balance_nusd, drawn_nusd, breaks),
+        *(
+            set_prices,
+            offer,
+            describe,
+            compatibility,
+            record,
+            records,
+            balance_nusd,
+            drawn_nusd,
+            breaks,
+        ),
     )
 }
 

@@ -1,0 +1,122 @@
+"""Bud's list of providers: those of items S1-51 to S1-62 that speak OpenAI's dialect.
+
+Each stands at the fake upstream, which shows what the provider is sent.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests.flows.site import Site
+from tests.sources.product import Client, client_of
+
+CREDENTIAL = "sk-canary-of-one-provider"
+OPEN_MODELS_ONLY = {"top_k": 5, "min_p": 0.1, "repetition_penalty": 1.1, "ignore_eos": False}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What sets a kind of provider apart from the others of the dialect."""
+
+    name: str
+    limit_field: str = "max_tokens"
+    drops: frozenset[str] = frozenset()
+    is_asked_for_usage: bool = True
+
+
+@pytest.fixture
+def client(site: Site) -> Client:
+    return client_of(site, "bud", credit_nusd=10**7)
+
+
+def assert_speaks(site: Site, client: Client, kind: Kind) -> None:
+    """Assert the whole dialect of a kind: address, credential, limits, drops, usage, answers."""
+    site.office.do(
+        "provider",
+        name=f"kind-{kind.name}",
+        kind=kind.name,
+        base_url=f"{site.upstream.origin}/{kind.name}/v1/",
+        credential=CREDENTIAL,
+    )
+    model = site.add_model(
+        f"model-of-{kind.name}", provider=f"kind-{kind.name}", native_model="native"
+    )
+    mine = client.with_(model=model)
+
+    assert_request(mine, kind)
+    assert_drops(mine, kind)
+    assert_stream(mine, kind)
+
+
+def assert_request(client: Client, kind: Kind) -> None:
+    answer = client.ask("script:echo")
+    headers = {name.lower(): value for name, value in answer.echo["headers"]}
+    sent = json.loads(answer.echo["body_text"])
+
+    assert answer.echo["path"] == f"/{kind.name}/v1/chat/completions"
+    assert headers["authorization"] == f"Bearer {CREDENTIAL}"
+    assert sent["model"] == "native"
+    assert answer.json["model"] == client.model
+    # The balance does not cover the model's maximum: the limit is ours, under the kind's name.
+    assert kind.limit_field in sent
+    assert client.sent(max_tokens=5)["max_tokens"] == 5
+
+
+def assert_drops(client: Client, kind: Kind) -> None:
+    members: dict[str, Any] = {**OPEN_MODELS_ONLY, "logit_bias": {"7": 1}, "user": "u", "seed": 1}
+    answer = client.ask("script:echo", **members)
+    sent = json.loads(answer.echo["body_text"])
+
+    assert members.keys() - sent.keys() == kind.drops
+    named = answer.headers.get("x-dropped-params", "")
+    assert {name for name in named.split(",") if name} == kind.drops
+    strict = client.ask(headers={"x-require-parameters": "true"}, **members)
+    assert strict.status == (400 if kind.drops else 200)
+
+
+def assert_stream(client: Client, kind: Kind) -> None:
+    answer = client.ask("script:echo", stream=True)
+    sent = json.loads(answer.echo["body_text"])
+
+    assert sent["stream"] is True
+    assert ("stream_options" in sent) is kind.is_asked_for_usage
+    if kind.is_asked_for_usage:
+        assert sent["stream_options"] == {"include_usage": True}
+    assert answer.chunks[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+def test_S1_51_openai(site: Site, client: Client) -> None:
+    openai = Kind("openai", "max_completion_tokens", frozenset(OPEN_MODELS_ONLY))
+    assert_speaks(site, client, openai)
+
+
+def test_S1_53_together(site: Site, client: Client) -> None:
+    assert_speaks(site, client, Kind("together"))
+
+
+def test_S1_54_deepseek(site: Site, client: Client) -> None:
+    assert_speaks(site, client, Kind("deepseek", drops=frozenset(OPEN_MODELS_ONLY)))
+
+    thought = client.ask("script:reasoning=2", model="model-of-deepseek")
+    assert thought.json["choices"][0]["message"]["reasoning_content"]
+
+
+def test_S1_55_fireworks(site: Site, client: Client) -> None:
+    assert_speaks(site, client, Kind("fireworks"))
+
+
+def test_S1_60_mistral(site: Site, client: Client) -> None:
+    drops = frozenset({*OPEN_MODELS_ONLY, "logit_bias", "user"})
+    assert_speaks(site, client, Kind("mistral", drops=drops, is_asked_for_usage=False))
+
+
+def test_S1_61_hyperbolic(site: Site, client: Client) -> None:
+    assert_speaks(site, client, Kind("hyperbolic"))
+
+
+def test_S1_62_xai(site: Site, client: Client) -> None:
+    assert_speaks(site, client, Kind("xai", drops=frozenset(OPEN_MODELS_ONLY)))
