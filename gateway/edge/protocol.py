@@ -162,7 +162,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        if (self._is_deaf and not self._last_words) or self.transport.is_closing():
+        if self.transport.is_closing():
             return
         self.flow.resume_reading()
         if self.pipeline:
@@ -170,7 +170,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self._start_asgi_task(self._running, app)
         elif self._last_words:
             self._say(self._last_words)
-        else:
+        elif not self._is_deaf:
             self._rest()
 
     def shutdown(self) -> None:

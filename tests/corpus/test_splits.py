@@ -113,7 +113,7 @@ def streams(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(raw=streams(), places=st.lists(st.integers(0, 5_000), max_size=8))
-@example(raw=b"", places=[])
+@example(raw=GOOD[0] + GOOD[5], places=[170])
 def test_the_same_bytes_get_the_same_answers_however_they_are_cut(
     raw: bytes, places: list[int]
 ) -> None:
