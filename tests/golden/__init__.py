@@ -1,0 +1,1 @@
+"""What the wire looks like, kept as files: one for each profile and case."""
