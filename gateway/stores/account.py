@@ -27,6 +27,7 @@ class Account:
     drawing: Draw | None = None  # the draw that is under way
     empty_until: float = 0.0
     recall_until: float = 0.0  # 0: nothing recalled
+    recalled_until: float = 0.0  # another process waits for what is idle here
     refill_after: float = 0.0
 
     def waiting(self) -> list[Waiter]:

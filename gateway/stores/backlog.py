@@ -76,6 +76,14 @@ class Backlog:
             self._post(apply_one_by_one)
         self._batch = []
 
+    def end_doubt(self) -> None:
+        """Find out what became of a batch that failed, by posting it again; raises as drain does.
+
+        Until then nobody knows what is in the purses.
+        """
+        if self._batch:
+            self.drain()
+
     def _post(self, post: Post) -> None:
         life = self._life
         positions = [position for _, position in self._batch if position is not None]

@@ -127,6 +127,8 @@ class Bank:
         if self._loop.time() < account.empty_until:
             return self._grant_rest(account, want_nusd, least_nusd)
         waiter = Waiter(want_nusd, least_nusd, self._loop.create_future())
+        if not account.waiting():
+            account.recall_until = 0.0  # a recall for callers who have left is not this one's
         account.waiters.append(waiter)
         if not account.drawing:
             self._draw(workspace_id, account)
@@ -203,10 +205,11 @@ class Bank:
     def on_recall(self, workspace_id: str) -> None:
         """Another process needs money: return what no call holds."""
         account = self._accounts.get(workspace_id)
-        if account is None or account.waiters or account.drawing:
-            return
-        account.refill_after = self._loop.time() + self._patience.refill_s
-        self._give_back(workspace_id, account, account.purse.free_nusd, announce=True)
+        if account is not None:
+            now = self._loop.time()
+            account.recalled_until = now + self._patience.recall_s
+            account.refill_after = now + self._patience.refill_s
+            self._heed_recall(workspace_id, account)
 
     # The writer's answers, on the loop
 
@@ -230,7 +233,9 @@ class Bank:
             self._draw(answer.workspace_id, account)
         else:
             self._serve(answer, account)
-        account.waiters = [waiter for waiter in account.waiters if not waiter.granted.done()]
+        account.waiters = account.waiting()
+        if account.recalled_until:
+            self._heed_recall(answer.workspace_id, account)
 
     def on_draw_failed(self, workspace_id: str) -> None:
         """The database did not answer."""
@@ -289,7 +294,7 @@ class Bank:
 
     def _recall(self, answer: Answer, account: Account, now: float) -> bool:
         """Call idle money back and look again soon. False when that has been tried for long."""
-        if all(account.purse.free_nusd >= waiter.want_nusd for waiter in account.waiting()):
+        if account.wish(answer.workspace_id).need_nusd == 0:
             return False
         if account.recall_until == 0.0:
             account.recall_until = now + self._patience.recall_s
@@ -343,6 +348,15 @@ class Bank:
         taken_nusd = account.purse.take_free(amount_nusd)
         if taken_nusd:
             self._writer.wish(GiveBack(workspace_id, taken_nusd, announce))
+
+    def _heed_recall(self, workspace_id: str, account: Account) -> None:
+        """Return what is free, now or when the draw under way has come back."""
+        if account.waiters or account.drawing:
+            return
+        if self._loop.time() < account.recalled_until:
+            self._give_back(workspace_id, account, account.purse.free_nusd, announce=True)
+        else:
+            account.recalled_until = 0.0
 
     def _tick(self) -> None:
         """Return what has not been needed, and forget purses that hold nothing."""

@@ -244,6 +244,7 @@ class Writer:
         concerned = {wish.workspace_id for wish in draws}
         concerned |= {wish.workspace_id for wish in returns}
         try:
+            self._backlog.end_doubt()
             answers = self._life.teller.serve(draws, returns)
         except BaseException:
             self._audits |= concerned

@@ -20,6 +20,7 @@ from gateway.core.grant import Grant
 from gateway.core.ids import new_request_id
 from gateway.core.money import Price, Usage
 from gateway.core.receipt import Receipt
+from gateway.journal.file import Position
 from gateway.journal.log import CallLog
 from gateway.models import ServingProcess
 from gateway.streaming.meter import Meter
@@ -306,12 +307,14 @@ class MoneyMachine(MoneyWorld):
         branch.die(tail=b"\x00\x00\x01" * (pick % 9))
 
     def lose_power(self, pick: int) -> None:
-        """The end of the journal that the database does not have yet is gone in part."""
+        """The end of the journal is gone."""
         branch = self.branches.pop(pick % len(self.branches))
-        drained, written = branch.writer.drained, branch.writer.written
-        least = drained.offset if drained.segment == written.segment else 0
-        kept = written._replace(offset=least + (written.offset - least) * (pick % 11) // 10)
-        self.count_dead(branch, kept)
+        process = ServingProcess.objects.get(pk=branch.bank.process_id)
+        posted = Position(process.drained_segment, process.drained_offset)
+        written = branch.writer.written
+        kept = written._replace(offset=written.offset * (pick % 11) // 10)
+        # The database may be ahead of what the disk had of the journal: that is kept, too.
+        self.count_dead(branch, max(kept, posted))
         branch.die(cut_to=kept.offset)
 
     def freeze(self, pick: int) -> None:

@@ -29,7 +29,7 @@ def run_machine(*, histories: int, steps: int, phases: tuple[Phase, ...]) -> Non
 
 
 def test_no_history_breaks_the_book() -> None:
-    run_machine(histories=30, steps=35, phases=(Phase.generate,))
+    run_machine(histories=40, steps=35, phases=(Phase.generate,))
 
 
 @pytest.mark.parametrize("name", sorted(BUGS))
@@ -37,4 +37,4 @@ def test_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     BUGS[name](monkeypatch)
 
     with pytest.raises(Exception):  # noqa: B017, PT011 (any failure of the machine will do)
-        run_machine(histories=120, steps=35, phases=(Phase.generate,))
+        run_machine(histories=150, steps=35, phases=(Phase.generate,))
