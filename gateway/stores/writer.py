@@ -246,6 +246,8 @@ class Writer:
         try:
             self._backlog.end_doubt()
             answers = self._life.teller.serve(draws, returns)
+        except Fenced:
+            raise  # the client hears of that at once, and lets everybody who waits know
         except BaseException:
             self._audits |= concerned
             for wish in draws:
