@@ -57,7 +57,7 @@ GuardedHttpProtocol.guard = Guard(
     Limits(
         **settings.EDGE,
         allowed_hosts=settings.ALLOWED_HOSTS,
-        trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
+        trusted_proxies=tuple(ip_network(text) for text in settings.TRUSTED_PROXIES),
     )
 )
 chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)

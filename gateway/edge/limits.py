@@ -38,4 +38,4 @@ class Limits:
     body_pace_s: float = 10
     idle_connections: int = 256
     allowed_hosts: Sequence[str] = ("*",)
-    trusted_proxies: Sequence[Network] = ()
+    trusted_proxies: tuple[Network, ...] = ()
