@@ -52,8 +52,8 @@ class ChatCompletions:
         caller = ChatCaller(head, receive, send, self._body_limit)
         try:
             stages = await self._stages()
-            caller.profile = stages.choose_profile(head, None)
             if scope["method"] != "POST":
+                caller.profile = stages.choose_profile(head, None)
                 raise MethodNotAllowed(details={"allow": ["POST"]})
             await pipeline.run(stages, head, caller)
         except CallerStalled:

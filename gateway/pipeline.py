@@ -79,7 +79,7 @@ async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
     Raises GatewayError; the edge decides how to word it. A request sent again under the same
     idempotency key gets the answer that it had, and nothing runs.
     """
-    known = await stages.identify(head)
+    known = await identify(stages, head, caller)
     call, claim, requested_model = None, None, ""
     try:
         caller.profile = stages.choose_profile(head, known)
@@ -98,6 +98,15 @@ async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
             await claim.drop()
         raise
     await run_admitted(stages, call, grant, model, caller, head, claim)
+
+
+async def identify(stages: Stages, head: RequestHead, caller: Caller) -> Any:
+    """Return who calls. A stranger is refused in the words of the profile it asks for."""
+    try:
+        return await stages.identify(head)
+    except GatewayError:
+        caller.profile = stages.choose_profile(head, None)
+        raise
 
 
 async def run_admitted(

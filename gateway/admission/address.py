@@ -31,7 +31,21 @@ def parse_address(text: str) -> Address | None:
     return address
 
 
+@lru_cache(maxsize=4096)
+def canonical_text(text: str) -> str:
+    """Return the address in canonical form as text, empty when it is none."""
+    address = parse_address(text)
+    return "" if address is None else str(address)
+
+
 def is_in(address: Address, networks: Sequence[Network]) -> bool:
+    """True when one of the networks has the address."""
+    return _is_in(address, tuple(networks))
+
+
+@lru_cache(maxsize=4096)
+def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:
+    """Remembered: keys are few, and their callers come again."""
     return any(address.version == network.version and address in network for network in networks)
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from gateway.admission.address import Network, find_caller, is_in, neighbourhood
+from gateway.admission.address import Network, canonical_text, find_caller, is_in, neighbourhood
 from gateway.admission.bearer import read_digest
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
@@ -95,6 +95,8 @@ class Admission:
             address = find_caller(head, self._trusted)
             self._guesses.note("" if address is None else neighbourhood(address))
             raise
+        if not self._trusted:
+            return Caller(key, canonical_text(head.peer))
         address = find_caller(head, self._trusted)
         return Caller(key, "" if address is None else str(address))
 

@@ -22,6 +22,16 @@ def read_secret(head: RequestHead) -> bytes:
     `x-api-key`. Raises InvalidKey when there is none, when two differ, and for a second
     Authorization, which some server on the way may have read instead of the first.
     """
+    given = head.fields.get(b"authorization", b"")
+    if given[:7] == b"Bearer " and head.has_no_repeats and b"x-api-key" not in head.fields:
+        secret = given[7:].strip()
+        if secret and len(secret) <= MAX_SECRET_BYTES:
+            return secret
+    return _read_carefully(head)
+
+
+def _read_carefully(head: RequestHead) -> bytes:
+    """The same for requests that are not of the usual form."""
     presented = [_read_authorization(value) for value in head.values(b"authorization")]
     if len(presented) > 1:
         raise InvalidKey("There are two Authorization headers.")

@@ -24,6 +24,11 @@ class RequestHead(msgspec.Struct, frozen=True):
     fields: dict[bytes, bytes]
     mount_profile: str = ""
 
+    @property
+    def has_no_repeats(self) -> bool:
+        """True when every header stands there once."""
+        return len(self.headers) == len(self.fields)
+
     def values(self, name: bytes) -> list[bytes]:
         if name not in self.fields:
             return []

@@ -217,7 +217,7 @@ def read_finish_reason(reason: object) -> str:
 
 def read_usage(raw: object) -> Usage | None:
     """Return the counts, or None when they are missing or make no sense."""
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, dict):
         return None
     prompt = _read_count(raw.get("prompt_tokens"))
     completion = _read_count(raw.get("completion_tokens"))
@@ -235,7 +235,7 @@ def _read_count(value: object) -> int | None:
 
 
 def _read_detail(raw: object, name: str) -> int:
-    return (_read_count(raw.get(name)) or 0) if isinstance(raw, Mapping) else 0
+    return (_read_count(raw.get(name)) or 0) if isinstance(raw, dict) else 0
 
 
 def _reported_error(error: object) -> Exception:
