@@ -12,6 +12,7 @@ from rest_framework import exceptions
 from gateway.api.mount import SCOPE_KEY
 from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, RequestError
 from gateway.core.ids import new_request_id
+from gateway.core.profiles import UNIFIED, Profile
 from gateway.ingress.refusal import refusal
 
 logger = logging.getLogger(__name__)
@@ -21,12 +22,21 @@ def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
     """Return the error as every endpoint of the gateway words it."""
     inbound = getattr(request, "scope", {}).get(SCOPE_KEY)
     request_id = inbound.head.request_id if inbound else new_request_id()
-    status, headers, body = refusal(error, request_id)
+    profile = inbound.profile if inbound else UNIFIED
+    worded_as = UNIFIED if profile.words_only_calls else profile
+    status, headers, body = refusal(error, request_id, worded_as)
     response = HttpResponse(body, status=status)
     for name, value in headers:
         response[name.decode()] = value.decode()
     response["x-request-id"] = request_id
+    name_profile(response, profile)
     return response
+
+
+def name_profile(response: HttpResponse, profile: Profile) -> None:
+    """Say whose flavour an answer has, when it is not our own."""
+    if profile is not UNIFIED:
+        response["x-compat-profile"] = profile.name
 
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:

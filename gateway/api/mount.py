@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.admission.admit import Admission, Caller
 from gateway.core.errors import GatewayError
+from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.ingress.head import read_head
 from gateway.snapshot.types import Snapshot
@@ -23,7 +24,7 @@ SCOPE_KEY = "tollhouse"
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """A request to the API: who calls, or why that could not be found out.
+    """A request to the API: who calls, or why that could not be found out, and how to word it.
 
     error is raised by the view's authentication, not here: an address that does not exist
     answers 404 to everybody.
@@ -34,6 +35,7 @@ class Inbound:
     error: GatewayError | None
     admission: Admission
     snapshot: Snapshot
+    profile: Profile
 
 
 class ApiMount:
@@ -50,11 +52,12 @@ class ApiMount:
 
     async def _identify(self, head: RequestHead) -> Inbound:
         await self._runtime.ready()
-        caller, failure = None, None
+        caller, failure, profile = None, None, UNIFIED
         try:
+            profile = self._runtime.choose_profile(head, None)
             caller = await self._runtime.admission.identify(head)
+            profile = self._runtime.choose_profile(head, caller)
         except GatewayError as error:
             failure = error
-        return Inbound(
-            head, caller, failure, self._runtime.admission, self._runtime.snapshot.current()
-        )
+        admission, snapshot = self._runtime.admission, self._runtime.snapshot.current()
+        return Inbound(head, caller, failure, admission, snapshot, profile)

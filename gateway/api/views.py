@@ -16,7 +16,7 @@ from rest_framework.views import APIView
 
 from gateway.admission.admit import Caller
 from gateway.api.authentication import KeyAuthentication, inbound_of
-from gateway.api.errors import error_response, handle
+from gateway.api.errors import error_response, handle, name_profile
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
@@ -41,7 +41,9 @@ class KeyView(APIView):
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
-        final["x-request-id"] = inbound_of(request).head.request_id
+        inbound = inbound_of(request)
+        final["x-request-id"] = inbound.head.request_id
+        name_profile(final, inbound.profile)
         final["cache-control"] = "no-store"
         return final
 

@@ -25,8 +25,8 @@ class Profile(msgspec.Struct, frozen=True):
     reasoning: the names under which reasoning is sent. markers: system_fingerprint and
     service_tier as the provider gave them (given), empty when it gave none (blank), or never
     (none). hides_models: a model the key may not use is no model at all. efforts: the values
-    that reasoning_effort may have, empty for every one we know. body_limit_bytes: None for the
-    installation's own.
+    that reasoning_effort may have, empty for every one we know. words_only_calls: errors of the
+    endpoints beside calls stay unified's. body_limit_bytes: None for the installation's own.
     """
 
     name: str
@@ -39,6 +39,7 @@ class Profile(msgspec.Struct, frozen=True):
     allows_many_choices: bool = True
     hides_models: bool = False
     efforts: tuple[str, ...] = ()
+    words_only_calls: bool = False
     body_limit_bytes: int | None = None
     key_prefixes: tuple[str, ...] = ()
 
@@ -68,6 +69,7 @@ ALL: tuple[Profile, ...] = (
         markers="none",
         allows_many_choices=False,
         efforts=("low", "medium", "high"),
+        words_only_calls=True,
         key_prefixes=("hi-",),
     ),
     Profile(
