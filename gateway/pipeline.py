@@ -157,7 +157,7 @@ async def try_targets(
     Raises the last refusal when every target was tried, or the first that another target
     would only repeat.
     """
-    refusal: GatewayError = NoUpstreamAvailable()
+    refusal: GatewayError | None = None
     for target in targets:
         meter.begin_attempt(target)
         try:
@@ -175,7 +175,7 @@ async def try_targets(
             if meter.has_answered or not error.retry_elsewhere:
                 raise
             refusal = error
-    raise refusal
+    raise refusal or NoUpstreamAvailable()
 
 
 class Tab:

@@ -117,6 +117,7 @@ class Runtime:
             log=self.close,
             watch=self.watch,
         )
+        self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
         self._starting: asyncio.Future[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
 
@@ -154,8 +155,7 @@ class Runtime:
         await self.transports.network.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
-        default = BY_NAME[settings.DEFAULT_PROFILE]
-        return choose_profile(head, None if caller is None else caller.key, default)
+        return choose_profile(head, None if caller is None else caller.key, self._default_profile)
 
     async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim | None:
         """Return the claim on the call's idempotency key, or None when it has none."""
