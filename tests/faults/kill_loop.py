@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from random import Random
@@ -27,10 +28,12 @@ from tests.support.servers import (
     running_gateway,
     running_upstream,
 )
+from tests.support.waiting import wait_until
 
 CALLERS = 12
 KILL_AFTER_S = (0.1, 0.5)  # of load, between two kills
-CALM = 0.05
+RUNNING = "gateway_callrecord WHERE status = 'in_progress'"
+CALM = 0.15
 
 
 @dataclass
@@ -72,6 +75,7 @@ def run_kill_loop(
         with running_gateway(home) as server:
             _give_it_work(server, upstream)
             killed = asyncio.run(_kill_under_load(server, seen, rng, calls, kills, callers))
+            wait_until(lambda: _count_running(home) == 0, within_s=30, what="calls to be settled")
             # The last one is killed too; whoever starts next reaps it, and leaves in good order.
             server.kill()
             server.restart()
@@ -108,7 +112,7 @@ async def _kill_under_load(
 
 
 def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
-    with sqlite3.connect(home / "tollhouse.sqlite3") as book:
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
         recorded = {row[0] for row in book.execute("SELECT id FROM gateway_callrecord")}
         statuses = book.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
         report = Report(
@@ -123,15 +127,19 @@ def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
             ids_without_record=sorted(
                 text for text in seen.ids if text.replace("-", "") not in recorded
             ),
-            holds_left=_count(book, "gateway_callrecord WHERE status = 'in_progress'"),
+            holds_left=_count(book, RUNNING),
             purses_left=_count(book, "accounts_purse WHERE amount_nusd <> 0"),
             processes_left=_count(book, "gateway_servingprocess WHERE state = 'alive'"),
         )
-    book.close()
     done = run_manage(home, "prove", "--json", "--book", f"{upstream.origin}/book")
     proof: dict[str, Any] = json.loads(done.stdout)
     report.breaks = proof["breaks"]
     return report
+
+
+def _count_running(home: Path) -> int:
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
+        return _count(book, RUNNING)
 
 
 def _count(book: sqlite3.Connection, rows: str) -> int:

@@ -13,7 +13,7 @@ from tests.faults.kill_loop import run_kill_loop
 def test_killed_server_loses_no_money_and_no_record(home: Path) -> None:
     seed = 20_261_121
 
-    report = run_kill_loop(home, calls=1_200, kills=19, seed=seed)
+    report = run_kill_loop(home, calls=800, kills=12, seed=seed)
 
     assert report.is_clean, report
     assert report.kills > 5
