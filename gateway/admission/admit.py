@@ -136,7 +136,7 @@ class Admission:
         """
         key = caller.key
         model = self.find_model(key, call.model, hides=BY_NAME[profile].hides_models)
-        if "chat_template" in call.members and not key.may_use_chat_template:
+        if call.gives("chat_template") and not key.may_use_chat_template:
             raise InsufficientScope(
                 "The key may not send a chat_template, which providers run as a program.",
                 param="chat_template",

@@ -168,20 +168,29 @@ def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
 
 
 def _check_tools(request: ChatRequest) -> None:
-    names = [tool.function.name for tool in request.tools or ()]
+    names = [_name_of(tool) for tool in request.tools or ()]
     for index, name in enumerate(names):
         if name in names[:index]:
             raise RequestError(
-                f"There are two tools called {name}.", param=f"tools[{index}].function.name"
+                f"There are two tools called {name[1]}.", param=f"tools[{index}].{name[0]}.name"
             )
     choice = request.tool_choice
-    if isinstance(choice, schema.NamedTool) and choice.function.name not in names:
-        raise RequestError(
-            f"tool_choice names {choice.function.name}, which is not among the tools.",
-            param="tool_choice.function.name",
-        )
+    if isinstance(choice, schema.NamedTool | schema.NamedCustomTool):
+        wanted = _name_of(choice)
+        if wanted not in names:
+            raise RequestError(
+                f"tool_choice names {wanted[1]}, which is not among the tools.",
+                param=f"tool_choice.{wanted[0]}.name",
+            )
     if choice == "required" and not names:
         raise RequestError("tool_choice is required, but there are no tools.", param="tool_choice")
+
+
+def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> tuple[str, str]:
+    """Return the kind and the name of a tool, or of a choice of one."""
+    if isinstance(tool, schema.CustomTool | schema.NamedCustomTool):
+        return "custom", tool.custom.name
+    return "function", tool.function.name
 
 
 def _check_assistant_messages(request: ChatRequest) -> None:
@@ -239,5 +248,9 @@ def _texts_of_assistant(message: schema.AssistantMessage) -> Iterator[str]:
         if text:
             yield text
     for call in message.tool_calls or ():
-        yield call.function.name
-        yield call.function.arguments
+        if isinstance(call, schema.CustomToolCall):
+            yield call.custom.name
+            yield call.custom.input
+        else:
+            yield call.function.name
+            yield call.function.arguments

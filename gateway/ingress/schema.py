@@ -27,7 +27,7 @@ class RefusalPart(Struct, tag_field="type", tag="refusal"):
 
 class ImageUrl(Struct):
     url: str
-    detail: Literal["auto", "low", "high"] | None = None
+    detail: Literal["auto", "low", "high", "original"] | None = None
 
 
 class ImagePart(Struct, tag_field="type", tag="image_url"):
@@ -87,10 +87,22 @@ class FunctionCall(Struct):
     arguments: str
 
 
-class ToolCall(Struct):
+class FunctionToolCall(Struct, tag_field="type", tag="function"):
     id: Annotated[str, Meta(min_length=1)]
     function: FunctionCall
-    type: Literal["function"] = "function"
+
+
+class CustomCall(Struct):
+    name: str
+    input: str
+
+
+class CustomToolCall(Struct, tag_field="type", tag="custom"):
+    id: Annotated[str, Meta(min_length=1)]
+    custom: CustomCall
+
+
+ToolCall = FunctionToolCall | CustomToolCall
 
 
 class AssistantMessage(Struct, tag_field="role", tag="assistant"):
@@ -154,18 +166,45 @@ class FunctionSpec(Struct):
     strict: bool | None = None
 
 
-class Tool(Struct):
-    type: Literal["function"]
+class FunctionTool(Struct, tag_field="type", tag="function"):
     function: FunctionSpec
 
 
-class NamedFunction(Struct):
+class CustomSpec(Struct):
+    name: Name
+    description: str | None = None
+    format: AnyObject | None = None
+
+
+class CustomTool(Struct, tag_field="type", tag="custom"):
+    custom: CustomSpec
+
+
+Tool = FunctionTool | CustomTool
+
+
+class Named(Struct):
     name: str
 
 
-class NamedTool(Struct):
-    type: Literal["function"]
-    function: NamedFunction
+class NamedTool(Struct, tag_field="type", tag="function"):
+    function: Named
+
+
+class NamedCustomTool(Struct, tag_field="type", tag="custom"):
+    custom: Named
+
+
+class AllowedTools(Struct):
+    mode: Literal["auto", "required"]
+    tools: list[AnyObject]
+
+
+class ToolsAllowed(Struct, tag_field="type", tag="allowed_tools"):
+    allowed_tools: AllowedTools
+
+
+ToolChoice = Literal["none", "auto", "required"] | NamedTool | NamedCustomTool | ToolsAllowed
 
 
 class ChatRequest(Struct):
@@ -192,9 +231,11 @@ class ChatRequest(Struct):
     ) = None
     response_format: ResponseText | ResponseJsonObject | ResponseJsonSchema | None = None
     tools: Annotated[list[Tool], Meta(max_length=512)] | None = None
-    tool_choice: Literal["none", "auto", "required"] | NamedTool | None = None
+    tool_choice: ToolChoice | None = None
     parallel_tool_calls: bool | None = None
-    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh"] | None = None
+    reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
+        None
+    )
     user: Annotated[str, Meta(max_length=256)] | None = None
     metadata: AnyObject | None = None
     inferada: AnyObject | None = None

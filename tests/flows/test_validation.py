@@ -143,7 +143,7 @@ MESSAGES: list[tuple[Any, str]] = [
     ({"role": "assistant"}, ".content"),
     ({"role": "assistant", "content": None, "tool_calls": []}, ".content"),
     ({"role": "assistant", "content": 7}, ".content"),
-    ({"role": "assistant", "tool_calls": [{}]}, ".tool_calls[0].id"),
+    ({"role": "assistant", "tool_calls": [{}]}, ".tool_calls[0].type"),
     ({"role": "assistant", "tool_calls": [call(id="")]}, ".tool_calls[0].id"),
     ({"role": "assistant", "tool_calls": [call(function={})]}, "….name"),
     (
