@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -51,10 +52,12 @@ class Child:
             self._process.terminate()
 
     def kill(self) -> None:
-        """End it and everything it started, now."""
-        if self._process is not None and self.is_running():
+        """End it and everything it started, now. What it left behind when it ended goes too."""
+        if self._process is None:
+            return
+        with suppress(ProcessLookupError):
             os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        self._process.wait()
 
 
 def _die_with(parent_pid: int) -> Callable[[], None]:

@@ -24,12 +24,10 @@ def server_command(*, host: str, port: int) -> list[str]:
     ]
 
 
-def worker_command(*, threads: int = 2) -> list[str]:
-    """Return how to start the background worker with its clock (beat) inside."""
+def worker_command() -> list[str]:
+    """Return how to start the background worker with its clock inside."""
     return [
-        # Its warning about root is about pickled messages; ours are JSON from our own folder.
+        # Celery's warning about root is about pickled messages; ours are JSON from our own folder.
         *(sys.executable, "-W", "ignore:You're running the worker with superuser"),
-        *("-m", "celery", "--quiet", "-A", "gateway", "worker", "--beat"),
-        *("--pool", "threads", "--concurrency", str(threads), "--loglevel", "warning"),
-        *("--without-gossip", "--without-mingle", "--without-heartbeat"),
+        *("-m", "gateway.launch.worker"),
     ]

@@ -1,0 +1,44 @@
+"""The background worker with its clock, in one process: `python -m gateway.launch.worker`.
+
+Celery's own `worker --beat` runs the clock in a second process, which outlives a worker that is
+killed and then queues work that nobody takes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+THREADS = 2
+
+
+def run() -> int:
+    """Work until SIGTERM or SIGINT, finish what is being done, return the exit code."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+    from celery.beat import EmbeddedService
+
+    from gateway.celery import app, make_broker_folders
+
+    make_broker_folders()
+    app.set_default()
+    app.loader.import_default_modules()
+    worker = app.Worker(
+        pool="threads",
+        concurrency=THREADS,
+        loglevel="WARNING",
+        quiet=True,
+        without_gossip=True,
+        without_mingle=True,
+        without_heartbeat=True,
+    )
+    clock = EmbeddedService(app, thread=True)
+    clock.start()
+    try:
+        worker.start()
+    finally:
+        clock.stop()
+    return int(worker.exitcode or 0)
+
+
+if __name__ == "__main__":
+    sys.exit(run())
