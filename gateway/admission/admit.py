@@ -136,13 +136,13 @@ class Admission:
         """
         key = caller.key
         model = self.find_model(key, call.model, hides=BY_NAME[profile].hides_models)
+        dropped = self._check(call, model, head)
         if call.gives("chat_template") and not key.may_use_chat_template:
             raise InsufficientScope(
                 "The key may not send a chat_template, which providers run as a program.",
                 param="chat_template",
                 details={"required_permission": "allows_chat_template"},
             )
-        dropped = self._check(call, model, head)
         if key.workspace_locked:
             raise WorkspaceLocked
         price = dearest(model)

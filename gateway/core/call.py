@@ -34,3 +34,7 @@ class Call(msgspec.Struct, frozen=True):
     idempotency_key: str
     messages: tuple[Any, ...]
     body: bytes
+
+    def gives(self, name: str) -> bool:
+        """True when the caller gave the member a value: null means absent throughout."""
+        return self.members.get(name, b"null") != b"null"

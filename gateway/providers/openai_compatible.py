@@ -28,6 +28,10 @@ OURS = frozenset({"inferada", "plugins", "hi_tool_events", "models"})
 OURS_PREFIX = "tensorzero::"
 LIMITS = ("max_tokens", "max_completion_tokens")
 VLLM_ONLY = vllm.GUIDED | {"chat_template", "chat_template_kwargs", "mm_processor_kwargs"}
+NOT_TAKEN = {
+    kind.name: kind.drops if kind.name == "vllm" else kind.drops | VLLM_ONLY
+    for kind in BY_NAME.values()
+}
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 EXTRAS = ("system_fingerprint", "service_tier")
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
@@ -46,11 +50,12 @@ class OpenAICompatible:
 
     def check(self, call: Call, target: TargetRecord) -> set[str]:
         kind = BY_NAME[target.kind]
-        dropped = set(kind.drops.intersection(call.members))
+        dropped = {name for name in kind.drops.intersection(call.members) if call.gives(name)}
         if kind.name == "vllm":
             return dropped | vllm.dropped(call.members, target.structured_dialect)
         for name in VLLM_ONLY.intersection(call.members):
-            raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
+            if call.gives(name):
+                raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
         return dropped
 
     def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
@@ -129,6 +134,8 @@ def _say_ourselves(
     """Return the members whose value is ours; None leaves one out."""
     # stream_options are good for a stream that has to be asked for its usage, and an error else.
     ours: dict[str, bytes | None] = {
+        # Of what the provider does not take only nulls are left, and it may not take those either.
+        **dict.fromkeys(NOT_TAKEN[kind.name].intersection(call.members)),
         **dict.fromkeys(grant.dropped_params),
         "model": _encode(target.native_model),
         "stream_options": None,
@@ -136,14 +143,14 @@ def _say_ourselves(
     if kind.name == "vllm":
         ours |= vllm.respell(call.members, target.structured_dialect)
     for name, raw in target.default_params:
-        if call.members.get(name, b"null") == b"null":
+        if not call.gives(name):
             ours[name] = raw
     if call.stream:
         # A profile may stream what did not ask for it.
         ours["stream"] = b"true"
         if kind.wants_usage_option:
             ours["stream_options"] = _ask_for_usage(call.members.get("stream_options"))
-    given = [name for name in LIMITS if call.members.get(name, b"null") != b"null"]
+    given = [name for name in LIMITS if call.gives(name)]
     # Two limits are one too many for most providers: the smaller goes alone.
     limit_tokens = call.max_tokens if len(given) > 1 else None
     if grant.cap_tokens is not None:

@@ -25,7 +25,8 @@ GUIDED = frozenset({*SPELLINGS.values(), "guided_decoding_backend", "structured_
 
 def dropped(members: Mapping[str, bytes], dialect: str) -> set[str]:
     """Return the names that the dialect has no word for."""
-    if dialect == "structured_outputs" and "guided_decoding_backend" in members:
+    backend = members.get("guided_decoding_backend", b"null")
+    if dialect == "structured_outputs" and backend != b"null":
         return {"guided_decoding_backend"}
     return set()
 

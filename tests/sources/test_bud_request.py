@@ -345,3 +345,21 @@ def test_S1_48_the_example_of_an_image(bud: Client) -> None:
     )
 
     assert (answer.status, answer.json["model"]) == (200, "qwen2-7b-vl")
+
+
+NULLABLE = (
+    *("chat_template", "chat_template_kwargs", "mm_processor_kwargs", "guided_json"),
+    *("guided_regex", "guided_choice", "guided_grammar", "structural_tag"),
+    *("guided_decoding_backend", "guided_whitespace_pattern", "structured_outputs"),
+)
+
+
+@pytest.mark.parametrize("model", ["qwen3-4b", "vllm_model", "old-vllm"])
+def test_null_is_absent_for_what_only_vllm_takes(bud: Client, model: str) -> None:
+    answer = bud.ask("script:echo", model=model, **dict.fromkeys(NULLABLE))
+
+    assert answer.status == 200, answer.body
+    assert "x-dropped-params" not in answer.headers
+    sent = json.loads(answer.echo["body_text"])
+    assert not any(sent.get(name) for name in NULLABLE)
+    assert model != "qwen3-4b" or sent.keys().isdisjoint(NULLABLE)
