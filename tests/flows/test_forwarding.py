@@ -67,7 +67,7 @@ def test_the_model_is_renamed(site: Site, caller: Caller) -> None:
         ',"plugins":[]',
         ',"hi_tool_events":true',
         ',"models":null',
-        ',"tensorzero::episode_id":"x","tensorzero::tags":{}',
+        ',"tensorzero::episode_id":"01977ed9-7492-7b70-8347-9564aeb44a24"',
     ],
 )
 def test_members_meant_for_the_gateway_stay_here(caller: Caller, members: str) -> None:
