@@ -24,6 +24,15 @@ Headers = list[tuple[bytes, bytes]]
 
 # What a header takes beside its name and value: a colon, a space and the line's end.
 AROUND_BYTES = 4
+# Names that need no second look, in the usual heads: all that is asked of them is to be alone.
+PLAIN = frozenset(
+    b"host authorization content-type content-length accept accept-encoding accept-language "
+    b"connection user-agent x-api-key x-request-id x-client-request-id x-forwarded-for "
+    b"x-forwarded-proto idempotency-key cookie origin referer cache-control x-stainless-lang "
+    b"x-stainless-package-version x-stainless-os x-stainless-arch x-stainless-runtime "
+    b"x-stainless-runtime-version x-stainless-async x-stainless-retry-count "
+    b"x-stainless-read-timeout x-stainless-timeout x-stainless-helper-method".split()
+)
 BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
@@ -53,10 +62,16 @@ def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> d
     if b"%" in target and BAD_PERCENT.search(target):
         raise RequestError("The request target has a percent sign without two digits.")
     fields = dict(headers)
-    if b"_" in b" ".join(fields):
-        headers[:] = [header for header in headers if b"_" not in header[0]]
-        fields = dict(headers)
+    if len(fields) != len(headers) or not fields.keys() <= PLAIN:
+        fields = _check_odd(version, headers)
     hosts.check(fields.get(b"host"))
+    return fields
+
+
+def _check_odd(version: str, headers: Headers) -> dict[bytes, bytes]:
+    """Return the headers by name, where some are repeated or not among the usual ones."""
+    headers[:] = [header for header in headers if b"_" not in header[0]]
+    fields = dict(headers)
     if len(fields) != len(headers):
         _check_repeated(headers)
     coding = fields.get(b"transfer-encoding")
