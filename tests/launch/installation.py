@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -45,9 +46,12 @@ class Installation:
         return self.process.wait(STOP_S)
 
     def ask(self, content: str = "Hello", **members: Any) -> dict[str, Any]:
-        """Make a buffered call and return the answer."""
-        with self.open_call(content, **members) as answer:
-            body: dict[str, Any] = json.load(answer)
+        """Make a buffered call and return the answer. Raises AssertionError with a refusal."""
+        try:
+            with self.open_call(content, **members) as answer:
+                body: dict[str, Any] = json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise AssertionError(f"{error.code} {error.read().decode()}\n{self.said}") from None
         return body
 
     def open_call(self, content: str, **members: Any) -> Any:
@@ -67,7 +71,7 @@ class Installation:
     def answers(self) -> bool:
         try:
             return bool(self.ask()["choices"])
-        except OSError:
+        except (OSError, AssertionError):
             return False
 
     def children(self) -> dict[str, int]:

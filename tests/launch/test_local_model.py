@@ -51,4 +51,4 @@ def test_a_start_without_it_names_a_model_that_is_served(tmp_path: Path) -> None
 
     with running(home) as without_it:
         assert without_it.quickstart["model"] == "tollhouse/simulated"
-        assert without_it.answers()
+        assert without_it.ask()["choices"]
