@@ -32,6 +32,8 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 KEEPALIVE_S = 30.0
 DRAIN_S = 0.25
+# Events of one piece are held decoded while a caller does not read: many would be a lot of memory.
+PIECE_BYTES = 32 * 1024
 MAX_URLS = 10_000
 NEVER_SENT = (
     aiohttp.ClientConnectorError,
@@ -85,7 +87,7 @@ class NetworkResponse:
 
     async def read(self) -> bytes:
         try:
-            return await self._response.content.readany()
+            return await self._response.content.read(PIECE_BYTES)
         except (aiohttp.ClientError, OSError) as error:
             raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
 
