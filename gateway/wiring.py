@@ -220,8 +220,10 @@ class Runtime:
             if kind == "catalogue":
                 reload = True
             elif kind == "key":
-                if (record := self.keyring.forget_key(ref)) is not None:
-                    self._spawn(self._end_calls_if_revoked(record))
+                stale = self.keyring.forget_key(ref)
+                # Live calls of a key that is not in memory any more have to end, too.
+                if stale is not None or len(self.watch):
+                    self._spawn(self._end_calls_if_revoked(ref, stale))
             elif kind == "workspace":
                 self.keyring.forget_workspace(as_uuid_text(ref))
             elif kind == "wallet":
@@ -231,11 +233,12 @@ class Runtime:
         if reload:
             self._spawn(self._load_snapshot())
 
-    async def _end_calls_if_revoked(self, stale: KeyRecord) -> None:
-        """End the live calls of a key that is no longer good."""
-        fresh = await self.keyring.find(stale.digest)
-        if fresh is None or fresh.revoked:
-            self.watch.interrupt_key(stale.key_id, InvalidKey("The API key has been revoked."))
+    async def _end_calls_if_revoked(self, digest: str, stale: KeyRecord | None) -> None:
+        """End the live calls of a key that is no longer good. stale: what was known of it."""
+        fresh = await self.keyring.find(digest)
+        known = fresh or stale
+        if known is not None and (fresh is None or fresh.revoked):
+            self.watch.interrupt_key(known.key_id, InvalidKey("The API key has been revoked."))
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)
