@@ -6,6 +6,7 @@ notice a hang-up while it streams and costs a good part of the throughput (docs/
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -57,7 +58,7 @@ class ChatCompletions:
                 raise MethodNotAllowed(details={"allow": ["POST"]})
             await pipeline.run(stages, head, caller)
         except CallerStalled:
-            caller.cut()
+            await caller.cut()
         except CallerGone:
             await caller.hang_up()
         except GatewayError as error:
@@ -208,13 +209,15 @@ class ChatCaller:
             await self._send_head(499, [(b"content-length", b"0")])
         await self._send_body(b"", more=False)
 
-    def cut(self) -> None:
+    async def cut(self) -> None:
         """Break a connection whose other end does not read. ASGI has no word for it, and a
         polite end would wait for the reader for ever, so the server's transport is asked."""
         self._has_ended = True
         transport = getattr(getattr(self._send, "__self__", None), "transport", None)
         if transport is not None:
             transport.abort()
+            # The server learns of it in the loop's next turn; before, it would log a fault.
+            await asyncio.sleep(0)
 
     async def _send_head(self, status: int, headers: Headers) -> None:
         self._has_head = True
