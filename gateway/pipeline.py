@@ -168,8 +168,8 @@ async def try_targets(
                 return await relay.relay_stream(
                     exchange, caller, meter, live, tab.close_well, grant.limit_tokens, call.n
                 )
-            except CancelledError as cancelled:
-                raise live.explain(cancelled) from None
+            except CancelledError:
+                raise live.explain() from None
         except GatewayError as error:
             meter.end_attempt(error)
             if meter.has_answered or not error.retry_elsewhere:

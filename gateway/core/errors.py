@@ -37,6 +37,7 @@ GatewayError
 │   ├── ProviderRateLimit
 │   ├── ProviderOverloaded
 │   ├── ProviderTimeout
+│   │   └── CallTimeout
 │   ├── ProviderRejected
 │   ├── ContextLengthExceeded
 │   └── ContentFiltered
@@ -264,6 +265,12 @@ class ProviderOverloaded(UpstreamError):
 class ProviderTimeout(UpstreamError):
     status, code, retry_elsewhere, should_retry = 504, "provider_timeout", True, False
     meaning = "The provider took too long."
+
+
+class CallTimeout(ProviderTimeout):
+    """The whole call's time is over, so no other target may be tried."""
+
+    retry_elsewhere = False
 
 
 class ProviderRejected(UpstreamError):

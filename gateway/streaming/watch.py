@@ -14,7 +14,15 @@ from collections.abc import Coroutine
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gateway.core.errors import CallerLeft, CallerStalled, GatewayError, ProviderTimeout
+from gateway.core.errors import (
+    CallerGone,
+    CallerLeft,
+    CallerStalled,
+    CallTimeout,
+    GatewayError,
+    ProviderTimeout,
+    ServerStopping,
+)
 
 TICK_S = 0.1
 END_S = 5.0
@@ -94,19 +102,28 @@ class LiveCall:
         return helper
 
     def interrupt(self, reason: GatewayError) -> None:
-        """End the call for this reason, unless it is being ended already."""
-        if self._reason is None and self.task is not None and not self._has_ended:
+        """End the call for this reason, unless it is being ended already.
+
+        A caller that left is reported once: that reason takes the place of any other, or the
+        next target would work for nobody.
+        """
+        if self._has_ended or self.task is None:
+            return
+        if self._reason is None:
             self._reason = reason
             self.task.cancel()
+        elif isinstance(reason, CallerGone):
+            self._reason = reason
 
-    def explain(self, cancelled: asyncio.CancelledError) -> BaseException:
-        """Return the error that an interruption was made for, or the cancellation itself."""
+    def explain(self) -> GatewayError:
+        """Return the error that an interruption was made for.
+
+        One that nobody here asked for is the server's: it stops, and its patience is over.
+        """
         reason, self._reason = self._reason, None
-        if reason is None:
-            return cancelled
         if self.task is not None:
             self.task.uncancel()
-        return reason
+        return reason or ServerStopping()
 
     async def end(self) -> None:
         """Take no more interruptions, stop the helpers, and swallow an interruption that came
@@ -198,7 +215,7 @@ class Watch:
             return None
         total_s = patience.total_stream_s if live.is_stream else patience.total_s
         if now - live.started_at > total_s:
-            return ProviderTimeout(f"The call took longer than {total_s:g} s.")
+            return CallTimeout(f"The call took longer than {total_s:g} s.")
         return self._silent(live, now) if live.is_stream and live.asked_at else None
 
     def _silent(self, live: LiveCall, now: float) -> GatewayError | None:
