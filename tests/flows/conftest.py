@@ -16,7 +16,11 @@ from tests.flows.site import Site, running_site
 def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """One running gateway for all tests that change nothing of it but what is theirs."""
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("site") / "home"))
-    env = {"TOLLHOUSE_KEEP_ALIVE_S": "1", "TOLLHOUSE_BODY_LIMIT_MB": "1"}
+    env = {
+        "TOLLHOUSE_KEEP_ALIVE_S": "1",
+        "TOLLHOUSE_BODY_LIMIT_MB": "1",
+        "TOLLHOUSE_STALL_S": "2",
+    }
     with running_site(home, env) as running:
         yield running
 
@@ -25,3 +29,19 @@ def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def caller(site: Site) -> Caller:
     """A caller of a workspace of its own with 1 USD, allowed everything."""
     return site.caller()
+
+
+@pytest.fixture(scope="session")
+def impatient_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A gateway that waits for nothing longer than it must, and believes a proxy on this host."""
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("impatient") / "home"))
+    env = {
+        "TOLLHOUSE_CONNECT_S": "1",
+        "TOLLHOUSE_FIRST_BYTE_S": "1",
+        "TOLLHOUSE_IDLE_S": "1",
+        "TOLLHOUSE_TOTAL_S": "2",
+        "TOLLHOUSE_TOTAL_STREAM_S": "3",
+        "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
+    }
+    with running_site(home, env) as running:
+        yield running

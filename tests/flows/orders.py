@@ -19,7 +19,6 @@ django.setup()
 
 from django.db import transaction  # noqa: E402
 from django.db.models import Sum  # noqa: E402
-from django.forms.models import model_to_dict  # noqa: E402
 
 from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
@@ -32,6 +31,7 @@ from keys import services as keys  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
 
 ACTOR = "operator"
+FIELDS = [field.name for field in CallRecord._meta.fields]
 
 
 def workspace(*, name: str, credit_nusd: int) -> str:
@@ -121,11 +121,15 @@ def offer(*, model: str, enabled: bool) -> bool:
 
 def record(*, call_id: str) -> dict[str, Any] | None:
     found = CallRecord.objects.filter(pk=call_id).first()
-    return None if found is None else model_to_dict(found)
+    return None if found is None else written(found)
 
 
 def records(*, key_id: str) -> list[dict[str, Any]]:
-    return [model_to_dict(found) for found in CallRecord.objects.filter(key_id=key_id)]
+    return [written(found) for found in CallRecord.objects.filter(key_id=key_id)]
+
+
+def written(found: CallRecord) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in FIELDS}
 
 
 def balance_nusd(*, workspace_id: str) -> int:

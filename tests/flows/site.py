@@ -82,6 +82,16 @@ class Site:
 
         return wait_until(find, what=f"{count} records")
 
+    def running(self, caller: Caller, *, count: int) -> list[dict[str, Any]]:
+        """Return the records of the caller's live calls once there are so many."""
+
+        def find() -> list[dict[str, Any]]:
+            found: list[dict[str, Any]] = self.office.do("records", key_id=caller.key_id)
+            live = [record for record in found if record["status"] == "in_progress"]
+            return live if len(live) >= count else []
+
+        return wait_until(find, what=f"{count} live calls")
+
     def balance_nusd(self, caller: Caller) -> int:
         return int(self.office.do("balance_nusd", workspace_id=caller.workspace_id))
 

@@ -1,0 +1,140 @@
+"""Callers that leave: the provider is stopped, what it had made is paid, nothing stays held."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+
+from tests.flows.caller import CHAT, Caller, LiveCall
+from tests.flows.site import NUSD_PER_USD, OUTPUT_NUSD, Site
+
+CLOSED_WITHIN_S = 1
+HOW: dict[str, Callable[[LiveCall], None]] = {"FIN": LiveCall.leave, "RST": LiveCall.reset}
+each_way = pytest.mark.parametrize("leave", HOW.values(), ids=HOW)
+
+
+@pytest.fixture(scope="module")
+def output_model(site: Site) -> str:
+    """A model whose prompts are free, so that the charge is for what was generated alone."""
+    return site.add_model("output-model-2", input_pusd=0)
+
+
+def leave_and_time(call: LiveCall, leave: Callable[[LiveCall], None]) -> float:
+    """Hang up; return when."""
+    left_at = time.time()
+    leave(call)
+    return left_at
+
+
+@each_way
+def test_a_caller_that_leaves_in_the_middle_pays_for_what_was_made(
+    site: Site, output_model: str, leave: Callable[[LiveCall], None]
+) -> None:
+    caller = site.caller().with_(model=output_model)
+    call = caller.begin("script:tokens=9000&delay_ms=4", stream=True)
+    call.wait_for_tokens(250)
+
+    left_at = leave_and_time(call, leave)
+
+    try_ = site.wait_for_try(call.call_id, state="cancelled")
+    assert try_["closed_at_s"] - left_at <= CLOSED_WITHIN_S
+    record = site.record(call.call_id)
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
+    assert record["error_code"] == "client_cancelled"
+    made = try_["completion_tokens"]
+    assert record["charge_nusd"] == pytest.approx(made * OUTPUT_NUSD, rel=0.02)
+    assert record["charge_nusd"] <= made * OUTPUT_NUSD
+
+
+@each_way
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_caller_that_leaves_before_the_first_byte_pays_nothing(
+    site: Site, leave: Callable[[LiveCall], None], stream: bool
+) -> None:
+    credit_nusd = NUSD_PER_USD // 100
+    caller = site.caller(credit_nusd=credit_nusd)
+    call = caller.begin("script:hang", stream=stream, headers={"x-request-id": "leaving"})
+    [begun] = wait_for_tries(site, caller, 1)
+
+    left_at = leave_and_time(call, leave)
+
+    try_ = site.wait_for_try(begun, state="cancelled")
+    assert try_["closed_at_s"] - left_at <= CLOSED_WITHIN_S
+    record = site.record(begun)
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "zero_empty")
+    assert (record["charge_nusd"], record["http_status"]) == (0, 499)
+    site.assert_free(caller, credit_nusd)
+
+
+def wait_for_tries(site: Site, caller: Caller, count: int) -> list[str]:
+    """Return the ids of the caller's calls once the upstream works on so many."""
+    ids = [str(record["id"]) for record in site.running(caller, count=count)]
+    for call_id in ids:
+        site.wait_for_try(call_id, state="running")
+    return ids
+
+
+@each_way
+def test_a_caller_may_leave_at_any_token(site: Site, leave: Callable[[LiveCall], None]) -> None:
+    credit_nusd = NUSD_PER_USD // 50
+    caller = site.caller(credit_nusd=credit_nusd)
+    calls = [
+        caller.begin("script:tokens=10&delay_ms=20", stream=True, max_tokens=20) for _ in range(11)
+    ]
+
+    for token, call in enumerate(calls):
+        if token:
+            call.wait_for_tokens(token)
+        leave(call)
+
+    records = site.records(caller, count=11)
+    assert {record["status"] for record in records} <= {"refused", "cancelled", "ok"}
+    assert all(record["charge_nusd"] <= record["hold_nusd"] for record in records)
+    site.assert_free(caller, credit_nusd - sum(record["charge_nusd"] for record in records))
+
+
+@each_way
+def test_a_caller_that_leaves_after_the_end_has_had_its_answer(
+    site: Site, caller: Caller, leave: Callable[[LiveCall], None]
+) -> None:
+    call = caller.begin("script:tokens=5", stream=True)
+    assert list(call.events())[-1] == "[DONE]"
+
+    leave(call)
+
+    assert site.record(call.call_id)["status"] == "ok"
+
+
+def test_a_caller_that_leaves_while_it_still_sends_is_not_let_in(
+    site: Site, caller: Caller
+) -> None:
+    with socket.create_connection(("127.0.0.1", caller.port)) as wire:
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {caller.secret}\r\n"
+        )
+        wire.sendall(f"{head}content-length: 1000\r\n\r\n{{".encode())
+
+    [record] = site.records(caller)
+    assert (record["status"], record["error_code"]) == ("refused", "client_cancelled")
+
+
+def test_many_that_leave_at_once_leave_nothing_behind(site: Site) -> None:
+    credit_nusd = NUSD_PER_USD // 40
+    caller = site.caller(credit_nusd=credit_nusd)
+    calls = [
+        caller.begin("script:endless&delay_ms=10", stream=True, max_tokens=150) for _ in range(60)
+    ]
+    for call in calls:
+        call.wait_for_tokens(1)
+
+    for number, call in enumerate(calls):
+        [LiveCall.leave, LiveCall.reset][number % 2](call)
+
+    records = site.records(caller, count=60)
+    assert {record["status"] for record in records} == {"cancelled"}
+    for call in calls:
+        site.wait_for_try(call.call_id, state="cancelled")
+    site.assert_free(caller, credit_nusd - sum(record["charge_nusd"] for record in records))

@@ -1,0 +1,159 @@
+"""Changes that a running gateway obeys: keys, rules, workspaces, the catalogue."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.flows.caller import Caller, LiveCall
+from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site
+from tests.support.waiting import wait_until
+
+# What is promised, and checked as a deadline: the first call after it must be refused.
+OBEYED_WITHIN_S = 1
+ENDED_WITHIN_S = 2
+LONG = "script:endless&delay_ms=20"
+
+
+@pytest.fixture
+def live(caller: Caller) -> Iterator[LiveCall]:
+    """A stream of the caller's that goes on and on."""
+    with caller.begin(LONG, stream=True, max_tokens=400) as call:
+        call.wait_for_tokens(3)
+        yield call
+
+
+def wait_for(caller: Caller, status: int) -> None:
+    """Return when a call of the caller's is answered with this status."""
+    wait_until(
+        lambda: caller.ask(max_tokens=10).status == status,
+        within_s=OBEYED_WITHIN_S,
+        what=f"a call to be answered with {status}",
+    )
+
+
+def test_a_revoked_key_is_refused_while_calls_go_on(site: Site, caller: Caller) -> None:
+    assert {caller.ask(max_tokens=10).status for _ in range(25)} == {200}
+
+    site.office.do("revoke", key_id=caller.key_id)
+
+    wait_for(caller, 401)
+    assert {caller.ask(max_tokens=10).status for _ in range(25)} == {401}
+
+
+def assert_ends_as_revoked(site: Site, live: LiveCall, revoked_s: float) -> None:
+    """Assert that a stream ends with an error event in time, and costs what it delivered."""
+    events = list(live.events())
+    assert time.monotonic() - revoked_s <= ENDED_WITHIN_S
+    assert events[-1] == "[DONE]"
+    assert events[-2]["error"]["code"] == "invalid_api_key"
+    assert events[-2]["choices"][0]["finish_reason"] == "error"
+    record = site.record(live.call_id)
+    assert (record["status"], record["charge_basis"]) == ("partial", "estimate")
+    assert 3 * OUTPUT_NUSD <= record["charge_nusd"] <= record["hold_nusd"]
+    try_ = site.wait_for_try(live.call_id, state="cancelled")
+    assert record["completion_tokens"] <= try_["completion_tokens"]
+
+
+def test_a_live_stream_of_a_revoked_key_ends(site: Site, caller: Caller, live: LiveCall) -> None:
+    revoked_s = time.monotonic()
+    site.office.do("revoke", key_id=caller.key_id)
+
+    assert_ends_as_revoked(site, live, revoked_s)
+
+
+def test_a_live_stream_ends_even_when_its_key_was_forgotten_meanwhile(
+    site: Site, caller: Caller, live: LiveCall
+) -> None:
+    site.office.do("lock", workspace_id=caller.workspace_id)
+    wait_for(site.another_key(caller.workspace_id), 403)
+
+    revoked_s = time.monotonic()
+    site.office.do("revoke", key_id=caller.key_id)
+
+    assert_ends_as_revoked(site, live, revoked_s)
+
+
+def test_a_buffered_call_of_a_revoked_key_ends(site: Site, caller: Caller) -> None:
+    call = caller.begin("script:hang")
+    [begun] = site.running(caller, count=1)
+    site.wait_for_try(str(begun["id"]), state="running")
+
+    site.office.do("revoke", key_id=caller.key_id)
+
+    answer = call.answer()
+    assert (answer.status, answer.error["code"]) == (401, "invalid_api_key")
+    assert site.record(answer.call_id)["charge_nusd"] == 0
+
+
+def test_another_key_of_the_workspace_goes_on(site: Site, caller: Caller, live: LiveCall) -> None:
+    other = site.another_key(caller.workspace_id)
+    assert other.ask(max_tokens=10).status == 200
+
+    site.office.do("revoke", key_id=other.key_id)
+
+    wait_for(other, 401)
+    live.wait_for_tokens(60)
+    assert caller.ask(max_tokens=10).status == 200
+
+
+def test_a_locked_workspace_is_refused_and_its_streams_end_well(site: Site, caller: Caller) -> None:
+    call = caller.begin("script:tokens=60&delay_ms=20", stream=True)
+    call.wait_for_tokens(1)
+
+    site.office.do("lock", workspace_id=caller.workspace_id)
+    wait_for(caller, 403)
+    site.office.do("unlock", workspace_id=caller.workspace_id)
+    wait_for(caller, 200)
+
+    assert call.answer().chunks[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [{"allowed_ips": ["203.0.113.7"]}, {"allowed_models": ["free-model"]}, {"scopes": ["usage"]}],
+    ids=["addresses", "models", "scopes"],
+)
+def test_a_tightened_rule_is_obeyed_by_the_next_call(
+    site: Site, caller: Caller, rules: dict[str, list[str]]
+) -> None:
+    call = caller.begin("script:tokens=60&delay_ms=20", stream=True)
+    call.wait_for_tokens(1)
+
+    site.office.do("edit_key", key_id=caller.key_id, **rules)
+
+    wait_for(caller, 403)
+    assert call.answer().chunks[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+def test_a_widened_rule_is_obeyed_too(site: Site) -> None:
+    caller = site.caller(allowed_ips=["203.0.113.7"])
+    assert caller.ask().status == 403
+
+    site.office.do("edit_key", key_id=caller.key_id, allowed_ips=["127.0.0.1"])
+
+    wait_for(caller, 200)
+
+
+def test_a_new_key_is_good_at_once(site: Site, caller: Caller) -> None:
+    answers = [site.another_key(caller.workspace_id).ask(max_tokens=10) for _ in range(5)]
+
+    assert {answer.status for answer in answers} == {200}
+
+
+def test_the_catalogue_is_obeyed(site: Site, caller: Caller) -> None:
+    visitor = caller.with_(model="coming-model")
+    assert visitor.ask().status == 404
+
+    site.office.do("model", name="coming-model", provider="fake")
+    wait_for(visitor, 200)
+    site.office.do("set_prices", model="coming-model", input_pusd=0, output_pusd=0)
+    wait_until(
+        lambda: visitor.ask("a").json["usage"]["cost"] == 0, within_s=OBEYED_WITHIN_S, what="prices"
+    )
+    site.office.do("offer", model="coming-model", enabled=False)
+    wait_for(visitor, 404)
+
+    assert caller.ask("a").json["usage"]["cost"] == (INPUT_NUSD + 10 * OUTPUT_NUSD) / 10**9

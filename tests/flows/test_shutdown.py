@@ -1,0 +1,89 @@
+"""A gateway that is told to stop: live calls end well, nothing new begins, the book is closed."""
+
+from __future__ import annotations
+
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gateway.launch import programs
+from tests.flows.caller import Answer
+from tests.flows.site import Site, running_site
+from tests.support.waiting import wait_until
+
+# uvicorn ends by the signal that it was sent, once everything is put away.
+ENDED_WELL = (0, -signal.SIGTERM)
+
+
+@pytest.fixture
+def own_site(home: Path) -> Iterator[Site]:
+    with running_site(home) as running:
+        yield running
+
+
+def is_refused(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def stop(site: Site) -> None:
+    """Ask the server to stop; return when it takes no new connections."""
+    site.gateway.process.send_signal(signal.SIGTERM)
+    wait_until(lambda: is_refused(site.gateway.port), what="new connections to be refused")
+
+
+def record_states(site: Site, answers: list[Answer]) -> set[tuple[str, str]]:
+    records = [site.record(answer.call_id) for answer in answers]
+    return {(record["status"], record["charge_basis"]) for record in records}
+
+
+def test_live_calls_end_well_after_a_stop_was_asked_for(own_site: Site) -> None:
+    caller = own_site.caller()
+    script = "script:tokens=60&delay_ms=25"
+    streams = [caller.begin(script, stream=True, max_tokens=100) for _ in range(10)]
+    for call in streams:
+        call.wait_for_tokens(1)
+    buffered = [caller.begin(script, max_tokens=100) for _ in range(5)]
+    own_site.running(caller, count=15)
+
+    stop(own_site)
+    answers = [call.answer() for call in (*streams, *buffered)]
+
+    assert own_site.gateway.stop() in ENDED_WELL
+    assert {answer.is_whole for answer in answers} == {True}
+    assert all("tok59 " in answer.text for answer in answers)
+    assert record_states(own_site, answers) == {("ok", "usage")}
+    assert own_site.office.do("drawn_nusd") == 0
+    assert "Traceback" not in own_site.gateway.log.read_text()
+
+
+def test_calls_that_outlast_the_patience_of_a_stop_are_told_and_cost_nothing(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(programs, "DRAIN_S", 1)
+    with running_site(home) as site:
+        caller = site.caller()
+        stream = caller.begin("script:endless&delay_ms=20", stream=True, max_tokens=5000)
+        stream.wait_for_tokens(3)
+        buffered = caller.begin("script:hang", max_tokens=100)
+        site.running(caller, count=2)
+
+        stop(site)
+        streamed, refused = stream.answer(), buffered.answer()
+
+        assert site.gateway.stop() in ENDED_WELL
+        assert streamed.is_whole
+        assert streamed.events[-1] == "[DONE]"
+        assert streamed.chunks[-1]["error"]["code"] == "server_restarting"
+        assert (refused.status, refused.error["code"]) == (503, "server_restarting")
+        assert record_states(site, [streamed, refused]) == {("platform_aborted", "zero_platform")}
+        assert {site.record(a.call_id)["error_code"] for a in (streamed, refused)} == {
+            "server_restarting"
+        }
+        assert site.office.do("drawn_nusd") == 0
