@@ -122,6 +122,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
     ),
     "issue_key": (_issue, "key"),
     "update_key": (_on_key(key_services.update_key, label="New", **RULES), "key"),
+    "set_compatibility": (
+        _on_key(key_services.set_compatibility, compat_profile="bud"),
+        "key",
+    ),
     "revoke_key": (_on_key(key_services.revoke_key), "key"),
     "add_provider": (
         lambda: lambda: providers.add_provider(name="up", kind="simulated", actor=WHO),
