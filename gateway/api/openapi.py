@@ -8,7 +8,6 @@ of gateway.core.errors. Nothing is written twice.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
 from functools import cache
 from typing import Any, cast
 
@@ -19,7 +18,8 @@ from drf_spectacular.generators import SchemaGenerator
 
 import gateway
 from gateway.api import shapes
-from gateway.core.errors import CallerGone, GatewayError
+from gateway.core.error_page import every_class
+from gateway.core.errors import CallerGone
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.schema import NOT_LOOKED_INTO, VLLM, ChatRequest
 
@@ -127,7 +127,9 @@ def _header(name: str, text: str) -> Document:
 
 def _error_responses(*, for_calls: bool) -> Document:
     by_status: dict[int, dict[str, str]] = defaultdict(dict)
-    for error in error_classes():
+    for error in every_class():
+        if issubclass(error, CallerGone):
+            continue
         if for_calls or error.status in READING:
             by_status[error.status].setdefault(error.code, error.meaning)
     return {
@@ -139,11 +141,3 @@ def _error_responses(*, for_calls: bool) -> Document:
         }
         for status, codes in sorted(by_status.items())
     }
-
-
-def error_classes(cls: type[GatewayError] = GatewayError) -> Iterator[type[GatewayError]]:
-    """Yield every error that a caller can be told."""
-    if cls is not CallerGone:
-        yield cls
-        for child in cls.__subclasses__():
-            yield from error_classes(child)
