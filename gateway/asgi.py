@@ -60,7 +60,7 @@ GuardedHttpProtocol.guard = Guard(
         trusted_proxies=tuple(ip_network(text) for text in settings.TRUSTED_PROXIES),
     )
 )
-chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)
+chat_completions = ChatCompletions(runtime, settings.BODY_LIMIT_BYTES)
 api = ApiMount(runtime, django_application)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [
@@ -70,4 +70,23 @@ routes: list[Any] = [
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
-application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+
+
+class Entrance:
+    """Sends calls to models the short way; Channels' router finds the way of all the rest.
+
+    The router tries patterns and builds a new scope, which costs more than a key is checked for.
+    """
+
+    def __init__(self) -> None:
+        self._router = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+        self._short_ways = dict.fromkeys(("/v1/chat/completions", "/api/v1/chat/completions"), "")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope.get("path") in self._short_ways and not scope.get("root_path"):
+            await chat_completions(scope, receive, send)
+        else:
+            await self._router(scope, receive, send)
+
+
+application = Entrance()

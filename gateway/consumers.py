@@ -10,7 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from gateway import pipeline
 from gateway.core.call import Call
@@ -41,18 +41,29 @@ STREAM_HEADERS: Headers = [
 ]
 
 
+class Process(Protocol):
+    """Who carries calls (gateway.wiring)."""
+
+    stages: pipeline.Stages
+    is_ready: bool
+
+    async def ready(self) -> object: ...
+
+
 class ChatCompletions:
     """POST /chat/completions as an ASGI application."""
 
-    def __init__(self, stages: Callable[[], Awaitable[pipeline.Stages]], body_limit: int) -> None:
-        self._stages = stages
+    def __init__(self, process: Process, body_limit: int) -> None:
+        self._process = process
         self._body_limit = body_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
         caller = ChatCaller(head, receive, send, self._body_limit)
         try:
-            stages = await self._stages()
+            stages = self._process.stages
+            if not self._process.is_ready:
+                await self._process.ready()
             if scope["method"] != "POST":
                 caller.profile = stages.choose_profile(head, None)
                 raise MethodNotAllowed(details={"allow": ["POST"]})
@@ -120,7 +131,12 @@ class ChatCaller:
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
         self._form = Form(
-            grant.call_id, grant.model, int(time.time()), self.profile, grant.episode_id
+            self.profile.id_prefix + grant.call_id,
+            grant.call_id,
+            grant.model,
+            int(grant.admitted_at),
+            self.profile,
+            grant.episode_id,
         )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
@@ -173,14 +189,15 @@ class ChatCaller:
         """Write the buffered answer."""
         assert self._grant is not None
         assert self._form is not None
-        body = write_answer(answer, receipt, self._form)
-        headers = [
-            *self._answer_headers(),
+        spent = credits_used(receipt.charge_nusd)
+        body = write_answer(answer, receipt, self._form, spent)
+        headers = self._answer_headers()
+        headers += (
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
-            (b"x-credits-used", str(credits_used(receipt.charge_nusd)).encode()),
+            (b"x-credits-used", b"%a" % spent),
             (b"server-timing", server_timing(receipt)),
-        ]
+        )
         if self._claim is not None:
             await self._claim.keep(200, headers, body)
         await self._send_head(200, headers)
@@ -245,16 +262,13 @@ class ChatCaller:
     def _answer_headers(self) -> Headers:
         assert self._grant is not None
         assert self._form is not None
-        receipt: Headers = []
+        headers = self._common_headers()
+        headers.append((b"x-generation-id", self._form.answer_id.encode()))
+        headers.append((b"x-model-used", self._grant.model.encode()))
         if self._grant.dropped_params:
             names = ",".join(self._grant.dropped_params).encode("ascii", "replace")
-            receipt = [(b"x-dropped-params", names)]
-        return [
-            *self._common_headers(),
-            *receipt,
-            (b"x-generation-id", self._form.answer_id.encode()),
-            (b"x-model-used", self._grant.model.encode()),
-        ]
+            headers.append((b"x-dropped-params", names))
+        return headers
 
 
 def server_timing(receipt: Receipt) -> bytes:

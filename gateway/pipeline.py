@@ -61,8 +61,9 @@ class Stages:
     identify: Callable[[RequestHead], Awaitable[Any]]
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
-    claim: Callable[[Any, Call, RequestHead], Awaitable[Claim | None]]
-    admit: Callable[[Any, Call, RequestHead, str], Awaitable[tuple[Grant, Any]]]
+    choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
+    claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
+    admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
@@ -80,20 +81,21 @@ async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
     idempotency key gets the answer that it had, and nothing runs.
     """
     known = await identify(stages, head, caller)
-    call, claim, requested_model = None, None, ""
+    call, claim = None, None
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
         call = stages.read_call(await caller.read_body(), head, caller.profile)
-        requested_model = call.model
-        claim = await stages.claim(known, call, head)
+        model, dropped = stages.choose_model(known, call, caller.profile)
+        if call.idempotency_key:
+            claim = await stages.claim(known, call, head)
         if claim is not None and claim.kept is not None:
             return await caller.replay(claim)
-        grant, model = await stages.admit(known, call, head, caller.profile.name)
+        grant = await stages.admit(known, call, head, caller.profile, model, dropped)
     except BaseException as error:
         if isinstance(error, GatewayError):
             total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
-            stages.refuse(known, head, requested_model, error, total_us)
+            stages.refuse(known, head, "" if call is None else call.model, error, total_us)
         if claim is not None and claim.kept is None:
             await claim.drop()
         raise

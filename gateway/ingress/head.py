@@ -20,5 +20,5 @@ def read_head(scope: Mapping[str, Any]) -> RequestHead:
         peer=client[0] if client else "",
         started_ns=time.perf_counter_ns(),
         fields=dict(headers),
-        mount_profile=scope["url_route"]["kwargs"].get("profile", ""),
+        mount_profile=scope["url_route"]["kwargs"].get("profile", "") if "url_route" in scope else "",
     )

@@ -16,8 +16,8 @@ CLOCK_SKEW_S = 60
 
 def read_idempotency_key(head: RequestHead) -> str:
     """Return the Idempotency-Key, or the empty string. Raises RequestError for a bad one."""
-    value = head.first(b"idempotency-key")
-    if not value and b"idempotency-key" not in head.fields:
+    value = head.fields.get(b"idempotency-key")
+    if value is None:
         return ""
     text = value.decode("latin-1").strip()
     if not IDEMPOTENCY_KEY.fullmatch(text):
@@ -33,6 +33,8 @@ def read_episode(head: RequestHead, given: str | None) -> str:
     Raises RequestError unless it is a UUID, and when a version 7 is of the future.
     """
     param = "tensorzero::episode_id"
+    if given is None and b"x-episode-id" not in head.fields:
+        return new_request_id()
     if given is None:
         given = head.first(b"x-episode-id").decode("latin-1").strip()
         param = "x-episode-id"
@@ -49,4 +51,5 @@ def read_episode(head: RequestHead, given: str | None) -> str:
 
 def requires_parameters(head: RequestHead) -> bool:
     """True when nothing may be dropped on the way to the provider."""
-    return head.first(b"x-require-parameters").strip().lower() == b"true"
+    value = head.fields.get(b"x-require-parameters")
+    return value is not None and value.strip().lower() == b"true"
