@@ -67,7 +67,9 @@ class ChatCompletions:
             if scope["method"] != "POST":
                 caller.profile = stages.choose_profile(head, None)
                 raise MethodNotAllowed(details={"allow": ["POST"]})
-            await pipeline.run(stages, head, caller)
+            admitted = await pipeline.admit(stages, head, caller)
+            if admitted is not None:
+                await pipeline.carry(stages, admitted, head, caller)
         except CallerStalled:
             await caller.cut()
         except CallerGone:

@@ -95,6 +95,8 @@ class ChunkWriter:
         # Everything up to the choices is the same in every frame: encoded once.
         self._head = b"data: " + _encode(head)[:-1] + b","
         self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
+        self._before_delta = self._head + b'"choices":[{"index":0,"delta":'
+        self._behind_delta = b',"finish_reason":null}]' + self._tail
         self._asks_for_usage = bool(include_usage)
         self._where = place_usage(form.profile.usage_mode, include_usage)
         self._profile = form.profile
@@ -132,10 +134,19 @@ class ChunkWriter:
         return b""
 
     def _write_delta(self, event: Delta) -> bytes:
+        members = event.members
+        # Nearly every piece is text of the first choice.
+        if (
+            not event.index
+            and event.logprobs is None
+            and 0 in self._has_role
+            and "reasoning" not in members
+        ):
+            return self._before_delta + _encode(members) + self._behind_delta
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
         choice: dict[str, Any] = {
             "index": event.index,
-            "delta": spell_reasoning(event.members, self._profile),
+            "delta": spell_reasoning(members, self._profile),
             "finish_reason": None,
         }
         if event.logprobs is not None:

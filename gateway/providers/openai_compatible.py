@@ -8,7 +8,7 @@ its usage. Facts in which look-alikes differ are in gateway.core.provider_kinds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -37,7 +37,7 @@ USAGE_WANTED = b'{"include_usage":true}'
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 # What some send in every piece, and what it means.
 NOTHING: tuple[tuple[str, Any], ...] = (("content", ""), ("reasoning", ""), ("tool_calls", []))
-EXTRAS = ("system_fingerprint", "service_tier")
+EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
 # What reading something else than what the dialect says can come to; too deep JSON included.
@@ -109,7 +109,7 @@ class OpenAIDecoder:
             chunk = _decode(data)
             if chunk.get("error"):
                 raise _reported_error(chunk["error"])
-            return list(_read_chunk(chunk))
+            return _read_chunk(chunk)
         except MALFORMED:
             raise StreamBroken(
                 "The provider's stream made no sense.", detail=repr(data[:2000])
@@ -179,21 +179,24 @@ def _ask_for_usage(raw: bytes | None) -> bytes:
     return _encode({**(options or {}), "include_usage": True})
 
 
-def _read_chunk(chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
+def _read_chunk(chunk: Mapping[str, Any]) -> list[StreamEvent]:
+    events: list[StreamEvent] = []
     usage = read_usage(chunk.get("usage"))
     extras = _read_extras(chunk)
     if usage is not None or extras:
-        yield Reported(usage, extras)
+        events.append(Reported(usage, extras))
     for choice in chunk.get("choices") or ():
         index = choice.get("index") or 0
         logprobs = choice.get("logprobs")
-        members = _read_members(choice.get("delta") or {})
         reason = choice.get("finish_reason")
+        delta = choice.get("delta")
+        members = _read_members(delta) if delta else {}
         if members or (logprobs is not None and not reason):
-            yield Delta(index, members, logprobs)
+            events.append(Delta(index, members, logprobs))
             logprobs = None
         if reason:
-            yield Finish(index, read_finish_reason(reason), logprobs)
+            events.append(Finish(index, read_finish_reason(reason), logprobs))
+    return events
 
 
 def _read_members(delta: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,6 +228,8 @@ def _read_choice(choice: Mapping[str, Any]) -> Choice:
 
 
 def _read_extras(raw: Mapping[str, Any]) -> dict[str, Any]:
+    if EXTRAS.isdisjoint(raw):
+        return {}
     return {name: raw[name] for name in EXTRAS if raw.get(name)}
 
 

@@ -89,8 +89,8 @@ class SimulatedResponse:
         while await self.read():
             pass
 
-    async def aclose(self) -> None:
-        await self._chunks.aclose()
+    def release(self) -> None:
+        """Nothing is held."""
 
 
 async def iter_once(body: bytes) -> AsyncGenerator[bytes, None]:

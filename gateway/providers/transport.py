@@ -57,7 +57,7 @@ class UpstreamResponse(Protocol):
     async def drain(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
 
-    async def aclose(self) -> None:
+    def release(self) -> None:
         """Give the connection back when the body was read to its end, else cut it."""
 
 
@@ -99,7 +99,7 @@ class NetworkResponse:
         except (TimeoutError, StreamBroken):
             pass
 
-    async def aclose(self) -> None:
+    def release(self) -> None:
         self._response.release()
 
 

@@ -7,11 +7,10 @@ with it the read, all the way back to the provider's socket.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
-from gateway.core.errors import StreamBroken
+from gateway.core.errors import StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
 from gateway.core.receipt import Receipt
 from gateway.streaming.meter import Meter
@@ -46,7 +45,19 @@ class Exchange(Protocol):
 
     async def read(self) -> Answer: ...
 
-    def batches(self) -> AsyncIterator[list[StreamEvent]]: ...
+    async def open_stream(self) -> Stream: ...
+
+
+class Stream(Protocol):
+    """A streamed answer, as the relay needs it (gateway.providers.exchange)."""
+
+    read: Callable[[], Awaitable[bytes]]
+
+    def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]: ...
+
+    def finish(self) -> tuple[list[StreamEvent], UpstreamError | None]: ...
+
+    async def close(self, *, is_over: bool) -> None: ...
 
 
 class Caller(Protocol):
@@ -87,17 +98,21 @@ async def relay_stream(
     closes without saying that it finished.
     """
     cut = Cut.at(limit_tokens)
-    is_over = False
+    is_over, has_more = False, True
     live.asked_at, live.heard_at = time.monotonic(), 0.0
-    async with aclosing(exchange.batches()) as batches:  # type: ignore[type-var]
-        async for batch in batches:
+    stream = await exchange.open_stream()
+    try:
+        while has_more and not is_over:
+            chunk = await stream.read()
             live.heard_at = time.monotonic()
-            frames, is_over = take_batch(batch, caller, meter, cut)
+            has_more = bool(chunk)
+            events, failure = stream.feed(chunk) if has_more else stream.finish()
+            frames, is_over = take_batch(events, caller, meter, cut)
             if frames:
                 meter.has_answered = True
                 await caller.write(frames)
-            if is_over:
-                break
+            if failure is not None:
+                raise failure
         if cut.is_reached(meter):
             for index in range(choices):
                 take(Finish(index, "length"), caller, meter)
@@ -108,6 +123,8 @@ async def relay_stream(
         receipt = await close()
         meter.has_answered = True
         await caller.finish(receipt)
+    finally:
+        await stream.close(is_over=is_over and not cut.is_reached(meter))
 
 
 def take_batch(
@@ -142,10 +159,8 @@ def count_chars(members: Members) -> int:
     """Return the characters of output in a delta or a message; any output counts at least 1."""
     chars = 0
     for name, value in members.items():
-        if name == "role":
-            continue
         if isinstance(value, str):
-            chars += len(value)
+            chars += len(value) if name != "role" else 0
         elif name == "tool_calls" and isinstance(value, list):
             chars += sum(_tool_chars(call) for call in value)
         elif value:

@@ -75,14 +75,12 @@ class LiveCall:
         "task",
     )
 
-    def __init__(
-        self, edge: Edge, *, key_id: str, is_stream: bool, outlives_caller: bool, now: float
-    ) -> None:
+    def __init__(self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool) -> None:
         self.edge = edge
         self.key_id = key_id
         self.is_stream = is_stream
         self.outlives_caller = outlives_caller
-        self.started_at = now
+        self.started_at = time.monotonic()
         self.asked_at = 0.0
         self.heard_at = 0.0
         self.task = asyncio.current_task()
@@ -94,6 +92,18 @@ class LiveCall:
     def is_heeded(self) -> bool:
         """True once somebody listens for this caller's hang-up."""
         return bool(self._helpers)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True when an interruption was made that nobody has explained."""
+        return self._reason is not None
+
+    def close(self) -> None:
+        """Take no more interruptions, and stop the helpers."""
+        self._has_ended = True
+        for helper in self._helpers:
+            helper.cancel()
+        self._helpers.clear()
 
     def help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something beside the call; it ends with the call at the latest."""
@@ -128,10 +138,7 @@ class LiveCall:
     async def end(self) -> None:
         """Take no more interruptions, stop the helpers, and swallow an interruption that came
         too late to be seen. Settling goes undisturbed after this."""
-        self._has_ended = True
-        for helper in self._helpers:
-            helper.cancel()
-        self._helpers.clear()
+        self.close()
         if self._reason is None:
             return
         self._reason = None
@@ -154,23 +161,18 @@ class Watch:
         return len(self._live)
 
     def enter(
-        self, edge: Edge, *, key_id: str, is_stream: bool, outlives_caller: bool = False
+        self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool = False
     ) -> LiveCall:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
-        live = LiveCall(
-            edge,
-            key_id=key_id,
-            is_stream=is_stream,
-            outlives_caller=outlives_caller,
-            now=time.monotonic(),
-        )
+        live = LiveCall(edge, key_id, is_stream, outlives_caller)
         self._live.add(live)
         return live
 
-    async def leave(self, live: LiveCall) -> None:
+    def leave(self, live: LiveCall) -> None:
+        """Watch a call no longer. An interruption that is not explained yet is still to be ended."""
         self._live.discard(live)
-        await live.end()
+        live.close()
 
     def interrupt_key(self, key_id: str, reason: GatewayError) -> None:
         """End every live call of a key."""
