@@ -17,6 +17,7 @@ from tests.support.servers import GatewayServer, UpstreamServer
 from tests.support.waiting import wait_until
 
 RECV_BYTES = 1024 * 1024
+WRITE_BYTES = 16 * 1024  # more in one write would be torn by the kernel now and then
 WAIT_S = 30
 WITHOUT_USAGE = {"stream_options": {"include_usage": False}}
 HARD_TO_CUT = "Grüße,+日本語+und+🙂🙃"
@@ -186,5 +187,6 @@ def test_a_client_that_joins_no_reads_loses_nothing(
     assert re.match(rb"HTTP/1.1 200 ", head)
     assert pieces.pop() == b""  # the chunk that ends the body
     assert all(piece.endswith(b"\n\n") for piece in pieces)
+    assert all(len(piece) <= WRITE_BYTES for piece in pieces)
     assert pieces[-1].endswith(b"data: [DONE]\n\n")
     assert len("".join(said_in(piece) for piece in pieces).split()) == words
