@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import urllib.error
 import urllib.request
@@ -61,3 +62,11 @@ def assert_left(server: GatewayServer, upstream: UpstreamServer, call_id: str) -
     record = wait_for_record(server, call_id)
     assert record["status"] == "aborted"
     return record
+
+
+async def assert_call_left(
+    server: GatewayServer, upstream: UpstreamServer, before: list[str]
+) -> dict[str, Any]:
+    """assert_left of the one call since `before`, beside a client that hangs up in this loop."""
+    call_id = await asyncio.to_thread(wait_for_call, upstream, before)
+    return await asyncio.to_thread(assert_left, server, upstream, call_id)
