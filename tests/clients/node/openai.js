@@ -92,30 +92,6 @@ async function helper(content, members = {}) {
   return { text, answer, usage: answer.usage ?? null };
 }
 
-// What many a page does in a browser: fetch, split each read, keep nothing for the next read.
-async function browser(content) {
-  const response = await fetch(`${baseURL}/chat/completions`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Authorization: `Bearer ${keys.good}` },
-    body: JSON.stringify({ model: fake, messages: user(content), stream: true }),
-  });
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    for (const line of decoder.decode(value).split("\n")) {
-      if (!line.startsWith("data: ")) continue;
-      const data = line.slice(6);
-      if (data === "[DONE]") break;
-      const parsed = JSON.parse(data);
-      if (parsed.choices[0].delta.content) text += parsed.choices[0].delta.content;
-    }
-  }
-  return { text };
-}
-
 async function leaveStream() {
   const leaving = new AbortController();
   const options = { signal: leaving.signal };
@@ -181,9 +157,6 @@ const cases = {
       simulated: parsed.choices[0].message.content,
     };
   },
-  "browser at once": () => browser("script:tokens=200"),
-  "browser cut": () => browser("script:tokens=40&chunk_bytes=7"),
-  "browser letters": () => browser("script:text=Grüße,+日本語+🙂🙃&chunk_bytes=1"),
   models: async () => {
     const listed = [];
     for await (const model of client.models.list()) listed.push(model);
