@@ -34,6 +34,10 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
+# The kernel hands on half of a receive window, 32 KB at first, before it has taken the rest of a
+# write: a reader on this host would see a frame torn there, and some join no reads.
+MAX_WRITE_BYTES = 16 * 1024
+FRAME_END = b"\n\n"
 STREAM_HEADERS: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -159,7 +163,12 @@ class ChatCaller:
         """Write whole frames of the stream, the head before the first."""
         if not self._has_head:
             await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
-        await self._send_body(frames, more=True)
+        while len(frames) > MAX_WRITE_BYTES:
+            end = find_cut(frames)
+            await self._send_body(frames[:end], more=True)
+            frames = frames[end:]
+        if frames:
+            await self._send_body(frames, more=True)
 
     async def keep_alive(self) -> None:
         """Write a comment, committing the head if that has not gone out."""
@@ -271,6 +280,12 @@ class ChatCaller:
             names = ",".join(self._grant.dropped_params).encode("ascii", "replace")
             headers.append((b"x-dropped-params", names))
         return headers
+
+
+def find_cut(frames: bytes) -> int:
+    """Return how many bytes, of frames too many for one write, to write first: whole frames."""
+    end = frames.rfind(FRAME_END, 0, MAX_WRITE_BYTES)
+    return (frames.find(FRAME_END) if end < 0 else end) + len(FRAME_END)
 
 
 def server_timing(receipt: Receipt) -> bytes:
