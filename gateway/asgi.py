@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Awaitable
 from ipaddress import ip_network
 from typing import Any, cast
 
+from asgiref.sync import markcoroutinefunction
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
@@ -72,6 +74,9 @@ routes: list[Any] = [
 ]
 
 
+SHORT_WAYS = frozenset({"/v1/chat/completions", "/api/v1/chat/completions"})
+
+
 class Entrance:
     """Sends calls to models the short way; Channels' router finds the way of all the rest.
 
@@ -80,13 +85,13 @@ class Entrance:
 
     def __init__(self) -> None:
         self._router = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
-        self._short_ways = dict.fromkeys(("/v1/chat/completions", "/api/v1/chat/completions"), "")
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope.get("path") in self._short_ways and not scope.get("root_path"):
-            await chat_completions(scope, receive, send)
-        else:
-            await self._router(scope, receive, send)
+    # Hands the coroutine on instead of awaiting it: a stream is resumed through every one of them.
+    @markcoroutinefunction
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if scope.get("path") in SHORT_WAYS and not scope.get("root_path"):
+            return chat_completions(scope, receive, send)
+        return self._router(scope, receive, send)
 
 
 application = Entrance()

@@ -167,8 +167,11 @@ class ChatCaller:
             end = find_cut(frames)
             await self._send_body(frames[:end], more=True)
             frames = frames[end:]
-        if frames:
-            await self._send_body(frames, more=True)
+        if self._takes_notes:
+            self._transcript.append(frames)
+        self.last_write = self.writing_since = time.monotonic()
+        await self._send({"type": "http.response.body", "body": frames, "more_body": True})
+        self.writing_since = 0.0
 
     async def keep_alive(self) -> None:
         """Write a comment, committing the head if that has not gone out."""

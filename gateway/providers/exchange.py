@@ -57,16 +57,15 @@ class ProviderExchange:
 class ProviderStream:
     """A streamed answer: bytes are awaited, what they amount to is not.
 
-    read: what has arrived, waiting for some; empty at the end. Raises what the transport's
-    `read` raises.
+    read: what has arrived, waiting for some; empty at the end. Raises one of broken_by.
     """
 
-    __slots__ = ("_decoder", "_request", "_response", "_sse", "read")
+    __slots__ = ("_decoder", "_request", "_response", "_sse", "broken_by", "read")
 
     def __init__(
         self, response: UpstreamResponse, decoder: Decoder, request: UpstreamRequest
     ) -> None:
-        self.read = response.read
+        self.read, self.broken_by = response.read, response.broken_by
         self._response = response
         self._decoder = decoder
         self._request = request

@@ -97,6 +97,28 @@ class OpenAICompatible:
     read_error = staticmethod(read_error)
 
 
+class ChunkChoice(msgspec.Struct):
+    """What a chunk says of one choice."""
+
+    index: int | None = 0
+    delta: dict[str, Any] | None = None
+    finish_reason: Any = None
+    logprobs: Any = None
+
+
+class Chunk(msgspec.Struct):
+    """What we read of a chunk; the rest is skipped undecoded."""
+
+    choices: list[ChunkChoice] | None = None
+    usage: Any = None
+    error: Any = None
+    system_fingerprint: Any = None
+    service_tier: Any = None
+
+
+_decode_chunk = msgspec.json.Decoder(Chunk).decode
+
+
 class OpenAIDecoder:
     """Chunks to events. Stateless but for the contract's sake: one per attempt."""
 
@@ -106,9 +128,9 @@ class OpenAIDecoder:
         if not data.strip():
             return []
         try:
-            chunk = _decode(data)
-            if chunk.get("error"):
-                raise _reported_error(chunk["error"])
+            chunk = _decode_chunk(data)
+            if chunk.error:
+                raise _reported_error(chunk.error)
             return _read_chunk(chunk)
         except MALFORMED:
             raise StreamBroken(
@@ -179,18 +201,16 @@ def _ask_for_usage(raw: bytes | None) -> bytes:
     return _encode({**(options or {}), "include_usage": True})
 
 
-def _read_chunk(chunk: Mapping[str, Any]) -> list[StreamEvent]:
+def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
     events: list[StreamEvent] = []
-    usage = read_usage(chunk.get("usage"))
-    extras = _read_extras(chunk)
-    if usage is not None or extras:
-        events.append(Reported(usage, extras))
-    for choice in chunk.get("choices") or ():
-        index = choice.get("index") or 0
-        logprobs = choice.get("logprobs")
-        reason = choice.get("finish_reason")
-        delta = choice.get("delta")
-        members = _read_members(delta) if delta else {}
+    if chunk.usage is not None or chunk.system_fingerprint or chunk.service_tier:
+        usage = read_usage(chunk.usage)
+        marks = {name: getattr(chunk, name) for name in EXTRAS if getattr(chunk, name)}
+        if usage is not None or marks:
+            events.append(Reported(usage, marks))
+    for choice in chunk.choices or ():
+        index, reason, logprobs = choice.index or 0, choice.finish_reason, choice.logprobs
+        members = _read_members(choice.delta) if choice.delta else {}
         if members or (logprobs is not None and not reason):
             events.append(Delta(index, members, logprobs))
             logprobs = None
@@ -199,8 +219,10 @@ def _read_chunk(chunk: Mapping[str, Any]) -> list[StreamEvent]:
     return events
 
 
-def _read_members(delta: Mapping[str, Any]) -> dict[str, Any]:
+def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
     """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
+    if len(delta) == 1 and delta.get("content"):
+        return delta
     members = {name: value for name, value in delta.items() if value is not None}
     members.pop("role", None)
     if "reasoning_content" in members:

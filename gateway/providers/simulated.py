@@ -18,14 +18,14 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from gateway.core.errors import StreamBroken
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.simulated_json import fill_schema
 
@@ -49,6 +49,10 @@ class Script:
     fail: int = 0
     fail_after: int = -1
     break_after: int = -1
+
+
+class ScriptedBreak(Exception):
+    """The connection broke, as scripted."""
 
 
 class SimulatedTransport:
@@ -80,10 +84,8 @@ class SimulatedResponse:
     def __init__(self, status: int, chunks: AsyncGenerator[bytes, None]) -> None:
         self.status = status
         self.headers: Mapping[str, str] = {"content-type": "application/json"}
-        self._chunks = chunks
-
-    async def read(self) -> bytes:
-        return await anext(self._chunks, b"")
+        self.read: Callable[[], Awaitable[bytes]] = partial(anext, chunks, b"")
+        self.broken_by: tuple[type[Exception], ...] = (ScriptedBreak,)
 
     async def drain(self) -> None:
         while await self.read():
@@ -102,7 +104,7 @@ async def answer(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
     if script.delay_ms:
         await asyncio.sleep(script.delay_ms * len(script.words) / 1000)
     if script.break_after >= 0:
-        raise StreamBroken("The connection broke, as scripted.")
+        raise ScriptedBreak
     message: dict[str, Any] = {"role": "assistant", "content": "".join(script.words)}
     if script.reasoning:
         message["reasoning_content"] = "".join(script.reasoning)
@@ -118,7 +120,7 @@ async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
         if script.delay_ms and position:
             await asyncio.sleep(script.delay_ms / 1000)
         if position == script.break_after:
-            raise StreamBroken("The connection broke, as scripted.")
+            raise ScriptedBreak
         if position == script.fail_after:
             yield b"data: " + _encode({"error": {"message": "Scripted.", "code": 500}}) + b"\n\n"
             return

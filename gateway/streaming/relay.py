@@ -52,6 +52,7 @@ class Stream(Protocol):
     """A streamed answer, as the relay needs it (gateway.providers.exchange)."""
 
     read: Callable[[], Awaitable[bytes]]
+    broken_by: tuple[type[Exception], ...]
 
     def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]: ...
 
@@ -103,7 +104,10 @@ async def relay_stream(
     stream = await exchange.open_stream()
     try:
         while has_more and not is_over:
-            chunk = await stream.read()
+            try:
+                chunk = await stream.read()
+            except stream.broken_by as error:
+                raise broken_off(error) from error
             live.heard_at = time.monotonic()
             has_more = bool(chunk)
             events, failure = stream.feed(chunk) if has_more else stream.finish()
@@ -127,6 +131,10 @@ async def relay_stream(
         await stream.close(is_over=is_over and not cut.is_reached(meter))
 
 
+def broken_off(error: Exception) -> StreamBroken:
+    return StreamBroken("The provider's answer broke off.", detail=repr(error))
+
+
 def take_batch(
     batch: list[StreamEvent], caller: Caller, meter: Meter, cut: Cut
 ) -> tuple[bytes, bool]:
@@ -136,19 +144,21 @@ def take_batch(
     """
     frames = b""
     for event in batch:
-        if isinstance(event, Ended):
+        if isinstance(event, Delta):
+            meter.count_delta(count_chars(event.members))
+            frames += caller.encode(event)
+            if meter.deltas > cut.deltas or meter.chars > cut.chars:
+                return frames, True
+        elif isinstance(event, Ended):
             return frames, True
-        frames += take(event, caller, meter)
-        if cut.is_reached(meter):
-            return frames, True
+        else:
+            frames += take(event, caller, meter)
     return frames, False
 
 
-def take(event: Delta | Finish | Reported, caller: Caller, meter: Meter) -> bytes:
-    """Count an event and return the frames it amounts to."""
-    if isinstance(event, Delta):
-        meter.count_delta(count_chars(event.members))
-    elif isinstance(event, Finish):
+def take(event: Finish | Reported, caller: Caller, meter: Meter) -> bytes:
+    """Note what a choice or the whole came to, and return the frames it amounts to."""
+    if isinstance(event, Finish):
         meter.finish(event.index, event.reason)
     elif event.usage is not None:
         meter.usage = event.usage

@@ -25,6 +25,7 @@ from gateway.core.errors import (
 )
 
 TICK_S = 0.1
+TICKS_PER_LOOK = 5
 END_S = 5.0
 
 
@@ -155,6 +156,8 @@ class Watch:
     def __init__(self, patience: Patience) -> None:
         self.patience = patience
         self._live: set[LiveCall] = set()
+        self._unheeded: list[LiveCall] = []
+        self._ticks = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -167,6 +170,7 @@ class Watch:
             self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
         live = LiveCall(edge, key_id, is_stream, outlives_caller)
         self._live.add(live)
+        self._unheeded.append(live)
         return live
 
     def leave(self, live: LiveCall) -> None:
@@ -190,9 +194,16 @@ class Watch:
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for live in list(self._live):
-            if not live.is_heeded and not live.outlives_caller:
+        for live in self._unheeded:
+            if live in self._live and not live.outlives_caller:
                 live.help(self._heed(live))
+        self._unheeded.clear()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(TICK_S, self._tick) if self._live else None
+        self._ticks += 1
+        if self._ticks % TICKS_PER_LOOK:
+            return
+        for live in list(self._live):
             if error := self._overdue(live, now):
                 live.interrupt(error)
             elif (
@@ -201,8 +212,6 @@ class Watch:
                 and now - (live.edge.last_write or live.started_at) >= self.patience.keep_alive_s
             ):
                 live.help(live.edge.keep_alive())
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(TICK_S, self._tick) if self._live else None
 
     async def _heed(self, live: LiveCall) -> None:
         await live.edge.wait_for_hang_up()
