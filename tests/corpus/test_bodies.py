@@ -8,6 +8,7 @@ there is nothing of the kind: the pages that show a prompt are watched where pag
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -90,8 +91,8 @@ NULLS = (
 def test_null_is_absent(site: Site, healthy: Caller, witness: Witness) -> None:  # J39
     witness.expected_calls = len(NULLS) + 1
 
-    answers = [healthy.ask(**dict.fromkeys(NULLS))]
-    answers += [healthy.ask(**{name: None}) for name in NULLS]
+    wishes: list[dict[str, Any]] = [dict.fromkeys(NULLS), *({name: None} for name in NULLS)]
+    answers = [healthy.ask(**wish) for wish in wishes]
 
     assert [answer.status for answer in answers] == [200] * len(answers)
     assert all(answer.json["object"] == "chat.completion" for answer in answers)
