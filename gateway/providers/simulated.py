@@ -62,8 +62,8 @@ class SimulatedTransport:
         try:
             script = read_script(asked)
         except MALFORMED:
-            error = {"error": {"message": "The schema of a tool or of the answer is none."}}
-            return SimulatedResponse(400, iter_once(_encode(error)))
+            refusal = {"error": {"message": "The schema of a tool or of the answer is none."}}
+            return SimulatedResponse(400, iter_once(_encode(refusal)))
         if script.first_ms:
             await asyncio.sleep(script.first_ms / 1000)
         if script.fail:

@@ -93,6 +93,11 @@ def names_of_models() -> Iterator[Case]:
 
 def messages() -> Iterator[Case]:
     """C8 to C12: who says what."""
+    wrong: Any
+    role: Any
+    content: Any
+    kind: Any
+    text: Any
     for wrong in (None, [], {}, {"0": HELLO}, "hi", 7):
         yield Case(f"C8 {wrong!r:.20}", {"messages": wrong}, "messages")
     yield Case("C8 100,001", {"messages": [7] * 100_001}, None, "invalid_json")
@@ -117,6 +122,9 @@ def messages() -> Iterator[Case]:
 
 def tool_talk() -> Iterator[Case]:
     """C13, C29 and C31: tools, and what is said about them."""
+    wrong: Any
+    name: Any
+    choice: Any
     answer = {"role": "tool", "content": "42"}
     yield Case("C13 no id", {"messages": [HELLO, answer]}, "messages[1].tool_call_id")
     for wrong in ("", None, 7, []):
@@ -183,6 +191,7 @@ def numbers() -> Iterator[Case]:
 
 def formats() -> Iterator[Case]:
     """C28: what the answer shall look like."""
+    wrong: Any
     path = "response_format.json_schema.schema"
     outside = ("http://127.0.0.1:9/a.json", "https://x.example/a", "file:///etc/passwd", "//x", "a")
     for place in outside:
@@ -204,6 +213,7 @@ def formats() -> Iterator[Case]:
 
 def media() -> Iterator[Case]:
     """C36 to C40: images, sounds and files."""
+    kind: Any
     image, sound = "messages[0].content[0].image_url", "messages[0].content[0].input_audio"
     for url in (
         *(
@@ -253,8 +263,8 @@ def media() -> Iterator[Case]:
     yield Case(
         "C40 nested", user([{"type": "file", "file": {"file_id": "f"}}]), block, "file_not_found"
     )
-    url = {"type": "file", "file": {"file_url": NONE}}
-    yield Case("a file elsewhere", user([url]), f"{block}.file.file_url", "unsupported_parameter")
+    away = {"type": "file", "file": {"file_url": NONE}}
+    yield Case("a file elsewhere", user([away]), f"{block}.file.file_url", "unsupported_parameter")
 
 
 def steering() -> Iterator[Case]:
