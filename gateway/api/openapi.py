@@ -18,8 +18,9 @@ from drf_spectacular.generators import SchemaGenerator
 
 import gateway
 from gateway.api import shapes
+from gateway.api.errors import READS, error_response
 from gateway.core.error_page import every_class
-from gateway.core.errors import CallerGone
+from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.schema import NOT_LOOKED_INTO, VLLM, ChatRequest
 
@@ -65,6 +66,8 @@ def document() -> Document:
 
 def serve(request: HttpRequest) -> HttpResponse:
     """GET /openapi.json, for everybody."""
+    if request.method not in READS:
+        return error_response(request, MethodNotAllowed(details={"allow": READS}))
     return HttpResponse(
         msgspec.json.encode(document()),
         content_type="application/json",
