@@ -79,7 +79,7 @@ class ModelList(KeyView):
         names = [name for name in sorted(models) if caller.key.may_use(name)]
         start, end = read_page(request.query_params, names)
         shown = [write_model(models[name]) for name in names[start:end]]
-        answer = {"object": "list", "data": shown}
+        answer: dict[str, Any] = {"object": "list", "data": shown}
         if "limit" in request.query_params:
             answer["has_more"] = len(names) > end
         return Response(answer)

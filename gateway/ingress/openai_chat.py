@@ -41,6 +41,7 @@ FORBIDDEN = frozenset(
         "organization",
     }
 )
+MAX_NAME_CHARS = 256
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
@@ -160,6 +161,8 @@ def _check_guided(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> N
 
 def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
     for name in unknown:
+        if len(name) > MAX_NAME_CHARS:
+            raise RequestError(f"No parameter's name is longer than {MAX_NAME_CHARS} characters.")
         if name.startswith("tensorzero::"):
             raise UnsupportedParameter(f"{name} is not available here.", param=name)
     if request.deny_unknown_fields and unknown:

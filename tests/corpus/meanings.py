@@ -279,6 +279,7 @@ def steering() -> Iterator[Case]:
     for name in ("cache_options", "extra_body", "extra_headers", "credentials", "params", "tags"):
         name = f"tensorzero::{name}"
         yield Case(name, {name: {"url": NONE}}, name, "unsupported_parameter")
+    yield Case("a name of 257 characters", {"x" * 257: 1}, None)
     for episode in ("x", "", "0", "ffffffff-ffff-7fff-bfff-ffffffffffff"):
         name = "tensorzero::episode_id"
         yield Case(f"an episode {episode!r}", {name: episode}, name)

@@ -159,3 +159,24 @@ def test_what_is_no_endpoint_says_so_in_json(  # C50
     answer = talk(site.gateway.port, raw, answers=1).answer
 
     assert_refused(answer, 404, "not_found")
+
+
+def test_a_parameter_that_is_dropped_writes_no_header(site: Site, witness: Witness) -> None:
+    site.add_model("narrow-model", unknown_fields="drop")
+    names = [
+        "a\r\nX-Evil: 1",
+        "b\nX-Evil: 1",
+        "\u00e9",
+        "c d",
+        "\0",
+        *("x" * n for n in range(9, 256)),
+    ]
+    sender = site.caller()
+    witness.expected_calls = 1
+
+    answer = sender.ask(model="narrow-model", **dict.fromkeys(names, 1))
+
+    assert answer.status == 200
+    assert "x-evil" not in answer.headers
+    assert answer.headers["x-dropped-params"].startswith("?,a??X-Evil:?1,b?X-Evil:?1,c?d,x")
+    assert len(answer.headers["x-dropped-params"]) <= 4_096
