@@ -1,6 +1,6 @@
 """Group C: calls that make no sense, and those that do though they look odd.
 
-C42 is in test_large_bodies, C46 and C48 are in tests/flows/test_idempotency.py.
+C42 is in test_large_bodies, C46 and C48 in test_idempotency.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tests.corpus.meanings import CASES, NO_SCHEMAS, SCRIPTS, SERVED, Case, sche
 from tests.corpus.oracle import Witness, assert_refused, assert_refused_in_records
 from tests.corpus.wire import request, talk, with_key
 from tests.flows.caller import Answer, Caller
-from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site
+from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
 
 
 def send(site: Site, caller: Caller, members: dict[str, Any]) -> Answer:
@@ -171,10 +171,11 @@ def test_a_parameter_that_is_dropped_writes_no_header(site: Site, witness: Witne
         "\0",
         *("x" * n for n in range(9, 256)),
     ]
-    sender = site.caller()
+    sender = site.caller(credit_nusd=NUSD_PER_USD)
+    members: dict[str, Any] = dict.fromkeys(names, 1)
     witness.expected_calls = 1
 
-    answer = sender.ask(model="narrow-model", **dict.fromkeys(names, 1))
+    answer = sender.ask(model="narrow-model", **members)
 
     assert answer.status == 200
     assert "x-evil" not in answer.headers

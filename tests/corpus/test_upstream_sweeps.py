@@ -217,6 +217,13 @@ def test_a_provider_may_break_off_anywhere(
 
 def odd_choices() -> Iterator[Any]:
     """Yield members of a chunk's only choice that are not as they should be."""
+    index: Any
+    delta: Any
+    calls: Any
+    arguments: Any
+    reason: Any
+    logprobs: Any
+    value: Any
     for index in ([], {}, "a", "0", -1, 7, 10**9, 10**30, 0.5, True, None, [0]):
         yield {"index": index, "delta": {"content": "x"}}
         yield {"index": index, "delta": {}, "finish_reason": "stop"}
@@ -233,10 +240,15 @@ def odd_choices() -> Iterator[Any]:
     for logprobs in (7, "x", [], {"content": 7}):
         yield {"index": 0, "delta": {"content": "x"}, "logprobs": logprobs}
     for name in ("role", "reasoning", "reasoning_content", "refusal", "content"):
-        yield from ({"index": 0, "delta": {name: value}} for value in (7, [], {}, "", None, "x"))
+        for value in (7, [], {}, "", None, "x"):
+            yield {"index": 0, "delta": {name: value}}
 
 
 def odd_chunks() -> Iterator[str]:
+    choices: Any
+    usage: Any
+    error: Any
+    marker: Any
     for choice in odd_choices():
         yield json.dumps({"choices": [choice]})
     for choices in (7, "x", {}, {"a": 1}, [7], [None], ["x"], [[]], None, True):
