@@ -59,7 +59,11 @@ def charges(site: Site, caller: Caller, *, count: int) -> list[int]:
 def test_a_request_sent_again_has_the_same_answer(
     site: Site, caller: Caller, witness: Witness, stream: bool, model: str
 ) -> None:
-    wish = {"model": model or site.gateway.model, "stream": stream, "headers": named("a-key")}
+    wish: dict[str, Any] = {
+        "model": model or site.gateway.model,
+        "stream": stream,
+        "headers": named("a-key"),
+    }
     witness.expected_calls = int(bool(model))
 
     first, *others = [caller.ask(**wish) for _ in range(4)]
