@@ -167,7 +167,7 @@ def unlisted(value: Any, schema: Document, served: Document, path: str = "") -> 
         schema = served["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
     choices = schema.get("anyOf", [schema])
     if isinstance(value, list):
-        items = next((c["items"] for c in choices if "items" in c), {})
+        items: Document = next((c["items"] for c in choices if "items" in c), {})
         for part in value:
             yield from unlisted(part, items, served, f"{path}[]")
     elif isinstance(value, dict):
