@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -38,6 +39,9 @@ MAX_TRANSCRIPT_BYTES = 1024 * 1024
 # write: a reader on this host would see a frame torn there, and some join no reads.
 MAX_WRITE_BYTES = 16 * 1024
 FRAME_END = b"\n\n"
+MAX_DROPPED_CHARS = 4096
+# What callers call a parameter is no way to write headers.
+UNPRINTABLE = re.compile(r"[^!-~]")
 STREAM_HEADERS: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -256,8 +260,8 @@ class ChatCaller:
         assert self._form is not None
         receipt: Headers = []
         if self._grant.dropped_params:
-            names = ",".join(self._grant.dropped_params).encode("ascii", "replace")
-            receipt = [(b"x-dropped-params", names)]
+            names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
+            receipt = [(b"x-dropped-params", UNPRINTABLE.sub("?", names).encode())]
         return [
             *self._common_headers(),
             *receipt,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -20,6 +21,7 @@ from gateway.api.errors import error_response, handle, name_profile
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
+from gateway.core.request import CLIENT_ID
 from gateway.models import CallRecord
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -27,6 +29,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # A record reaches the database within two drains (gateway.stores.writer).
 POSTED_WITHIN_S = 0.5
 LOOK_EVERY_S = 0.05
+MOST_MODELS = 1000
+LIMIT = re.compile(r"[0-9]{1,4}")
 
 
 class KeyView(APIView):
@@ -54,14 +58,31 @@ def answers(name: str, **more: Any) -> Callable[[Method], Method]:
 
 
 class ModelList(KeyView):
-    """The models the key may use, by name."""
+    """The models the key may use, by name: all of them, or a page."""
 
-    @answers("ModelListShape", operation_id="listModels", tags=["models"])
+    @answers(
+        "ModelListShape",
+        operation_id="listModels",
+        tags=["models"],
+        parameters=[
+            OpenApiParameter(
+                "limit",
+                {"type": "integer", "minimum": 1, "maximum": MOST_MODELS},
+                description="How many; all of them when it is not given.",
+            ),
+            OpenApiParameter("after", str, description="The last model of the page before."),
+        ],
+    )
     def get(self, request: Request) -> Response:
         caller: Caller = request.auth  # type: ignore[assignment]
         models = inbound_of(request).snapshot.models
-        shown = [models[name] for name in sorted(models) if caller.key.may_use(name)]
-        return Response({"object": "list", "data": [write_model(model) for model in shown]})
+        names = [name for name in sorted(models) if caller.key.may_use(name)]
+        start, end = read_page(request.query_params, names)
+        shown = [write_model(models[name]) for name in names[start:end]]
+        answer: dict[str, Any] = {"object": "list", "data": shown}
+        if "limit" in request.query_params:
+            answer["has_more"] = len(names) > end
+        return Response(answer)
 
 
 class ModelDetail(KeyView):
@@ -100,6 +121,25 @@ class Generation(KeyView):
         return Response({"data": write_generation(record)})
 
 
+def read_page(query: QueryDict, names: list[str]) -> tuple[int, int]:
+    """Return the part of the names that is asked for. Raises RequestError.
+
+    A cursor is a name of the list; one that is hidden is refused as one that never was.
+    """
+    for name in ("limit", "after"):
+        if len(query.getlist(name)) > 1:
+            raise RequestError(f"{name} is there twice.", param=name)
+    after, limit = query.get("after"), query.get("limit")
+    if after is not None and after not in names:
+        raise RequestError("after is no model of this list.", param="after")
+    start = 0 if after is None else names.index(after) + 1
+    if limit is None:
+        return start, len(names)
+    if not LIMIT.fullmatch(limit) or not 1 <= int(limit) <= MOST_MODELS:
+        raise RequestError(f"limit is a number from 1 to {MOST_MODELS}.", param="limit")
+    return start, start + int(limit)
+
+
 def find_record(call_id: uuid.UUID, workspace_id: uuid.UUID) -> CallRecord | None:
     """Return the workspace's record. A call that has just ended is waited for: its record is on
     the way from the journal. Raises DatabaseUnavailable."""
@@ -117,6 +157,8 @@ def find_record(call_id: uuid.UUID, workspace_id: uuid.UUID) -> CallRecord | Non
 
 def find_by_client_id(text: str, workspace_id: uuid.UUID) -> uuid.UUID | None:
     """Return the newest call that its caller gave this id, or None."""
+    if not CLIENT_ID.fullmatch(text):
+        return None
     calls = CallRecord.objects.filter(workspace_id=workspace_id, client_request_id=text)
     return calls.exclude(client_request_id="").order_by("-id").values_list("id", flat=True).first()
 
