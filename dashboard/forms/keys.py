@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from dashboard.forms.mark import mark_of
+from dashboard.forms.refusal import show_refusal
 from keys.models import ApiKey, CompatProfile, Scope, default_scopes
 from keys.rules import read_networks
 
@@ -147,11 +148,7 @@ class KeyForm(forms.Form):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found, and offer to confirm where that is the remedy."""
-        if hasattr(error, "error_dict"):
-            for name, errors in error.error_dict.items():
-                self.add_error(name if name in self.fields else None, errors)
-        else:
-            self.add_error(None, error)
+        show_refusal(self, error)
         self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
 
     def _check_networks(self, text: str) -> None:
