@@ -18,6 +18,7 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
@@ -70,4 +71,7 @@ routes: list[Any] = [
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
-application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+http: Any = URLRouter(routes)
+if settings.CORS_ORIGINS:
+    http = Cors(http, settings.CORS_ORIGINS)
+application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": http})

@@ -33,6 +33,7 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     """How KeyAuthentication is written in the document."""
 
     target_class = "gateway.api.authentication.KeyAuthentication"
+    match_subclasses = True
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> Document:

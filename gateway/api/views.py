@@ -15,7 +15,11 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gateway.admission.admit import Caller
-from gateway.api.authentication import KeyAuthentication, inbound_of
+from gateway.api.authentication import (
+    CatalogueAuthentication,
+    KeyAuthentication,
+    inbound_of,
+)
 from gateway.api.errors import error_response, handle, name_profile
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
@@ -53,25 +57,33 @@ def answers(name: str, **more: Any) -> Callable[[Method], Method]:
     return extend_schema(responses={200: {"$ref": f"#/components/schemas/{name}"}}, **more)
 
 
-class ModelList(KeyView):
+class CatalogueView(KeyView):
+    """A view of the models that the key may use, or of all where anybody may look."""
+
+    authentication_classes = (CatalogueAuthentication,)
+
+    def shows(self, request: Request, name: str) -> bool:
+        caller: Caller | None = request.auth  # type: ignore[assignment]
+        return caller is None or caller.key.may_use(name)
+
+
+class ModelList(CatalogueView):
     """The models the key may use, by name."""
 
     @answers("ModelListShape", operation_id="listModels", tags=["models"])
     def get(self, request: Request) -> Response:
-        caller: Caller = request.auth  # type: ignore[assignment]
         models = inbound_of(request).snapshot.models
-        shown = [models[name] for name in sorted(models) if caller.key.may_use(name)]
+        shown = [models[name] for name in sorted(models) if self.shows(request, name)]
         return Response({"object": "list", "data": [write_model(model) for model in shown]})
 
 
-class ModelDetail(KeyView):
+class ModelDetail(CatalogueView):
     """One model. A hidden one answers as an absent one does."""
 
     @answers("ModelShape", operation_id="getModel", tags=["models"])
     def get(self, request: Request, name: str) -> Response:
-        caller: Caller = request.auth  # type: ignore[assignment]
         model = inbound_of(request).snapshot.models.get(name)
-        if model is None or not caller.key.may_use(name):
+        if model is None or not self.shows(request, name):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         return Response(write_model(model))
 
