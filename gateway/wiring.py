@@ -312,6 +312,10 @@ def check_call(call: Call, model: ModelRecord, head: RequestHead) -> tuple[str, 
     for ability in sorted(call.needs):
         if model.supports.get(ability) is False:
             raise LACKS[ability](f"{model.name} does not take this.", param="messages")
+    if model.supports.get("tools") is False:
+        for name in ("tools", "functions"):
+            if call.gives(name):
+                raise UnsupportedParameter(f"{model.name} has no tools.", param=name)
     dropped: set[str] = set()
     if call.unknown and model.unknown_fields == "reject":
         raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])
