@@ -57,6 +57,7 @@ from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
 from gateway.stores.replays import Claim, Replays
+from gateway.stores.wanted_ids import WantedIds
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
 
@@ -98,6 +99,7 @@ class Runtime:
             bank=self.bank,
             check=check_call,
             write_down=self.log.admitted,
+            take_id=WantedIds(read).take,
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
             wrong_keys=settings.WRONG_KEYS,
         )

@@ -111,6 +111,7 @@ HEADERS = {
     "Idempotency-Key": "Send again safely: the same key and body get the same answer for a day.",
     "X-Compat-Profile": "Speak as another product does.",
     "X-Episode-Id": "A UUID that groups calls.",
+    "X-Request-Id": "A UUID that you never used becomes the id of the call; else as the next.",
     "X-Client-Request-Id": "Your own id of the request, echoed and kept.",
     "X-Require-Parameters": "true: refuse rather than drop a parameter.",
 }
