@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import subprocess
 from pathlib import Path
 
@@ -50,10 +51,21 @@ def test_several_workers_are_refused_and_none_stays(home: Path) -> None:
         assert server.process.poll() is None
 
 
-def test_a_database_that_was_never_migrated_is_said(tmp_path: Path) -> None:
+def test_a_database_that_was_never_set_up_is_said(tmp_path: Path) -> None:
     done = start_by_hand(tmp_path / "home")
 
-    assert_said_once(done, "run `manage.py migrate`")
+    assert_said_once(done, "is empty: run `manage.py prepare`")
+    assert done.returncode != 0
+
+
+def test_a_database_that_waits_for_migrations_is_said(home: Path) -> None:
+    with sqlite3.connect(home / "tollhouse.sqlite3") as database:
+        database.execute("DELETE FROM django_migrations WHERE app='gateway' AND name LIKE '0003%'")
+    database.close()
+
+    done = start_by_hand(home)
+
+    assert_said_once(done, "run `manage.py migrate` after a backup")
     assert done.returncode != 0
 
 
