@@ -128,7 +128,7 @@ class ChatCaller:
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
         self._form = Form(
-            grant.call_id, grant.model, int(time.time()), self.profile, grant.episode_id
+            grant.shown_id, grant.model, int(time.time()), self.profile, grant.episode_id
         )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
@@ -209,7 +209,7 @@ class ChatCaller:
             frames = b"" if self._writer.is_open else self._writer.open()
             await self._send_body(frames + self._writer.fail(error), more=False)
             return
-        status, headers, body = refusal(error, self._head.request_id, self.profile)
+        status, headers, body = refusal(error, self._shown_id(), self.profile)
         await self._send_head(status, self._common_headers() + headers)
         await self._send_body(body, more=False)
 
@@ -247,12 +247,17 @@ class ChatCaller:
         finally:
             self.writing_since = 0.0
 
+    def _shown_id(self) -> str:
+        return self._head.request_id if self._grant is None else self._grant.shown_id
+
     def _common_headers(self) -> Headers:
-        headers = [(b"x-request-id", self._head.request_id.encode())]
+        headers = [(b"x-request-id", self._shown_id().encode())]
         if self.profile is not UNIFIED:
             headers.append((b"x-compat-profile", self.profile.name.encode()))
-        if self._grant is not None and self._grant.client_request_id:
-            headers.append((b"x-client-request-id", self._grant.client_request_id.encode()))
+        if self._grant is None or not self._grant.adopted_id:
+            client_id = self._head.client_id()
+            if client_id:
+                headers.append((b"x-client-request-id", client_id.encode()))
         return headers
 
     def _answer_headers(self) -> Headers:

@@ -34,6 +34,7 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     """How KeyAuthentication is written in the document."""
 
     target_class = "gateway.api.authentication.KeyAuthentication"
+    match_subclasses = True
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> Document:
@@ -135,6 +136,7 @@ HEADERS = {
     "Idempotency-Key": "Send again safely: the same key and body get the same answer for a day.",
     "X-Compat-Profile": "Speak as another product does.",
     "X-Episode-Id": "A UUID that groups calls.",
+    "X-Request-Id": "A UUID that you never used becomes the id of the call; else as the next.",
     "X-Client-Request-Id": "Your own id of the request, echoed and kept.",
     "X-Require-Parameters": "true: refuse rather than drop a parameter.",
 }

@@ -14,6 +14,7 @@ import msgspec
 
 from gateway.core.call import Call
 from gateway.core.errors import RequestError, UnsupportedParameter
+from gateway.core.parameters import STEERING
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.core.tokens import (
@@ -27,20 +28,6 @@ from gateway.ingress.blocks import read_blocks, respell
 from gateway.ingress.headers import read_episode, read_idempotency_key
 from gateway.ingress.schema import ChatRequest
 
-# They would steer where we connect or with what credential; never a caller's business.
-FORBIDDEN = frozenset(
-    {
-        "api_base",
-        "base_url",
-        "api_key",
-        "custom_llm_provider",
-        "deployment_id",
-        "extra_headers",
-        "extra_body",
-        "url_idx",
-        "organization",
-    }
-)
 MAX_NAME_CHARS = 256
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
@@ -128,7 +115,7 @@ def explain(error: msgspec.ValidationError) -> RequestError:
 
 
 def _refuse_forbidden(members: Mapping[str, Any]) -> None:
-    for name in FORBIDDEN.intersection(members):
+    for name in STEERING.intersection(members):
         raise RequestError(
             f"{name} is not accepted: callers do not choose where we connect.", param=name
         )

@@ -49,7 +49,7 @@ def test_a_key_lists_what_it_may_use(  # M1
 def test_no_key_is_given_the_list_of_another(  # M8
     site: Site, healthy: Caller, limited: Caller, witness: Witness
 ) -> None:
-    everything = site.offered()
+    everything = site.gateway.offered()
     line = request(line="GET /v1/models HTTP/1.1", body=b"", sized=False)
     both = with_key(line, healthy.secret) + with_key(line, limited.secret)
 
@@ -144,7 +144,7 @@ def test_pages_come_to_the_whole_list(site: Site, healthy: Caller, witness: Witn
         found += names(answer)
         more, cursor = answer.json["has_more"], f"&after={found[-1]}"
 
-    assert found == site.offered()
+    assert found == site.gateway.offered()
     assert "has_more" not in read(site, healthy, "/v1/models").json
     assert names(read(site, healthy, f"/v1/models?after={found[0]}")) == found[1:]
 
