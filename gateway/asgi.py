@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Awaitable
+from contextlib import ExitStack
+from functools import partial
 from ipaddress import ip_network
 from typing import Any, cast
 
@@ -20,9 +23,12 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
+from gateway.launch import serving  # noqa: E402
+from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -36,17 +42,25 @@ class Lifespan:
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await self._answer(send, "startup", runtime.ready)
-            elif message["type"] == "lifespan.shutdown":
-                await self._answer(send, "shutdown", runtime.stop)
-                return
+        with ExitStack() as stack:
+            while True:
+                message = await receive()
+                if message["type"] == "lifespan.startup":
+                    await self._answer(send, "startup", partial(self._start, stack))
+                elif message["type"] == "lifespan.shutdown":
+                    await self._answer(send, "shutdown", runtime.stop)
+                    return
+
+    async def _start(self, stack: ExitStack) -> None:
+        await asyncio.to_thread(serving.enter, stack)
+        await runtime.ready()
 
     async def _answer(self, send: Send, phase: str, work: Any) -> None:
         try:
             await work()
+        except CannotStart as error:
+            await send({"type": f"lifespan.{phase}.failed", "message": str(error)})
+            serving.stop_starting_again()
         except Exception as error:
             logger.exception("The %s failed.", phase)
             await send({"type": f"lifespan.{phase}.failed", "message": repr(error)})
@@ -72,8 +86,6 @@ routes: list[Any] = [
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
-
-
 SHORT_WAYS = frozenset({"/v1/chat/completions", "/api/v1/chat/completions"})
 
 
@@ -84,14 +96,17 @@ class Entrance:
     """
 
     def __init__(self) -> None:
-        self._router = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+        self._router: Any = URLRouter(routes)
 
     # Hands the coroutine on instead of awaiting it: a stream is resumed through every one of them.
     @markcoroutinefunction
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if scope.get("path") in SHORT_WAYS and not scope.get("root_path"):
+        if scope["path"] in SHORT_WAYS and not scope.get("root_path"):
             return chat_completions(scope, receive, send)
-        return self._router(scope, receive, send)
+        return cast(Awaitable[None], self._router(scope, receive, send))
 
 
-application = Entrance()
+http: Any = Entrance()
+if settings.CORS_ORIGINS:
+    http = Cors(http, settings.CORS_ORIGINS)
+application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": http})

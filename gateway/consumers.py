@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
@@ -38,6 +39,9 @@ MAX_TRANSCRIPT_BYTES = 1024 * 1024
 # write: a reader on this host would see a frame torn there, and some join no reads.
 MAX_WRITE_BYTES = 16 * 1024
 FRAME_END = b"\n\n"
+MAX_DROPPED_CHARS = 4096
+# What callers call a parameter is no way to write headers.
+UNPRINTABLE = re.compile(r"[^!-~]")
 STREAM_HEADERS: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -137,8 +141,8 @@ class ChatCaller:
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
         self._form = Form(
-            self.profile.id_prefix + grant.call_id,
-            grant.call_id,
+            self.profile.id_prefix + grant.shown_id,
+            grant.shown_id,
             grant.model,
             int(grant.admitted_at),
             self.profile,
@@ -227,7 +231,7 @@ class ChatCaller:
             frames = b"" if self._writer.is_open else self._writer.open()
             await self._send_body(frames + self._writer.fail(error), more=False)
             return
-        status, headers, body = refusal(error, self._head.request_id, self.profile)
+        status, headers, body = refusal(error, self._shown_id(), self.profile)
         await self._send_head(status, self._common_headers() + headers)
         await self._send_body(body, more=False)
 
@@ -265,12 +269,16 @@ class ChatCaller:
         finally:
             self.writing_since = 0.0
 
+    def _shown_id(self) -> str:
+        return self._head.request_id if self._grant is None else self._grant.shown_id
+
     def _common_headers(self) -> Headers:
-        headers = [(b"x-request-id", self._head.request_id.encode())]
+        headers = [(b"x-request-id", self._shown_id().encode())]
         if self.profile is not UNIFIED:
             headers.append((b"x-compat-profile", self.profile.name.encode()))
-        if self._grant is not None and self._grant.client_request_id:
-            headers.append((b"x-client-request-id", self._grant.client_request_id.encode()))
+        client_id = self._head.client_id() if self._grant is None else self._grant.client_request_id
+        if client_id and (self._grant is None or not self._grant.adopted_id):
+            headers.append((b"x-client-request-id", client_id.encode()))
         return headers
 
     def _answer_headers(self) -> Headers:
@@ -280,8 +288,8 @@ class ChatCaller:
         headers.append((b"x-generation-id", self._form.answer_id.encode()))
         headers.append((b"x-model-used", self._grant.model.encode()))
         if self._grant.dropped_params:
-            names = ",".join(self._grant.dropped_params).encode("ascii", "replace")
-            headers.append((b"x-dropped-params", names))
+            names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
+            headers.append((b"x-dropped-params", UNPRINTABLE.sub("?", names).encode()))
         return headers
 
 

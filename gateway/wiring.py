@@ -52,6 +52,7 @@ from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
 from gateway.stores.replays import Claim, Replays
+from gateway.stores.wanted_ids import WantedIds
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
 
@@ -92,6 +93,7 @@ class Runtime:
             bank=self.bank,
             check=check_parameters,
             write_down=self.log.admitted,
+            take_id=WantedIds(read).take,
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
             wrong_keys=settings.WRONG_KEYS,
         )
@@ -295,4 +297,3 @@ async def load_key(digest: str) -> KeyRecord | None:
 
 async def count_prompt(call: Call) -> int:
     return await asyncio.to_thread(count_tokens, prompt_text(call))
-

@@ -7,14 +7,21 @@ read; admit needs the call. Nothing that costs money happens before admit return
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
 
 import msgspec
 
-from gateway.admission.address import Network, canonical_text, find_caller, is_in, neighbourhood, parse_address
+from gateway.admission.address import (
+    Network,
+    canonical_text,
+    find_caller,
+    is_in,
+    neighbourhood,
+    parse_address,
+)
 from gateway.admission.bearer import read_digest
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
@@ -60,6 +67,7 @@ class Admission:
 
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
+    take_id: True when an id that a workspace's caller wants for its call was never used there.
     wrong_keys: how many calls without a good key one address may make in ten seconds.
     """
 
@@ -71,6 +79,7 @@ class Admission:
         bank: Money,
         check: Callable[[Call, ModelRecord], tuple[str, ...]],
         write_down: Callable[[Grant], None],
+        take_id: Callable[[str, str], Awaitable[bool]],
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
     ) -> None:
@@ -79,6 +88,7 @@ class Admission:
         self._bank = bank
         self._check = check
         self._write_down = write_down
+        self._take_id = take_id
         self._trusted = tuple(trusted_proxies)
         self._guesses = Guesses(wrong_keys)
 
@@ -160,6 +170,9 @@ class Admission:
         key = caller.key
         if key.workspace_locked:
             raise WorkspaceLocked
+        adopted_id = head.wanted_id()
+        if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
+            adopted_id = ""
         price = dearest(model)
         limit = min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
         hold_nusd, affordable = await self._set_aside(key.workspace_id, call, price, limit, model)
@@ -180,7 +193,8 @@ class Admission:
             admitted_at=time.time(),
             user=call.user,
             ip=caller.ip,
-            client_request_id=head.client_id(),
+            client_request_id=adopted_id or head.client_id(),
+            adopted_id=adopted_id,
             episode_id=call.episode_id,
             profile=profile.name,
             dropped_params=dropped,

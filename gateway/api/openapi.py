@@ -18,21 +18,23 @@ from drf_spectacular.generators import SchemaGenerator
 
 import gateway
 from gateway.api import shapes
+from gateway.api.errors import READS, error_response
 from gateway.core.error_page import every_class
-from gateway.core.errors import CallerGone
+from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.schema import NOT_LOOKED_INTO, VLLM, ChatRequest
 
 Document = dict[str, Any]
 REF = "#/components/schemas/{name}"
-# Codes of a call to a model; the rest of the catalogue is theirs who only read.
-READING = frozenset({400, 401, 403, 404, 405, 500, 503})
+# What those may be told who only read; the rest of the catalogue is for calls to models.
+READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """How KeyAuthentication is written in the document."""
 
     target_class = "gateway.api.authentication.KeyAuthentication"
+    match_subclasses = True
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> Document:
@@ -53,7 +55,14 @@ def document() -> Document:
         + ".",
     }
     made["servers"] = [{"url": "/v1"}, {"url": "/api/v1"}]
-    made["paths"] = {"/chat/completions": {"post": _chat_completions()}, **made["paths"]}
+    for operations in made["paths"].values():
+        for operation in operations.values():
+            operation.setdefault("security", [])  # said of nothing, it would be the document's
+    made["paths"] = {
+        "/chat/completions": {"post": _chat_completions()},
+        **made["paths"],
+        "/openapi.json": {"get": _openapi()},
+    }
     components = made.setdefault("components", {})
     components["schemas"] = _schemas()
     made["security"] = [{"key": []}]
@@ -65,6 +74,8 @@ def document() -> Document:
 
 def serve(request: HttpRequest) -> HttpResponse:
     """GET /openapi.json, for everybody."""
+    if request.method not in READS:
+        return error_response(request, MethodNotAllowed(details={"allow": READS}))
     return HttpResponse(
         msgspec.json.encode(document()),
         content_type="application/json",
@@ -79,6 +90,21 @@ def _schemas() -> Document:
         request["properties"].setdefault(name, {"description": "Passed on as it is."})
     request["additionalProperties"] = True
     return schemas
+
+
+def _openapi() -> Document:
+    return {
+        "operationId": "getOpenApi",
+        "description": "This document.",
+        "tags": ["installation"],
+        "security": [],
+        "responses": {
+            "200": {
+                "description": "An OpenAPI 3.1 document.",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            }
+        },
+    }
 
 
 def _chat_completions() -> Document:
@@ -110,6 +136,7 @@ HEADERS = {
     "Idempotency-Key": "Send again safely: the same key and body get the same answer for a day.",
     "X-Compat-Profile": "Speak as another product does.",
     "X-Episode-Id": "A UUID that groups calls.",
+    "X-Request-Id": "A UUID that you never used becomes the id of the call; else as the next.",
     "X-Client-Request-Id": "Your own id of the request, echoed and kept.",
     "X-Require-Parameters": "true: refuse rather than drop a parameter.",
 }

@@ -24,6 +24,7 @@ from keys.models import Scope
 GROUPS = ("model", "key", "day", "member")
 DEFAULT_SPAN = timedelta(days=30)
 LONGEST_SPAN = timedelta(days=366)
+YEARS = range(2000, 3000)  # far from the ends of what a date can be: spans are added to it
 
 
 class UsageReport(KeyView):
@@ -102,6 +103,6 @@ def read_moment(query: QueryDict, name: str) -> datetime | None:
             moment = datetime(day.year, day.month, day.day)
     except ValueError:
         moment = None
-    if moment is None:
+    if moment is None or moment.year not in YEARS:
         raise RequestError(f"{name} must be a date such as 2026-01-31.", param=name)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

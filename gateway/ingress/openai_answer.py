@@ -203,9 +203,7 @@ class ChunkWriter:
         return self._head + _encode(body)[1:] + b"\n\n" + DONE
 
 
-def write_answer(
-    answer: Answer, receipt: Receipt, form: Form, spent_credits: float | int
-) -> bytes:
+def write_answer(answer: Answer, receipt: Receipt, form: Form, spent_credits: float | int) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
     body: dict[str, Any] = {
         "id": form.answer_id,

@@ -16,9 +16,15 @@ from gateway.core.errors import InvalidJson
 
 MAX_DEPTH = 64
 MAX_NAMES = 10_000
+MAX_ITEMS = 100_000
+# What keeps to both has fewer: a name comes with at most two more, an item is at most two.
+MAX_MARKS = 3 * MAX_NAMES + 2 * MAX_ITEMS
 _encode = msgspec.json.Encoder().encode
 # Every string, and the colon behind it if it is a name. One pass, linear.
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
+# Strings and brackets. A string that is not closed reaches to the end and is never tried again
+# from its middle: that would be quadratic in what anybody may send.
+_MARKS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def check(body: bytes) -> None:
@@ -26,10 +32,16 @@ def check(body: bytes) -> None:
 
     Each name has a colon. Written again, a body that had a name twice has a colon less; only
     where that cannot tell (colons may hide behind escapes) are names and colons counted one by one.
+    Lists have no more items than commas and brackets.
     """
     value = _decode(body)
     colons = body.count(b":")
-    if colons <= MAX_NAMES and b"\\" not in body and _count_colons(value) == colons:
+    if (
+        colons <= MAX_NAMES
+        and body.count(b",") + body.count(b"[") <= MAX_ITEMS
+        and b"\\" not in body
+        and _count_colons(value) == colons
+    ):
         return
     names = _count_names(value)
     if colons != names and sum(map(bool, _STRINGS.findall(body))) != names:
@@ -62,10 +74,12 @@ def _decode(body: bytes) -> Any:
 
 
 def _check_depth(body: bytes) -> None:
-    """Raise InvalidJson beyond MAX_DEPTH, before a recursive decoder sees it."""
+    """Raise InvalidJson beyond MAX_DEPTH or MAX_MARKS, before a recursive decoder sees it."""
     depth = 0
-    for bracket in re.finditer(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', body):
-        start = body[bracket.start()]
+    for count, mark in enumerate(_MARKS.finditer(body)):
+        if count > MAX_MARKS:
+            raise too_many_items()
+        start = body[mark.start()]
         if start in b"[{":
             depth += 1
             if depth > MAX_DEPTH:
@@ -77,8 +91,11 @@ def _check_depth(body: bytes) -> None:
 
 
 def _count_names(value: Any) -> int:
-    """Return how many names all objects have together. Raises InvalidJson beyond MAX_NAMES."""
-    names = 0
+    """Return how many names all objects have together.
+
+    Raises InvalidJson beyond MAX_NAMES, or when all lists together are longer than MAX_ITEMS.
+    """
+    names = items = 0
     pending = [value]
     while pending:
         part = pending.pop()
@@ -88,5 +105,12 @@ def _count_names(value: Any) -> int:
                 raise InvalidJson(f"The body has more than {MAX_NAMES} names.")
             pending.extend(part.values())
         elif isinstance(part, list):
+            items += len(part)
+            if items > MAX_ITEMS:
+                raise too_many_items()
             pending.extend(part)
     return names
+
+
+def too_many_items() -> InvalidJson:
+    return InvalidJson(f"The body has more than {MAX_ITEMS} items in lists.")

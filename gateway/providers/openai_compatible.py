@@ -40,6 +40,7 @@ NOTHING: tuple[tuple[str, Any], ...] = (("content", ""), ("reasoning", ""), ("to
 EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
+MAX_CHOICES = 128
 # What reading something else than what the dialect says can come to; too deep JSON included.
 MALFORMED = (
     *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
@@ -209,7 +210,7 @@ def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
         if usage is not None or marks:
             events.append(Reported(usage, marks))
     for choice in chunk.choices or ():
-        index, reason, logprobs = choice.index or 0, choice.finish_reason, choice.logprobs
+        index, reason, logprobs = _read_index(choice.index), choice.finish_reason, choice.logprobs
         members = _read_members(choice.delta) if choice.delta else {}
         if members or (logprobs is not None and not reason):
             events.append(Delta(index, members, logprobs))
@@ -217,6 +218,15 @@ def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
         if reason:
             events.append(Finish(index, read_finish_reason(reason), logprobs))
     return events
+
+
+def _read_index(index: object) -> int:
+    """Return which choice is meant, the first where nothing is said. Raises ValueError."""
+    if index is None:
+        return 0
+    if not isinstance(index, int) or not 0 <= index < MAX_CHOICES:
+        raise ValueError("There is no such choice.")
+    return index
 
 
 def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +252,7 @@ def _read_choice(choice: Mapping[str, Any]) -> Choice:
         message["content"] = ""
     message.update(members)
     return Choice(
-        int(choice.get("index") or 0),
+        _read_index(choice.get("index")),
         message,
         read_finish_reason(choice.get("finish_reason")),
         choice.get("logprobs"),

@@ -35,8 +35,6 @@ TAKEN_BY_ALL = frozenset(
         "stream",
         "stream_options",
         "temperature",
-        "tool_choice",
-        "tools",
         "top_p",
     }
 )
@@ -51,9 +49,7 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
     """
     if call.members.keys() <= TAKEN_BY_ALL and not call.needs:
         return ()
-    for ability in sorted(call.needs):
-        if model.supports.get(ability) is False:
-            raise LACKS[ability](f"{model.name} does not take this.", param="messages")
+    _check_abilities(call, model)
     dropped: set[str] = set()
     if call.unknown and model.unknown_fields == "reject":
         raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])
@@ -69,3 +65,13 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
             details={"params": names},
         )
     return tuple(names)
+
+
+def _check_abilities(call: Call, model: ModelRecord) -> None:
+    for ability in sorted(call.needs):
+        if model.supports.get(ability) is False:
+            raise LACKS[ability](f"{model.name} does not take this.", param="messages")
+    if model.supports.get("tools") is False:
+        for name in ("tools", "functions"):
+            if call.gives(name):
+                raise UnsupportedParameter(f"{model.name} has no tools.", param=name)

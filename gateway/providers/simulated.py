@@ -21,6 +21,7 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -32,6 +33,8 @@ from gateway.providers.simulated_json import fill_schema
 SCRIPT = "script:"
 MAX_TOKENS = 100_000
 MAX_DELAY_MS = 60_000.0
+# What a schema that is none comes to, once it is filled.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 _WORD = re.compile(r"\S+\s*")
 _encode = msgspec.json.encode
 
@@ -60,7 +63,11 @@ class SimulatedTransport:
 
     async def open(self, request: UpstreamRequest) -> SimulatedResponse:
         asked = msgspec.json.decode(request.body)
-        script = read_script(asked)
+        try:
+            script = read_script(asked)
+        except MALFORMED:
+            refusal = {"error": {"message": "The schema of a tool or of the answer is none."}}
+            return SimulatedResponse(400, iter_once(_encode(refusal)))
         if script.first_ms:
             await asyncio.sleep(script.first_ms / 1000)
         if script.fail:
@@ -162,6 +169,7 @@ def read_script(asked: Mapping[str, Any]) -> Script:
 def scripted(wish: Mapping[str, str]) -> Script:
     """Return the script of a query string; a number that is none counts as its default."""
     tokens = min(int(number(wish, "tokens", 10)), MAX_TOKENS)
+    thoughts = min(int(number(wish, "reasoning", 0)), MAX_TOKENS)
     words = tuple(f"word{n} " for n in range(tokens))
     if "text" in wish:
         words = tuple(_WORD.findall(wish["text"]))
@@ -170,7 +178,7 @@ def scripted(wish: Mapping[str, str]) -> Script:
         tool, words = tool_call(wish["tool"], wish.get("arguments", "{}")), ("call",)
     return Script(
         words=words,
-        reasoning=tuple(f"thought{n} " for n in range(int(number(wish, "reasoning", 0)))),
+        reasoning=tuple(f"thought{n} " for n in range(thoughts)),
         tool=tool,
         finish=wish.get("finish", "tool_calls" if tool else "stop"),
         first_ms=min(number(wish, "first_ms", 0), MAX_DELAY_MS),
@@ -183,9 +191,10 @@ def scripted(wish: Mapping[str, str]) -> Script:
 
 def number(wish: Mapping[str, str], name: str, default: float) -> float:
     try:
-        return max(float(wish.get(name, default)), -1)
+        found = float(wish.get(name, default))
     except ValueError:
         return default
+    return max(found, -1) if isfinite(found) else default
 
 
 def limited(script: Script, max_tokens: int | None) -> Script:
@@ -214,12 +223,13 @@ def wanted_tool(
     asked: Mapping[str, Any], last: Mapping[str, Any], said: str
 ) -> dict[str, Any] | None:
     """Return the tool call that the request forces or the question suggests, if any."""
-    tools = {tool["function"]["name"]: tool["function"] for tool in asked.get("tools") or ()}
+    functions = [tool["function"] for tool in asked.get("tools") or () if "function" in tool]
+    tools = {function["name"]: function for function in functions}
     choice = asked.get("tool_choice") or "auto"
     if not tools or choice == "none":
         return None
     if isinstance(choice, Mapping):
-        name = choice["function"]["name"]
+        name = choice.get("function", {}).get("name", "")
     elif choice == "required":
         name = next(iter(tools))
     else:

@@ -174,7 +174,7 @@ class Watch:
         return live
 
     def leave(self, live: LiveCall) -> None:
-        """Watch a call no longer. An interruption that is not explained yet is still to be ended."""
+        """Watch a call no longer. An interruption not explained yet is still to be ended."""
         self._live.discard(live)
         live.close()
 
