@@ -96,17 +96,16 @@ class Entrance:
     """
 
     def __init__(self) -> None:
-        self._router: Any = URLRouter(routes)
+        self._router: Any = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
 
     # Hands the coroutine on instead of awaiting it: a stream is resumed through every one of them.
     @markcoroutinefunction
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if scope["path"] in SHORT_WAYS and not scope.get("root_path"):
+        if scope.get("path") in SHORT_WAYS and not scope.get("root_path"):
             return chat_completions(scope, receive, send)
         return cast(Awaitable[None], self._router(scope, receive, send))
 
 
-http: Any = Entrance()
+application: Any = Entrance()
 if settings.CORS_ORIGINS:
-    http = Cors(http, settings.CORS_ORIGINS)
-application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": http})
+    application = Cors(application, settings.CORS_ORIGINS)

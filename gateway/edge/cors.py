@@ -39,7 +39,7 @@ class Cors:
         self._origins = frozenset(origin.encode() for origin in origins)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if not MOUNTS.match(scope["path"]):
+        if scope["type"] != "http" or not MOUNTS.match(scope["path"]):
             await self._application(scope, receive, send)
             return
         fields = dict(scope["headers"])

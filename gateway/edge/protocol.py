@@ -36,6 +36,7 @@ from gateway.edge.limits import (
     Limits,
 )
 from gateway.edge.pace import Pace
+from gateway.edge.reply import Reply
 
 BETWEEN, HEAD, BODY = range(3)
 
@@ -121,6 +122,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         super().on_headers_complete()
+        self.cycle.send = Reply(self.cycle).send  # type: ignore[method-assign, assignment]
         if not self.pipeline:
             self._running = self.cycle
         # Trailers go nowhere: nothing that decides anything may come after the body.

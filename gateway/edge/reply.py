@@ -1,0 +1,99 @@
+"""The way out of one request: what uvicorn's own `send` does, in fewer steps.
+
+uvicorn looks at each header with two patterns and writes a head before the first byte behind it.
+Here one look at the whole head says as much, and a buffered answer is one write. Whatever is not
+usual (another status than 200, HEAD, the end of a connection) is left to uvicorn.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+Message = dict[str, Any]
+
+# All that may be in a header: no control characters.
+PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + b"\t"
+
+
+class Reply:
+    """Takes the place of a cycle's `send`."""
+
+    __slots__ = ("_cycle", "_head", "_length_bytes")
+
+    def __init__(self, cycle: RequestResponseCycle) -> None:
+        self._cycle = cycle
+        self._head = b""
+        self._length_bytes = 0
+
+    @property
+    def transport(self) -> asyncio.Transport:
+        return self._cycle.transport
+
+    async def send(self, message: Message) -> None:
+        """Take one ASGI message. Raises RuntimeError for one that is out of order."""
+        cycle = self._cycle
+        if cycle.flow.write_paused and not cycle.disconnected:
+            await cycle.flow.drain()
+        if cycle.disconnected:
+            return
+        if self._head:
+            if self._write_whole(message):
+                return
+        elif cycle.response_started:
+            if cycle.chunked_encoding and message.get("more_body") and message.get("body"):
+                body = message["body"]
+                cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+                return
+        elif self._take_head(message):
+            return
+        await RequestResponseCycle.send(cycle, message)  # type: ignore[arg-type]
+
+    def _take_head(self, message: Message) -> bool:
+        """Keep the head of an answer whose length it says, write any other. Returns False, having
+        done nothing, for what is not usual."""
+        cycle = self._cycle
+        is_usual = message["type"] == "http.response.start" and message["status"] == 200
+        if not is_usual or cycle.access_log or not cycle.keep_alive:
+            return False
+        if cycle.scope["method"] == "HEAD":
+            return False
+        length_bytes = None
+        headers = [*cycle.default_headers, *message.get("headers", ())]
+        for name, value in headers:
+            if name == b"content-length":
+                length_bytes = int(value)
+            elif name in (b"connection", b"transfer-encoding"):
+                return False
+        fields = b"".join([b"%b: %b\r\n" % field for field in headers])
+        if fields.translate(None, PRINTED) != b"\r\n" * len(headers):
+            return False
+        cycle.waiting_for_100_continue = False
+        if length_bytes is None:
+            cycle.response_started = cycle.chunked_encoding = True
+            head = (STATUS_LINE[200], fields, b"transfer-encoding: chunked\r\n\r\n")
+            cycle.transport.write(b"".join(head))
+            return True
+        self._length_bytes = length_bytes
+        self._head = b"".join((STATUS_LINE[200], fields, b"\r\n"))
+        return True
+
+    def _write_whole(self, message: Message) -> bool:
+        """Write the head that was kept, and the answer if this is all of it. Returns whether."""
+        cycle, head, self._head = self._cycle, self._head, b""
+        cycle.response_started = True
+        body = message.get("body", b"")
+        if message.get("more_body") or len(body) != self._length_bytes:
+            cycle.chunked_encoding = False
+            cycle.expected_content_length = self._length_bytes
+            cycle.transport.write(head)
+            return False
+        cycle.transport.write(head + body)
+        cycle.response_complete = True
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            cycle.transport.close()
+        cycle.on_response()
+        return True
