@@ -20,6 +20,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -30,7 +31,7 @@ from gateway.providers.base import UpstreamRequest
 from gateway.providers.simulated_json import fill_schema
 
 SCRIPT = "script:"
-MAX_TOKENS = 100_000
+MAX_NUMBER = 100_000
 MAX_DELAY_MS = 60_000.0
 _WORD = re.compile(r"\S+\s*")
 _encode = msgspec.json.encode
@@ -159,8 +160,7 @@ def read_script(asked: Mapping[str, Any]) -> Script:
 
 def scripted(wish: Mapping[str, str]) -> Script:
     """Return the script of a query string; a number that is none counts as its default."""
-    tokens = min(int(number(wish, "tokens", 10)), MAX_TOKENS)
-    words = tuple(f"word{n} " for n in range(tokens))
+    words = tuple(f"word{n} " for n in range(int(number(wish, "tokens", 10))))
     if "text" in wish:
         words = tuple(_WORD.findall(wish["text"]))
     tool = None
@@ -180,10 +180,12 @@ def scripted(wish: Mapping[str, str]) -> Script:
 
 
 def number(wish: Mapping[str, str], name: str, default: float) -> float:
+    """Return a number of a script, between -1 and what any of them may be."""
     try:
-        return max(float(wish.get(name, default)), -1)
+        wanted = float(wish.get(name, default))
     except ValueError:
         return default
+    return min(max(wanted, -1), MAX_NUMBER) if isfinite(wanted) else default
 
 
 def limited(script: Script, max_tokens: int | None) -> Script:
@@ -211,13 +213,18 @@ def reply(asked: Mapping[str, Any], said: str) -> str:
 def wanted_tool(
     asked: Mapping[str, Any], last: Mapping[str, Any], said: str
 ) -> dict[str, Any] | None:
-    """Return the tool call that the request forces or the question suggests, if any."""
-    tools = {tool["function"]["name"]: tool["function"] for tool in asked.get("tools") or ()}
+    """Return the tool call that the request forces or the question suggests, if any.
+
+    Tools that are no functions are never called.
+    """
+    given = asked.get("tools") or ()
+    functions = [tool["function"] for tool in given if tool["type"] == "function"]
+    tools = {function["name"]: function for function in functions}
     choice = asked.get("tool_choice") or "auto"
     if not tools or choice == "none":
         return None
     if isinstance(choice, Mapping):
-        name = choice["function"]["name"]
+        name = choice["function"]["name"] if choice["type"] == "function" else ""
     elif choice == "required":
         name = next(iter(tools))
     else:
