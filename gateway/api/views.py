@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -27,6 +27,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # A record reaches the database within two drains (gateway.stores.writer).
 POSTED_WITHIN_S = 0.5
 LOOK_EVERY_S = 0.05
+A_MODEL = OpenApiExample("simulated", "tollhouse/simulated")
 
 
 class KeyView(APIView):
@@ -67,7 +68,12 @@ class ModelList(KeyView):
 class ModelDetail(KeyView):
     """One model. A hidden one answers as an absent one does."""
 
-    @answers("ModelShape", operation_id="getModel", tags=["models"])
+    @answers(
+        "ModelShape",
+        operation_id="getModel",
+        tags=["models"],
+        parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL])],
+    )
     def get(self, request: Request, name: str) -> Response:
         caller: Caller = request.auth  # type: ignore[assignment]
         model = inbound_of(request).snapshot.models.get(name)
@@ -85,7 +91,7 @@ class Generation(KeyView):
         "GenerationAnswer",
         operation_id="getGeneration",
         tags=["usage"],
-        parameters=[OpenApiParameter("id", str, required=True)],
+        parameters=[OpenApiParameter("id", {"type": "string", "minLength": 1}, required=True)],
     )
     def get(self, request: Request) -> Response:
         text = request.query_params.get("id", "")
