@@ -158,7 +158,10 @@ HEADERS: dict[str, tuple[str, Document]] = {
 }
 LINKS: Document = {
     "record": {
-        "record": {"operationId": "getGeneration", "parameters": {"id": "$response.body#/id"}}
+        "record": {
+            "operationId": "getGeneration",
+            "parameters": {"id": "$response.header.X-Request-Id"},
+        }
     },
     "model": {
         "first": {"operationId": "getModel", "parameters": {"name": "$response.body#/data/0/id"}}

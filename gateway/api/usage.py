@@ -44,9 +44,9 @@ class UsageReport(KeyView):
             OpenApiParameter("end", MOMENT, description="Not included."),
             OpenApiParameter(
                 "group_by",
-                {"type": "array", "items": {"type": "string", "enum": GROUPS}},
+                {"type": "array", "items": {"type": "string", "enum": (*GROUPS, "")}},
                 explode=False,
-                description="Separated by commas.",
+                description="Separated by commas; empty for one total.",
             ),
         ],
     )

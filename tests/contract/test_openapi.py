@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import urllib.request
 
+import pytest
+
 from tests.contract.asking import ask
 from tests.support.servers import GatewayServer
 from tests.support.waiting import wait_until
@@ -12,6 +14,7 @@ from tests.support.waiting import wait_until
 PHASES = ("Examples", "Coverage", "Fuzzing", "Stateful")
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_nothing(gateway: GatewayServer) -> None:
     options = ("--max-examples", "100", "--seed", "1", "--generation-deterministic")
 
