@@ -21,9 +21,12 @@ SOME_TEXT: Schema = {"type": "string", "minLength": 1}
 UUID: Schema = {"type": "string", "format": "uuid"}
 PATTERN: Schema = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS, "format": "regex"}
 CHOICE: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-OBJECT_OR_ITS_TEXT: Schema = {
-    "anyOf": [AN_OBJECT, {"type": "string", "contentMediaType": "application/json"}]
+ITS_TEXT: Schema = {
+    "type": "string",
+    "pattern": r"^[ \t\r\n]*\{",
+    "contentMediaType": "application/json",
 }
+OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
 ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
 # What Python takes for false: these members are read and ignored.
 EMPTY: Schema = {"enum": [None, [], False, 0, "", {}]}
