@@ -1,4 +1,4 @@
-"""What the command palette finds: pages, keys, a call by its id, workspaces."""
+"""What the command palette finds: pages, keys, models, a call by its id, workspaces."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from accounts.selectors import workspaces_of
 from dashboard.htmx import PageRequest
 from dashboard.shell import Shell
 from dashboard.workspace import NoWorkspace, current_workspace
+from gateway.selectors.catalogue import model_rows
 from keys.selectors import keys_visible_to
 
 SHOWN = 6
@@ -41,6 +42,7 @@ def palette_results(request: PageRequest, query: str) -> list[Group]:
         Group("Go to", _pages(request, query)),
         Group("Do", _actions(request, query)),
         Group("Keys", _keys(request, query)),
+        Group("Models", _models(request, query)),
         Group("Calls", _calls(request, query)),
         Group("Switch workspace", _workspaces(request, query)),
     ]
@@ -67,6 +69,9 @@ def _actions(request: PageRequest, query: str) -> list[Found]:
     if may(request.user, Action.GRANT_CREDITS, workspace):
         url = reverse("dashboard:credits-grant")
         actions.append(Found("Grant credits", "circle-dollar-sign", url))
+    if may(request.user, Action.MANAGE_CATALOGUE):
+        actions.append(Found("Add a model", "boxes", reverse("dashboard:model-create")))
+        actions.append(Found("Add a provider", "plug", reverse("dashboard:provider-create")))
     return [action for action in actions if _fits(action.words, query)]
 
 
@@ -86,6 +91,20 @@ def _keys(request: PageRequest, query: str) -> list[Found]:
             note=f"…{key.hint}" if key.is_usable else "not active",
         )
         for key in keys[:SHOWN]
+    ]
+
+
+def _models(request: PageRequest, query: str) -> list[Found]:
+    if not query or not may(request.user, Action.MANAGE_CATALOGUE):
+        return []
+    return [
+        Found(
+            row.model.name,
+            "boxes",
+            reverse("dashboard:model-edit", args=[row.model.pk]),
+            note="" if row.model.enabled else "off",
+        )
+        for row in model_rows(text=query, limit=SHOWN)
     ]
 
 

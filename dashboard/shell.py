@@ -27,18 +27,24 @@ _PAGES = (
     ("Credits", "dashboard:credits", "wallet", Action.VIEW_CREDITS, "b"),
     ("API reference", "dashboard:reference", "book-open", Action.VIEW_OWN_USAGE, "r"),
     ("Settings", "dashboard:settings", "settings-2", Action.MANAGE_WORKSPACE, "s"),
+    ("Models", "dashboard:model-list", "boxes", Action.MANAGE_CATALOGUE, "m"),
+    ("Providers", "dashboard:provider-list", "plug", Action.MANAGE_CATALOGUE, "p"),
 )
+# What belongs to the installation, not to the workspace in view.
+_INSTALLATION = frozenset({Action.MANAGE_CATALOGUE})
 
 
 @dataclass(frozen=True, slots=True)
 class PageLink:
-    """A line of the navigation. shortcut: the key to press after g."""
+    """A line of the navigation. shortcut: the key to press after g. is_installations: not of the
+    workspace in view."""
 
     words: str
     url: str
     icon: str
     shortcut: str
     is_current: bool
+    is_installations: bool
 
 
 class Shell:
@@ -79,7 +85,11 @@ class Shell:
         if person is None or workspace is None:
             return []
         return [
-            PageLink(words, reverse(name), icon, shortcut, self._is_current(reverse(name)))
+            PageLink(
+                *(words, reverse(name), icon, shortcut),
+                is_current=self._is_current(reverse(name)),
+                is_installations=action in _INSTALLATION,
+            )
             for words, name, icon, action, shortcut in _PAGES
             if may(person, action, workspace)
         ]

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from django.urls import path
 
-from dashboard.views import calls, credits, keys, overview, reference, settings, shell
+from dashboard.views import (
+    calls,
+    credits,
+    keys,
+    models,
+    overview,
+    providers,
+    reference,
+    settings,
+    shell,
+)
 
 app_name = "dashboard"
 
@@ -20,6 +30,15 @@ urlpatterns = [
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),
+    # The installation: models and providers
+    path("models", models.list_models, name="model-list"),
+    path("models/new", models.create_model, name="model-create"),
+    path("models/<uuid:model_id>", models.edit_model, name="model-edit"),
+    path("models/<uuid:model_id>/switch", models.switch_model, name="model-switch"),
+    path("providers", providers.list_providers, name="provider-list"),
+    path("providers/new", providers.create_provider, name="provider-create"),
+    path("providers/<uuid:provider_id>", providers.edit_provider, name="provider-edit"),
+    path("providers/<uuid:provider_id>/switch", providers.switch_provider, name="provider-switch"),
     # The API's reference
     path("reference", reference.show_reference, name="reference"),
     # The frame

@@ -54,6 +54,13 @@ def require(request: HttpRequest, action: Action) -> Workspace:
     return workspace
 
 
+def require_operator(request: HttpRequest, action: Action) -> None:
+    """Raise PermissionDenied unless the person may do this to the installation itself."""
+    user = request.user
+    if not isinstance(user, User) or not may(user, action):
+        raise PermissionDenied("This page is for the operators of this installation.")
+
+
 def _chosen(request: HttpRequest, user: User) -> Workspace | None:
     try:
         chosen = UUID(str(request.session.get(SESSION_KEY, "")))

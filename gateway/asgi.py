@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
+from contextlib import ExitStack
+from functools import partial
 from ipaddress import ip_network
 from typing import Any, cast
 
@@ -18,9 +21,12 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
+from gateway.launch import serving  # noqa: E402
+from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -34,17 +40,25 @@ class Lifespan:
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        while True:
-            message = await receive()
-            if message["type"] == "lifespan.startup":
-                await self._answer(send, "startup", runtime.ready)
-            elif message["type"] == "lifespan.shutdown":
-                await self._answer(send, "shutdown", runtime.stop)
-                return
+        with ExitStack() as stack:
+            while True:
+                message = await receive()
+                if message["type"] == "lifespan.startup":
+                    await self._answer(send, "startup", partial(self._start, stack))
+                elif message["type"] == "lifespan.shutdown":
+                    await self._answer(send, "shutdown", runtime.stop)
+                    return
+
+    async def _start(self, stack: ExitStack) -> None:
+        await asyncio.to_thread(serving.enter, stack)
+        await runtime.ready()
 
     async def _answer(self, send: Send, phase: str, work: Any) -> None:
         try:
             await work()
+        except CannotStart as error:
+            await send({"type": f"lifespan.{phase}.failed", "message": str(error)})
+            serving.stop_starting_again()
         except Exception as error:
             logger.exception("The %s failed.", phase)
             await send({"type": f"lifespan.{phase}.failed", "message": repr(error)})
@@ -70,4 +84,7 @@ routes: list[Any] = [
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
-application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+http: Any = URLRouter(routes)
+if settings.CORS_ORIGINS:
+    http = Cors(http, settings.CORS_ORIGINS)
+application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": http})

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -34,6 +35,13 @@ Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
+# The kernel hands on half of a receive window, 32 KB at first, before it has taken the rest of a
+# write: a reader on this host would see a frame torn there, and some join no reads.
+MAX_WRITE_BYTES = 16 * 1024
+FRAME_END = b"\n\n"
+MAX_DROPPED_CHARS = 4096
+# What callers call a parameter is no way to write headers.
+UNPRINTABLE = re.compile(r"[^!-~]")
 STREAM_HEADERS: Headers = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-cache, no-transform"),
@@ -120,7 +128,7 @@ class ChatCaller:
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
         self._form = Form(
-            grant.call_id, grant.model, int(time.time()), self.profile, grant.episode_id
+            grant.shown_id, grant.model, int(time.time()), self.profile, grant.episode_id
         )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
@@ -141,7 +149,12 @@ class ChatCaller:
         """Write whole frames of the stream, the head before the first."""
         if not self._has_head:
             await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
-        await self._send_body(frames, more=True)
+        while len(frames) > MAX_WRITE_BYTES:
+            end = find_cut(frames)
+            await self._send_body(frames[:end], more=True)
+            frames = frames[end:]
+        if frames:
+            await self._send_body(frames, more=True)
 
     async def keep_alive(self) -> None:
         """Write a comment, committing the head if that has not gone out."""
@@ -196,7 +209,7 @@ class ChatCaller:
             frames = b"" if self._writer.is_open else self._writer.open()
             await self._send_body(frames + self._writer.fail(error), more=False)
             return
-        status, headers, body = refusal(error, self._head.request_id, self.profile)
+        status, headers, body = refusal(error, self._shown_id(), self.profile)
         await self._send_head(status, self._common_headers() + headers)
         await self._send_body(body, more=False)
 
@@ -234,12 +247,17 @@ class ChatCaller:
         finally:
             self.writing_since = 0.0
 
+    def _shown_id(self) -> str:
+        return self._head.request_id if self._grant is None else self._grant.shown_id
+
     def _common_headers(self) -> Headers:
-        headers = [(b"x-request-id", self._head.request_id.encode())]
+        headers = [(b"x-request-id", self._shown_id().encode())]
         if self.profile is not UNIFIED:
             headers.append((b"x-compat-profile", self.profile.name.encode()))
-        if self._grant is not None and self._grant.client_request_id:
-            headers.append((b"x-client-request-id", self._grant.client_request_id.encode()))
+        if self._grant is None or not self._grant.adopted_id:
+            client_id = self._head.client_id()
+            if client_id:
+                headers.append((b"x-client-request-id", client_id.encode()))
         return headers
 
     def _answer_headers(self) -> Headers:
@@ -247,14 +265,20 @@ class ChatCaller:
         assert self._form is not None
         receipt: Headers = []
         if self._grant.dropped_params:
-            names = ",".join(self._grant.dropped_params).encode("ascii", "replace")
-            receipt = [(b"x-dropped-params", names)]
+            names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
+            receipt = [(b"x-dropped-params", UNPRINTABLE.sub("?", names).encode())]
         return [
             *self._common_headers(),
             *receipt,
             (b"x-generation-id", self._form.answer_id.encode()),
             (b"x-model-used", self._grant.model.encode()),
         ]
+
+
+def find_cut(frames: bytes) -> int:
+    """Return how many bytes, of frames too many for one write, to write first: whole frames."""
+    end = frames.rfind(FRAME_END, 0, MAX_WRITE_BYTES)
+    return (frames.find(FRAME_END) if end < 0 else end) + len(FRAME_END)
 
 
 def server_timing(receipt: Receipt) -> bytes:

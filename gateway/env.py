@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 TRUE = {"1", "true", "yes", "on"}
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 FALSE = {"0", "false", "no", "off", ""}
 
 
@@ -64,6 +66,16 @@ def read_choice(name: str, default: str, choices: Collection[str]) -> str:
 def read_list(name: str) -> list[str]:
     """Return the comma-separated items, trimmed, without empty ones."""
     return _split(os.environ.get(name, ""))
+
+
+def read_origins(name: str) -> list[str]:
+    """Return the comma-separated origins as browsers write them, such as https://app.example.com,
+    or ["*"] where that is one of them."""
+    origins = [item.lower().rstrip("/") for item in read_list(name)]
+    for origin in origins:
+        if origin != "*" and not _ORIGIN.fullmatch(origin):
+            raise SettingError(f"{name} must be * or like https://app.example.com, not {origin!r}.")
+    return ["*"] if "*" in origins else origins
 
 
 def read_secrets(name: str) -> list[str]:

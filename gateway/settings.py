@@ -15,6 +15,7 @@ from gateway.env import (
     read_choice,
     read_int,
     read_list,
+    read_origins,
     read_secret,
     read_secrets,
     read_str,
@@ -185,9 +186,13 @@ CELERY_TIMEZONE = TIME_ZONE
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "SERVE_PUBLIC": True}
 
-# Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
+# GET /v1/models without a key; with one it shows what the key may use.
+PUBLIC_MODEL_CATALOG = read_bool("TOLLHOUSE_PUBLIC_MODEL_CATALOG", False)
+# Web pages of these origins may call the API from a browser; "*" is any.
+CORS_ORIGINS = read_origins("TOLLHOUSE_CORS_ORIGINS")
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
 DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
+# Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # What one connection may ask of us before any application runs (gateway.edge.limits).
 EDGE = {

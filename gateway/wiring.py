@@ -57,6 +57,7 @@ from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
 from gateway.stores.replays import Claim, Replays
+from gateway.stores.wanted_ids import WantedIds
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
 
@@ -98,6 +99,7 @@ class Runtime:
             bank=self.bank,
             check=check_call,
             write_down=self.log.admitted,
+            take_id=WantedIds(read).take,
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
             wrong_keys=settings.WRONG_KEYS,
         )
@@ -312,6 +314,10 @@ def check_call(call: Call, model: ModelRecord, head: RequestHead) -> tuple[str, 
     for ability in sorted(call.needs):
         if model.supports.get(ability) is False:
             raise LACKS[ability](f"{model.name} does not take this.", param="messages")
+    if model.supports.get("tools") is False:
+        for name in ("tools", "functions"):
+            if call.gives(name):
+                raise UnsupportedParameter(f"{model.name} has no tools.", param=name)
     dropped: set[str] = set()
     if call.unknown and model.unknown_fields == "reject":
         raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])

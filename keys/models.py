@@ -87,6 +87,11 @@ class ApiKey(models.Model):
         return f"{self.label} ({self.prefix}…{self.hint})"
 
     @property
+    def profile_words(self) -> str:
+        """The product whose clients the key serves, empty when that is the workspace's."""
+        return str(dict(CompatProfile.choices).get(self.compat_profile, self.compat_profile))
+
+    @property
     def is_usable(self) -> bool:
         """True while the key may be admitted. Mirrors KeyQuerySet.usable for one row."""
         if self.revoked_at is not None:

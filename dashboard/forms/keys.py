@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -12,12 +10,15 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from keys.models import ApiKey, Scope, default_scopes
+from dashboard.forms.mark import mark_of
+from dashboard.forms.refusal import show_refusal
+from keys.models import ApiKey, CompatProfile, Scope, default_scopes
 from keys.rules import read_networks
 
 ALL, SOME = "all", "some"
 NEVER, ON = "never", "on"
 EXPIRY_DAYS = {"7d": 7, "30d": 30, "90d": 90, "365d": 365}
+COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_template")
 SCOPE_WORDS = {
     Scope.COMPLETIONS: "Call models",
     Scope.USAGE: "Read its own usage",
@@ -82,6 +83,23 @@ class KeyForm(forms.Form):
         label="Moment (UTC)",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
+    compat_profile = forms.ChoiceField(
+        required=False,
+        choices=[("", "As the workspace"), *CompatProfile.choices],
+        label="Compatibility profile",
+        help_text="The product whose clients the key serves: they work unchanged.",
+    )
+    allows_profile_override = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="A request may choose another profile",
+        help_text="By the header X-Compat-Profile.",
+    )
+    allows_chat_template = forms.BooleanField(
+        required=False,
+        label="Calls may bring a chat template",
+        help_text="The provider runs it as a program. Only vLLM takes one.",
+    )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(
@@ -124,13 +142,13 @@ class KeyForm(forms.Form):
             "allow_any_address": data["confirm_any_address"],
         }
 
+    def compatibility(self) -> dict[str, Any]:
+        """Return what keys.services.set_compatibility takes, from a valid form."""
+        return {name: self.cleaned_data[name] for name in COMPATIBILITY}
+
     def take(self, error: ValidationError) -> None:
         """Show what the service found, and offer to confirm where that is the remedy."""
-        if hasattr(error, "error_dict"):
-            for name, errors in error.error_dict.items():
-                self.add_error(name if name in self.fields else None, errors)
-        else:
-            self.add_error(None, error)
+        show_refusal(self, error)
         self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
 
     def _check_networks(self, text: str) -> None:
@@ -182,6 +200,7 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
         "expires_at": key.expires_at and key.expires_at.astimezone(UTC).replace(tzinfo=None),
         "kept_expiry": key.expires_at,
         "seen": rules_mark(key),
+        **_compatibility_of(key),
     }
 
 
@@ -192,7 +211,11 @@ def initial_of_new(grantable: Collection[str]) -> dict[str, Any]:
 def rules_mark(key: ApiKey) -> str:
     """Return a mark that differs when label or rules differ: has somebody else been here?"""
     rules = [key.label, key.scopes, key.allowed_models, key.allowed_ips, str(key.expires_at)]
-    return hashlib.sha256(json.dumps(rules).encode()).hexdigest()[:16]
+    return mark_of([*rules, _compatibility_of(key)])
+
+
+def _compatibility_of(key: ApiKey) -> dict[str, Any]:
+    return {name: getattr(key, name) for name in COMPATIBILITY}
 
 
 def written_networks(text: str) -> list[str]:

@@ -11,8 +11,8 @@ from django.utils.safestring import SafeString
 from gateway.core.money import (
     CREDITS_PER_USD,
     NUSD_PER_USD,
-    PUSD_PER_TOKEN_PER_USD_PER_MTOK,
     format_usd,
+    format_usd_per_mtok,
 )
 
 register = template.Library()
@@ -75,8 +75,14 @@ def credits(nusd: int | None) -> str:
 @register.filter
 def usd_per_mtok(pusd_per_token: int) -> str:
     """Return a price: `$0.15 per 1M tokens`."""
-    amount = Decimal(pusd_per_token) / PUSD_PER_TOKEN_PER_USD_PER_MTOK
-    return f"${_trimmed(f'{amount:,.6f}')} per 1M tokens"
+    return f"{price(pusd_per_token)} per 1M tokens"
+
+
+@register.filter
+def price(pusd_per_token: int) -> str:
+    """Return a price in USD per million tokens, for where the unit is said already: `$0.15`."""
+    whole, _, decimals = format_usd_per_mtok(pusd_per_token).partition(".")
+    return f"${int(whole):,}.{decimals}"
 
 
 @register.filter

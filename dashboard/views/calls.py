@@ -19,7 +19,6 @@ from dashboard.call_rows import CallRow, call_rows
 from dashboard.forms.call_query import CallQuery, read_call_query
 from dashboard.htmx import PageRequest, render_page, variables
 from dashboard.workspace import current_workspace
-from gateway.core.ids import find_request_id
 from gateway.models import LanguageModel
 from gateway.selectors.calls import CallPage, call_page, find_body, find_call
 from gateway.selectors.visible import Visible, visible_to
@@ -84,7 +83,7 @@ def list_calls(request: PageRequest) -> HttpResponse:
 def show_call(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
     workspace = current_workspace(request)
     visible = visible_to(request.user, workspace)
-    call = find_call(visible, call_id)
+    call = find_call(visible, str(call_id))
     if call is None:
         raise Http404("There is no such call in this workspace.")
     detail = describe_call(visible, call, find_body(call), workspace=workspace)
@@ -108,8 +107,7 @@ def export_calls(request: PageRequest) -> StreamingHttpResponse:
 
 
 def _find_by_text(visible: Visible, text: str) -> uuid.UUID | None:
-    call_id = find_request_id(text)
-    call = find_call(visible, call_id) if call_id else None
+    call = find_call(visible, text)
     return call.id if call else None
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
+from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -35,7 +36,7 @@ from dashboard.workspace import current_workspace, require
 from gateway.selectors.key_use import model_names
 from keys.models import ApiKey
 from keys.selectors import grantable_scopes, keys_visible_to
-from keys.services import IssuedKey, issue_key, revoke_key, update_key
+from keys.services import IssuedKey, issue_key, revoke_key, set_compatibility, update_key
 
 HISTORY_SHOWN = 6
 
@@ -173,24 +174,33 @@ def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedK
     """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
     try:
         spend_form_token(request.POST.get("token", ""))
-        return issue_key(
-            workspace=workspace,
-            created_by=request.user,
-            actor=request.user.email,
-            **form.rules(),
-        )
+        with transaction.atomic():
+            issued = issue_key(
+                workspace=workspace,
+                created_by=request.user,
+                actor=request.user.email,
+                **form.rules(),
+            )
+            set_compatibility(issued.key, actor=request.user.email, **form.compatibility())
+        return issued
     except ValidationError as error:
         form.take(error)
         return None
 
 
 def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
+    who = request.user
     try:
-        changed = update_key(key, changed_by=request.user, actor=request.user.email, **form.rules())
+        with transaction.atomic():
+            changed = [
+                update_key(key, changed_by=who, actor=who.email, **form.rules()),
+                set_compatibility(key, actor=who.email, **form.compatibility()),
+            ]
     except ValidationError as error:
         form.take(error)
         return False
-    messages.success(request, "Saved. It holds within a second." if changed else "Nothing changed.")
+    words = "Saved. It holds within a second." if any(changed) else "Nothing changed."
+    messages.success(request, words)
     return True
 
 

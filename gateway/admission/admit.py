@@ -7,7 +7,7 @@ read; admit needs the call. Nothing that costs money happens before admit return
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from hmac import compare_digest
 from typing import Protocol
 
@@ -59,6 +59,7 @@ class Admission:
 
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
+    take_id: True when an id that a workspace's caller wants for its call was never used there.
     wrong_keys: how many calls without a good key one address may make in ten seconds.
     """
 
@@ -70,6 +71,7 @@ class Admission:
         bank: Money,
         check: Callable[[Call, ModelRecord, RequestHead], tuple[str, ...]],
         write_down: Callable[[Grant], None],
+        take_id: Callable[[str, str], Awaitable[bool]],
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
     ) -> None:
@@ -78,6 +80,7 @@ class Admission:
         self._bank = bank
         self._check = check
         self._write_down = write_down
+        self._take_id = take_id
         self._trusted = tuple(trusted_proxies)
         self._guesses = Guesses(wrong_keys)
 
@@ -145,6 +148,9 @@ class Admission:
             )
         if key.workspace_locked:
             raise WorkspaceLocked
+        adopted_id = head.wanted_id()
+        if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
+            adopted_id = ""
         price = dearest(model)
         limit = min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
         hold_nusd, affordable = await self._set_aside(key.workspace_id, call, price, limit, model)
@@ -165,7 +171,8 @@ class Admission:
             admitted_at=time.time(),
             user=call.user,
             ip=caller.ip,
-            client_request_id=head.client_id(),
+            client_request_id=adopted_id or head.client_id(),
+            adopted_id=adopted_id,
             episode_id=call.episode_id,
             profile=profile,
             dropped_params=dropped,

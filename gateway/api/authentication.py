@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from gateway.admission.admit import Caller
+from gateway.admission.bearer import shows_none
 from gateway.api.mount import SCOPE_KEY, Inbound
 
 
@@ -20,7 +22,7 @@ def inbound_of(request: Any) -> Inbound:
 class KeyAuthentication(BaseAuthentication):
     """request.auth is the Caller. Raises the GatewayError with which admission refuses."""
 
-    def authenticate(self, request: Request) -> tuple[None, Caller]:
+    def authenticate(self, request: Request) -> tuple[None, Caller] | None:
         inbound = inbound_of(request)
         if inbound.error is not None:
             raise inbound.error
@@ -31,3 +33,13 @@ class KeyAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+class CatalogueAuthentication(KeyAuthentication):
+    """The same, but where the catalogue is public, who shows no key at all is let in as nobody:
+    request.auth is None then."""
+
+    def authenticate(self, request: Request) -> tuple[None, Caller] | None:
+        if settings.PUBLIC_MODEL_CATALOG and shows_none(inbound_of(request).head):
+            return None
+        return super().authenticate(request)

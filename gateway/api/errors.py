@@ -15,6 +15,7 @@ from gateway.core.ids import new_request_id
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.ingress.refusal import refusal
 
+READS = ["GET", "HEAD", "OPTIONS"]  # the methods of every address that is not a call to a model
 logger = logging.getLogger(__name__)
 
 
@@ -50,7 +51,7 @@ def as_gateway_error(error: Exception) -> GatewayError:
     if isinstance(error, GatewayError):
         return error
     if isinstance(error, exceptions.MethodNotAllowed):
-        return MethodNotAllowed(details={"allow": ["GET", "HEAD", "OPTIONS"]})
+        return MethodNotAllowed(details={"allow": READS})
     if isinstance(error, exceptions.NotFound | Http404):
         return NotFound()
     if isinstance(error, exceptions.APIException | PermissionDenied):

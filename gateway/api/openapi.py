@@ -19,22 +19,24 @@ from drf_spectacular.generators import SchemaGenerator
 
 import gateway
 from gateway.api import openapi_request, shapes
+from gateway.api.errors import READS, error_response
 from gateway.core.error_page import every_class
-from gateway.core.errors import CallerGone
+from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.headers import IDEMPOTENCY_KEY
 from gateway.ingress.schema import ChatRequest
 
 Document = dict[str, Any]
 REF = "#/components/schemas/{name}"
-# Codes of a call to a model; the rest of the catalogue is theirs who only read.
-READING = frozenset({400, 401, 403, 404, 405, 500, 503})
+# What those may be told who only read; the rest of the catalogue is for calls to models.
+READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """How KeyAuthentication is written in the document."""
 
     target_class = "gateway.api.authentication.KeyAuthentication"
+    match_subclasses = True
     name = "key"
 
     def get_security_definition(self, auto_schema: Any) -> Document:
@@ -55,13 +57,17 @@ def document() -> Document:
         + ".",
     }
     made["servers"] = [{"url": "/v1"}, {"url": "/api/v1"}]
-    made["paths"] = {"/chat/completions": {"post": _chat_completions()}, **made["paths"]}
+    made["paths"] = {
+        "/chat/completions": {"post": _chat_completions()},
+        **made["paths"],
+        "/openapi.json": {"get": _openapi()},
+    }
     components = made.setdefault("components", {})
     components["schemas"] = _schemas()
+    made["security"] = [{"key": []}]
     for path, operations in made["paths"].items():
         for operation in operations.values():
-            # Nothing is said about an operation that is for everybody.
-            operation.setdefault("security", [])
+            operation.setdefault("security", [])  # said of nothing, it would be the document's
             operation["responses"] |= _error_responses(for_calls=path == "/chat/completions")
             for status, response in operation["responses"].items():
                 response["headers"] = _answer_headers(status)
@@ -71,6 +77,8 @@ def document() -> Document:
 
 def serve(request: HttpRequest) -> HttpResponse:
     """GET /openapi.json, for everybody."""
+    if request.method not in READS:
+        return error_response(request, MethodNotAllowed(details={"allow": READS}))
     return HttpResponse(
         msgspec.json.encode(document()),
         content_type="application/json",
@@ -82,6 +90,21 @@ def _schemas() -> Document:
     _, schemas = msgspec.json.schema_components([ChatRequest, *shapes.ALL], ref_template=REF)
     openapi_request.complete(schemas)
     return schemas
+
+
+def _openapi() -> Document:
+    return {
+        "operationId": "getOpenApi",
+        "description": "This document.",
+        "tags": ["installation"],
+        "security": [],
+        "responses": {
+            "200": {
+                "description": "An OpenAPI 3.1 document.",
+                "content": {"application/json": {"schema": {"type": "object"}}},
+            }
+        },
+    }
 
 
 def _chat_completions() -> Document:
@@ -152,6 +175,10 @@ HEADERS: dict[str, tuple[str, Document]] = {
     "X-Episode-Id": (
         "A UUID that groups calls.",
         openapi_request.or_empty(openapi_request.UUID),
+    ),
+    "X-Request-Id": (
+        "A UUID that you never used becomes the id of the call; else as the next.",
+        TEXT,
     ),
     "X-Client-Request-Id": ("Your own id of the request, echoed and kept.", TEXT),
     "X-Require-Parameters": ("true: refuse rather than drop a parameter.", TEXT),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from gateway.core.parameters import STEERING
 from gateway.ingress.guided import BACKENDS, MAX_PATTERN_CHARS
-from gateway.ingress.openai_chat import FORBIDDEN
+from gateway.ingress.openai_chat import MAX_NAME_CHARS
 from gateway.ingress.schema import KNOWN, NOT_LOOKED_INTO
 
 Schema = dict[str, Any]
@@ -99,14 +100,14 @@ def _complete_request(request: Schema) -> None:
         members[name] = {"enum": [None, []], "description": "Not available here."}
     members["inferada"] = optional({"type": "object", "properties": {"processors": EMPTY}})
     members["tensorzero::episode_id"] = optional(UUID)
-    for spelling in members["stop"]["anyOf"]:
-        if spelling["type"] == "array":
-            spelling["items"] = SOME_TEXT
     request["additionalProperties"] = True
     request["propertyNames"] = {
         "anyOf": [
             {"enum": sorted(KNOWN)},
-            {"not": {"anyOf": [{"enum": sorted(FORBIDDEN)}, {"pattern": "^tensorzero::"}]}},
+            {
+                "maxLength": MAX_NAME_CHARS,
+                "not": {"anyOf": [{"enum": sorted(STEERING)}, {"pattern": "^tensorzero::"}]},
+            },
         ]
     }
     request["allOf"] = [

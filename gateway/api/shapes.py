@@ -146,8 +146,11 @@ class ModelShape(Struct):
 
 
 class ModelListShape(Struct):
+    """has_more: whether there are models behind the page, where a limit was given."""
+
     object: Literal["list"]
     data: list[ModelShape]
+    has_more: bool | None = None
 
 
 class GenerationTimings(Struct):

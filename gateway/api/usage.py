@@ -26,8 +26,7 @@ GROUPS = ("model", "key", "day", "member")
 MOMENT = or_empty({"format": "date"}, {"format": "date-time"})
 DEFAULT_SPAN = timedelta(days=30)
 LONGEST_SPAN = timedelta(days=366)
-# Far from the ends of the calendar, where adding a span or a time zone leaves it.
-YEARS = range(2000, 2200)
+YEARS = range(2000, 3000)  # far from the ends of what a date can be: spans are added to it
 
 
 class UsageReport(KeyView):

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import re
 import time
 import uuid
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from gateway.admission.admit import Caller
-from gateway.api.authentication import KeyAuthentication, inbound_of
+from gateway.api.authentication import (
+    CatalogueAuthentication,
+    KeyAuthentication,
+    inbound_of,
+)
 from gateway.api.errors import error_response, handle, name_profile
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
+from gateway.selectors.call_names import find_call_named
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -28,6 +34,8 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 POSTED_WITHIN_S = 0.5
 LOOK_EVERY_S = 0.05
 A_MODEL = OpenApiExample("simulated", "tollhouse/simulated")
+MOST_MODELS = 1000
+LIMIT = re.compile(r"[0-9]{1,4}")
 
 
 class KeyView(APIView):
@@ -54,18 +62,44 @@ def answers(name: str, **more: Any) -> Callable[[Method], Method]:
     return extend_schema(responses={200: {"$ref": f"#/components/schemas/{name}"}}, **more)
 
 
-class ModelList(KeyView):
-    """The models the key may use, by name."""
+class CatalogueView(KeyView):
+    """A view of the models that the key may use, or of all where anybody may look."""
 
-    @answers("ModelListShape", operation_id="listModels", tags=["models"])
+    authentication_classes = (CatalogueAuthentication,)
+
+    def shows(self, request: Request, name: str) -> bool:
+        caller: Caller | None = request.auth  # type: ignore[assignment]
+        return caller is None or caller.key.may_use(name)
+
+
+class ModelList(CatalogueView):
+    """The models the key may use, by name: all of them, or a page."""
+
+    @answers(
+        "ModelListShape",
+        operation_id="listModels",
+        tags=["models"],
+        parameters=[
+            OpenApiParameter(
+                "limit",
+                {"type": "integer", "minimum": 1, "maximum": MOST_MODELS},
+                description="How many; all of them when it is not given.",
+            ),
+            OpenApiParameter("after", str, description="The last model of the page before."),
+        ],
+    )
     def get(self, request: Request) -> Response:
-        caller: Caller = request.auth  # type: ignore[assignment]
         models = inbound_of(request).snapshot.models
-        shown = [models[name] for name in sorted(models) if caller.key.may_use(name)]
-        return Response({"object": "list", "data": [write_model(model) for model in shown]})
+        names = [name for name in sorted(models) if self.shows(request, name)]
+        start, end = read_page(request.query_params, names)
+        shown = [write_model(models[name]) for name in names[start:end]]
+        answer: dict[str, Any] = {"object": "list", "data": shown}
+        if "limit" in request.query_params:
+            answer["has_more"] = len(names) > end
+        return Response(answer)
 
 
-class ModelDetail(KeyView):
+class ModelDetail(CatalogueView):
     """One model. A hidden one answers as an absent one does."""
 
     @answers(
@@ -75,9 +109,8 @@ class ModelDetail(KeyView):
         parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL])],
     )
     def get(self, request: Request, name: str) -> Response:
-        caller: Caller = request.auth  # type: ignore[assignment]
         model = inbound_of(request).snapshot.models.get(name)
-        if model is None or not caller.key.may_use(name):
+        if model is None or not self.shows(request, name):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         return Response(write_model(model))
 
@@ -98,43 +131,57 @@ class Generation(KeyView):
         if not text:
             raise RequestError("id is required.", param="id")
         caller: Caller = request.auth  # type: ignore[assignment]
-        workspace_id = uuid.UUID(caller.key.workspace_id)
-        call_id = find_request_id(text) or find_by_client_id(text, workspace_id)
-        record = None if call_id is None else find_record(call_id, workspace_id)
+        record = find_record(text, uuid.UUID(caller.key.workspace_id))
         if record is None:
             raise NotFound(f"There is no generation {text[:64]}.", param="id")
-        return Response({"data": write_generation(record)})
+        asked = find_request_id(text)
+        is_theirs = asked is not None and asked != record.pk
+        return Response({"data": write_generation(record, str(asked) if is_theirs else "")})
 
 
-def find_record(call_id: uuid.UUID, workspace_id: uuid.UUID) -> CallRecord | None:
+def read_page(query: QueryDict, names: list[str]) -> tuple[int, int]:
+    """Return the part of the names that is asked for. Raises RequestError.
+
+    A cursor is a name of the list; one that is hidden is refused as one that never was.
+    """
+    for name in ("limit", "after"):
+        if len(query.getlist(name)) > 1:
+            raise RequestError(f"{name} is there twice.", param=name)
+    after, limit = query.get("after"), query.get("limit")
+    if after is not None and after not in names:
+        raise RequestError("after is no model of this list.", param="after")
+    start = 0 if after is None else names.index(after) + 1
+    if limit is None:
+        return start, len(names)
+    if not LIMIT.fullmatch(limit) or not 1 <= int(limit) <= MOST_MODELS:
+        raise RequestError(f"limit is a number from 1 to {MOST_MODELS}.", param="limit")
+    return start, start + int(limit)
+
+
+def find_record(text: str, workspace_id: uuid.UUID) -> CallRecord | None:
     """Return the workspace's record. A call that has just ended is waited for: its record is on
     the way from the journal. Raises DatabaseUnavailable."""
+    call_id = find_request_id(text)
     deadline = time.monotonic() + POSTED_WITHIN_S
     while True:
         try:
-            record = CallRecord.objects.filter(pk=call_id, workspace_id=workspace_id).first()
+            record = find_call_named(workspace_id, text)
         except DatabaseError as error:
             raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
         is_settled = record is not None and record.status != CallRecord.Status.IN_PROGRESS
-        if is_settled or time.monotonic() >= deadline or not is_recent(call_id, record):
+        is_coming = record is not None or (call_id is not None and may_be_recent(call_id))
+        if is_settled or not is_coming or time.monotonic() >= deadline:
             return record
         time.sleep(LOOK_EVERY_S)
 
 
-def find_by_client_id(text: str, workspace_id: uuid.UUID) -> uuid.UUID | None:
-    """Return the newest call that its caller gave this id, or None."""
-    calls = CallRecord.objects.filter(workspace_id=workspace_id, client_request_id=text)
-    return calls.exclude(client_request_id="").order_by("-id").values_list("id", flat=True).first()
+def may_be_recent(call_id: uuid.UUID) -> bool:
+    """True when a call of this id may just have begun, its record not written yet.
 
-
-def is_recent(call_id: uuid.UUID, record: CallRecord | None) -> bool:
-    """True when a record may be about to arrive: it is under way, or its call has just begun.
-
-    The first 48 bits of a UUIDv7 are the milliseconds of its making.
+    The first 48 bits of a UUIDv7 are the milliseconds of its making; any other is its caller's
+    own, and says nothing.
     """
-    if record is not None or call_id.version != 7:
-        return record is not None
-    return abs(time.time() - (call_id.int >> 80) / 1000) < 2
+    return call_id.version != 7 or abs(time.time() - (call_id.int >> 80) / 1000) < 2
 
 
 def unknown_path(request: HttpRequest) -> HttpResponse:

@@ -60,9 +60,10 @@ def write_pricing(price: Price) -> dict[str, Any]:
     }
 
 
-def write_generation(record: CallRecord) -> dict[str, Any]:
+def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
+    """shown_id: the id by which its caller knows the call, where that is not ours."""
     return {
-        "id": str(record.pk),
+        "id": shown_id or str(record.pk),
         "model": record.model or record.requested_model,
         "ingress_format": "chat_completions",
         "source": "api",

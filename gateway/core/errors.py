@@ -61,6 +61,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+# Messages quote what was sent, which may be as long as a body.
+MAX_MESSAGE_CHARS = 2_000
+MAX_PARAM_CHARS = 256
+
 
 class GatewayError(Exception):
     """A failure of ours: internal_error. The base of every other."""
@@ -82,8 +86,8 @@ class GatewayError(Exception):
         retry_after_s: float | None = None,
     ) -> None:
         super().__init__(message or self.meaning)
-        self.message = message or self.meaning
-        self.param = param
+        self.message = (message or self.meaning)[:MAX_MESSAGE_CHARS]
+        self.param = param[:MAX_PARAM_CHARS] if param else param
         self.detail = detail
         self.details = dict(details or {})
         self.retry_after_s = retry_after_s

@@ -13,7 +13,8 @@ class Grant(msgspec.Struct, frozen=True):
     price: the dearest of the plan at the moment of admission. limit_tokens: the output that
     the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
     None to leave the caller's own words as they are. dropped_params: members that do not go
-    upstream because the model's provider does not take them.
+    upstream because the model's provider does not take them. adopted_id: the caller's own id of
+    the call, empty where it has none that could be adopted (docs/adr/0021).
     """
 
     call_id: str
@@ -34,3 +35,9 @@ class Grant(msgspec.Struct, frozen=True):
     episode_id: str = ""
     profile: str = ""
     dropped_params: tuple[str, ...] = ()
+    adopted_id: str = ""
+
+    @property
+    def shown_id(self) -> str:
+        """The id under which the caller knows the call."""
+        return self.adopted_id or self.call_id

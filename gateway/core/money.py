@@ -105,6 +105,13 @@ def format_usd(nusd: int) -> str:
     return f"{sign}{whole}.{decimals}"
 
 
+def format_usd_per_mtok(pusd_per_token: int) -> str:
+    """Return USD per million tokens as text that read_usd_per_mtok takes: `0.0375`, `2.00`."""
+    whole, rest = divmod(pusd_per_token, PUSD_PER_TOKEN_PER_USD_PER_MTOK)
+    decimals = f"{rest:06d}".rstrip("0").ljust(2, "0")
+    return f"{whole}.{decimals}"
+
+
 def credits_used(nusd: int) -> float | int:
     """Return credits (1 credit is 0.01 USD) rounded up to 4 decimals; whole ones as integers."""
     ten_thousandths = -(-nusd * CREDITS_PER_USD * 10_000 // NUSD_PER_USD)

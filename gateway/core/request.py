@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import uuid
 from collections.abc import Sequence
 
 import msgspec
 
 MAX_CLIENT_ID_BYTES = 128
+UUID_CHARS = 36
 CLIENT_ID = re.compile(r"[A-Za-z0-9._:-]+")
 
 
@@ -36,6 +38,20 @@ class RequestHead(msgspec.Struct, frozen=True):
 
     def first(self, name: bytes) -> bytes:
         return self.fields.get(name, b"")
+
+    def wanted_id(self) -> str:
+        """Return the UUID that the caller wants the call to be known by, or the empty string.
+
+        Only X-Request-Id asks for that; whoever also has an id for tracking keeps that one.
+        """
+        value = self.first(b"x-request-id")
+        if len(value) != UUID_CHARS or b"x-client-request-id" in self.fields:
+            return ""
+        try:
+            wanted = uuid.UUID(value.decode("latin-1"))
+        except ValueError:
+            return ""
+        return str(wanted) if wanted.version else ""
 
     def client_id(self) -> str:
         """Return the id the caller gave the request, for tracking, or the empty string.

@@ -94,7 +94,7 @@ def _check_json(name: str, value: Any) -> None:
 def _check_schema(name: str, schema: dict[str, Any]) -> None:
     kinds = schema.get("type", [])
     for kind in kinds if isinstance(kinds, list) else [kinds]:
-        if kind not in SCHEMA_TYPES:
+        if not isinstance(kind, str) or kind not in SCHEMA_TYPES:
             raise RequestError(f"{name} is not a JSON Schema: type {kind!r}.", param=name)
     if not isinstance(schema.get("properties", {}), dict):
         raise RequestError(f"{name} is not a JSON Schema: properties.", param=name)

@@ -14,6 +14,7 @@ import msgspec
 
 from gateway.core.call import Call
 from gateway.core.errors import RequestError, UnsupportedParameter
+from gateway.core.parameters import STEERING
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.core.tokens import (
@@ -27,22 +28,9 @@ from gateway.ingress.blocks import read_blocks, respell
 from gateway.ingress.headers import read_episode, read_idempotency_key
 from gateway.ingress.schema import ChatRequest
 
-# They would steer where we connect or with what credential; never a caller's business.
-FORBIDDEN = frozenset(
-    {
-        "api_base",
-        "base_url",
-        "api_key",
-        "custom_llm_provider",
-        "deployment_id",
-        "extra_headers",
-        "extra_body",
-        "url_idx",
-        "organization",
-    }
-)
+MAX_NAME_CHARS = 256
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
-_PATH = re.compile(r" - at `\$(?:\.(?P<path>[^`]*))?`$")
+_PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
@@ -127,7 +115,7 @@ def explain(error: msgspec.ValidationError) -> RequestError:
 
 
 def _refuse_forbidden(members: Mapping[str, Any]) -> None:
-    for name in FORBIDDEN.intersection(members):
+    for name in STEERING.intersection(members):
         raise RequestError(
             f"{name} is not accepted: callers do not choose where we connect.", param=name
         )
@@ -136,9 +124,8 @@ def _refuse_forbidden(members: Mapping[str, Any]) -> None:
 def _check_meaning(request: ChatRequest) -> None:
     if request.top_logprobs is not None and not request.logprobs:
         raise RequestError("top_logprobs needs logprobs: true.", param="top_logprobs")
-    if isinstance(request.stop, list) and "" in request.stop:
-        raise RequestError("A stop sequence cannot be empty.", param="stop")
     _check_tools(request)
+    _check_response_format(request)
     _check_assistant_messages(request)
     if request.plugins:
         raise UnsupportedParameter("Plugins are not available here.", param="plugins")
@@ -161,6 +148,8 @@ def _check_guided(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> N
 
 def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
     for name in unknown:
+        if len(name) > MAX_NAME_CHARS:
+            raise RequestError(f"No parameter's name is longer than {MAX_NAME_CHARS} characters.")
         if name.startswith("tensorzero::"):
             raise UnsupportedParameter(f"{name} is not available here.", param=name)
     if request.deny_unknown_fields and unknown:
@@ -184,6 +173,25 @@ def _check_tools(request: ChatRequest) -> None:
             )
     if choice == "required" and not names:
         raise RequestError("tool_choice is required, but there are no tools.", param="tool_choice")
+
+
+def _check_response_format(request: ChatRequest) -> None:
+    """Refuse a schema that refers to another place: nothing is fetched for a caller."""
+    wanted = request.response_format
+    if not isinstance(wanted, schema.ResponseJsonSchema):
+        return
+    pending: list[Any] = [wanted.json_schema.schema]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict):
+            reference = part.get("$ref")
+            if isinstance(reference, str) and not reference.startswith("#"):
+                raise RequestError(
+                    "A schema may only refer to itself.", param="response_format.json_schema.schema"
+                )
+            pending += part.values()
+        elif isinstance(part, list):
+            pending += part
 
 
 def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> tuple[str, str]:

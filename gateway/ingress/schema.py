@@ -13,7 +13,12 @@ from msgspec import Meta, Struct
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 Positive = Annotated[int, Meta(ge=1, le=2**53)]
-Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
+# The end as JSON Schema means it: Python's $ also matches before a last line feed.
+END = r"(?![\s\S])"
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}" + END)]
+Stop = Annotated[str, Meta(min_length=1, max_length=4096)]
+TokenId = Annotated[str, Meta(pattern=r"^[0-9]{1,10}" + END)]
+User = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
 AnyObject = dict[str, Any]
 
 
@@ -219,7 +224,7 @@ class ChatRequest(Struct):
     top_k: Annotated[int, Meta(ge=0)] | None = None
     max_tokens: Positive | None = None
     max_completion_tokens: Positive | None = None
-    stop: str | Annotated[list[str], Meta(max_length=4)] | None = None
+    stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
@@ -227,7 +232,8 @@ class ChatRequest(Struct):
     logprobs: bool | None = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     logit_bias: (
-        Annotated[dict[str, Annotated[float, Meta(ge=-100, le=100)]], Meta(max_length=1024)] | None
+        Annotated[dict[TokenId, Annotated[float, Meta(ge=-100, le=100)]], Meta(max_length=1024)]
+        | None
     ) = None
     response_format: ResponseText | ResponseJsonObject | ResponseJsonSchema | None = None
     tools: Annotated[list[Tool], Meta(max_length=512)] | None = None
@@ -236,7 +242,7 @@ class ChatRequest(Struct):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None
     )
-    user: Annotated[str, Meta(max_length=256)] | None = None
+    user: User | None = None
     metadata: AnyObject | None = None
     inferada: AnyObject | None = None
     plugins: list[AnyObject] | None = None

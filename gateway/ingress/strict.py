@@ -16,8 +16,14 @@ from gateway.core.errors import InvalidJson
 
 MAX_DEPTH = 64
 MAX_NAMES = 10_000
+MAX_ITEMS = 100_000
+# What keeps to both has fewer: a name comes with at most two more, an item is at most two.
+MAX_MARKS = 3 * MAX_NAMES + 2 * MAX_ITEMS
 # Every string, and the colon behind it if it is a name. One pass, linear.
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
+# Strings and brackets. A string that is not closed reaches to the end and is never tried again
+# from its middle: that would be quadratic in what anybody may send.
+_MARKS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)
 
 
 def check(body: bytes) -> None:
@@ -47,10 +53,12 @@ def _decode(body: bytes) -> Any:
 
 
 def _check_depth(body: bytes) -> None:
-    """Raise InvalidJson beyond MAX_DEPTH, before a recursive decoder sees it."""
+    """Raise InvalidJson beyond MAX_DEPTH or MAX_MARKS, before a recursive decoder sees it."""
     depth = 0
-    for bracket in re.finditer(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', body):
-        start = body[bracket.start()]
+    for count, mark in enumerate(_MARKS.finditer(body)):
+        if count > MAX_MARKS:
+            raise too_many_items()
+        start = body[mark.start()]
         if start in b"[{":
             depth += 1
             if depth > MAX_DEPTH:
@@ -62,8 +70,11 @@ def _check_depth(body: bytes) -> None:
 
 
 def _count_names(value: Any) -> int:
-    """Return how many names all objects have together. Raises InvalidJson beyond MAX_NAMES."""
-    names = 0
+    """Return how many names all objects have together.
+
+    Raises InvalidJson beyond MAX_NAMES, or when all lists together are longer than MAX_ITEMS.
+    """
+    names = items = 0
     pending = [value]
     while pending:
         part = pending.pop()
@@ -73,5 +84,12 @@ def _count_names(value: Any) -> int:
                 raise InvalidJson(f"The body has more than {MAX_NAMES} names.")
             pending.extend(part.values())
         elif isinstance(part, list):
+            items += len(part)
+            if items > MAX_ITEMS:
+                raise too_many_items()
             pending.extend(part)
     return names
+
+
+def too_many_items() -> InvalidJson:
+    return InvalidJson(f"The body has more than {MAX_ITEMS} items in lists.")

@@ -1,4 +1,4 @@
-"""One `up` per home."""
+"""One `up` per home, and one process that serves it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,26 @@ from pathlib import Path
 
 from gateway.launch.failure import CannotStart
 
+UP = "up.lock"
+SERVER = "server.lock"
+
 
 @contextmanager
-def only_one(home: Path) -> Iterator[None]:
+def only_one(home: Path, name: str = UP) -> Iterator[None]:
     """Hold the home for the length of the block. Raises CannotStart when another does.
 
     The lock is the kernel's and ends with the process that holds it, however that ends.
     """
-    descriptor = os.open(home / "up.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    descriptor = os.open(home / name, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             pid = os.read(descriptor, 20).decode() or "unknown"
             raise CannotStart(
-                f"This installation runs already (process {pid}, {home}): stop it first, or name "
-                "another folder with TOLLHOUSE_HOME."
+                f"This installation runs already (process {pid}, {home}), and one process at a "
+                "time serves it: stop it first, start no further workers, or name another folder "
+                "with TOLLHOUSE_HOME."
             ) from None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())

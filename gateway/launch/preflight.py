@@ -11,6 +11,7 @@ from django.core.checks import Error, run_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.recorder import MigrationRecorder
 
 from gateway.launch.failure import CannotStart
 
@@ -84,6 +85,8 @@ def check_database() -> bool:
 def check_database_is_current() -> None:
     """Raises CannotStart unless a serving process may use the database as it is."""
     if check_database():
+        if not MigrationRecorder(connection).applied_migrations():
+            raise CannotStart(f"The database {_name()} is empty: run `manage.py prepare`.")
         raise CannotStart(
             f"The database {_name()} is older than this version of Tollhouse: "
             "run `manage.py migrate` after a backup."

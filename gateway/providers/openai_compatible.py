@@ -36,6 +36,7 @@ FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "f
 EXTRAS = ("system_fingerprint", "service_tier")
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
+MAX_CHOICES = 128
 # What reading something else than what the dialect says can come to; too deep JSON included.
 MALFORMED = (
     *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
@@ -173,7 +174,7 @@ def _read_chunk(chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
     if usage is not None or extras:
         yield Reported(usage, extras)
     for choice in chunk.get("choices") or ():
-        index = choice.get("index") or 0
+        index = _read_index(choice.get("index"))
         logprobs = choice.get("logprobs")
         members = _read_members(choice.get("delta") or {})
         reason = choice.get("finish_reason")
@@ -182,6 +183,15 @@ def _read_chunk(chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
             logprobs = None
         if reason:
             yield Finish(index, read_finish_reason(reason), logprobs)
+
+
+def _read_index(value: object) -> int:
+    """Return which choice is meant, the first where nothing is said. Raises ValueError."""
+    if value is None:
+        return 0
+    if not isinstance(value, int) or not 0 <= value < MAX_CHOICES:
+        raise ValueError("There is no such choice.")
+    return value
 
 
 def _read_members(delta: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,7 +216,7 @@ def _read_choice(choice: Mapping[str, Any]) -> Choice:
     if content is None and "tool_calls" not in members:
         content = ""
     return Choice(
-        index=int(choice.get("index") or 0),
+        index=_read_index(choice.get("index")),
         message={"role": "assistant", "content": content, **members},
         finish_reason=read_finish_reason(choice.get("finish_reason")),
         logprobs=choice.get("logprobs"),

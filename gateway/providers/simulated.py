@@ -33,6 +33,8 @@ from gateway.providers.simulated_json import fill_schema
 SCRIPT = "script:"
 MAX_NUMBER = 100_000
 MAX_DELAY_MS = 60_000.0
+# What a schema that is none comes to, once it is filled.
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 _WORD = re.compile(r"\S+\s*")
 _encode = msgspec.json.encode
 
@@ -57,7 +59,11 @@ class SimulatedTransport:
 
     async def open(self, request: UpstreamRequest) -> SimulatedResponse:
         asked = msgspec.json.decode(request.body)
-        script = read_script(asked)
+        try:
+            script = read_script(asked)
+        except MALFORMED:
+            refusal = {"error": {"message": "The schema of a tool or of the answer is none."}}
+            return SimulatedResponse(400, iter_once(_encode(refusal)))
         if script.first_ms:
             await asyncio.sleep(script.first_ms / 1000)
         if script.fail:

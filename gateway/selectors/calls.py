@@ -12,6 +12,7 @@ from datetime import datetime
 
 from gateway.models import CallBody, CallRecord
 from gateway.selectors.call_filters import Branch, CallFilters, branches
+from gateway.selectors.call_names import find_call_named
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.visible import Visible
 
@@ -59,9 +60,9 @@ def call_page(
     return CallPage(calls, newer, onwards, searched_to)
 
 
-def find_call(visible: Visible, call_id: uuid.UUID) -> CallRecord | None:
-    """Return one call if this person may see it."""
-    call = CallRecord.objects.filter(id=call_id, workspace_id=visible.workspace_id).first()
+def find_call(visible: Visible, name: str) -> CallRecord | None:
+    """Return one call, by any of its names, if this person may see it."""
+    call = find_call_named(visible.workspace_id, name)
     if call is None or visible.key_ids is None or call.key_id in visible.key_ids:
         return call
     return None

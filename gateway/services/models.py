@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -13,12 +13,39 @@ from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
 from gateway.models import LanguageModel, Provider, Target
+from gateway.services.default_params import check_default_params
 
 # 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
 MAX_PUSD_PER_TOKEN = 10**12
 MAX_TOKENS = 2**31 - 1
 NATIVE_CHARS = 200
+DESCRIPTION_CHARS = 2_000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+
+
+class Described(TypedDict, total=False):
+    """What a model is like, beside its name, prices and targets.
+
+    default_params: members that go upstream where the caller does not say. supports_*: None
+    where nobody has said; only a plain no refuses a call.
+    """
+
+    display_name: str
+    description: str
+    owned_by: str
+    context_tokens: int | None
+    unknown_fields: str
+    default_params: dict[str, Any]
+    supports_vision: bool | None
+    supports_pdf: bool | None
+    supports_audio: bool | None
+    supports_tools: bool | None
+
+
+class ModelFields(Described, total=False):
+    """What update_model can change."""
+
+    max_output_tokens: int
 
 
 @transaction.atomic
@@ -30,13 +57,9 @@ def add_model(
     input_pusd: int,
     output_pusd: int,
     cached_input_pusd: int | None = None,
-    context_tokens: int | None = None,
     max_output_tokens: int,
-    display_name: str = "",
-    description: str = "",
-    owned_by: str = "",
-    unknown_fields: str = LanguageModel.UnknownFields.FORWARD,
     actor: str,
+    **described: Unpack[Described],
 ) -> LanguageModel:
     """Add a public model with its first target. Prices are pico-USD per token.
 
@@ -49,25 +72,36 @@ def add_model(
             {"name": "1 to 200 letters, digits and . _ : / @ + -, starting with one of the first."}
         )
     prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
-    _check_tokens("context_tokens", context_tokens)
-    _check_tokens("max_output_tokens", max_output_tokens)
-    model = LanguageModel(
-        name=name,
-        display_name=display_name,
-        description=description,
-        owned_by=owned_by or provider.name,
-        context_tokens=context_tokens,
-        max_output_tokens=max_output_tokens,
-        unknown_fields=unknown_fields,
-        **prices,
-    )
-    model.full_clean()
+    described["owned_by"] = described.get("owned_by") or provider.name
+    model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described, **prices)
+    _check(model)
     model.save()
     target = _insert_target(model, provider, native_model or name)
-    limits = {"context_tokens": context_tokens, "max_output_tokens": max_output_tokens}
-    details = {"target": str(target), **prices, **limits}
+    limits = {"max_output_tokens": max_output_tokens}
+    details = {"target": str(target), **prices, **limits, **described}
     _record(model, actor=actor, action="model.add", details=details)
     return model
+
+
+@transaction.atomic
+def update_model(model: LanguageModel, *, actor: str, **fields: Unpack[ModelFields]) -> bool:
+    """Change the fields that are given. Returns False when nothing is different.
+
+    Raises ValidationError for those that cannot be taken.
+    """
+    stored = LanguageModel.objects.get(pk=model.pk)
+    before = {name: getattr(stored, name) for name in fields}
+    changed = {name: value for name, value in fields.items() if before[name] != value}
+    if not changed:
+        return False
+    for name, value in changed.items():
+        setattr(stored, name, value)
+    _check(stored)
+    stored.save(update_fields=list(changed))
+    model.refresh_from_db()
+    details = {name: [before[name], value] for name, value in changed.items()}
+    _record(model, actor=actor, action="model.update", details=details)
+    return True
 
 
 @transaction.atomic
@@ -142,9 +176,19 @@ def _read_prices(input_pusd: int, cached_pusd: int | None, output_pusd: int) -> 
     return {"cached_input_pusd_per_token": input_pusd} | given
 
 
-def _check_tokens(field: str, tokens: int | None) -> None:
-    if tokens is not None and not 1 <= tokens <= MAX_TOKENS:
-        raise ValidationError({field: f"Between 1 and {MAX_TOKENS} tokens."})
+def _check(model: LanguageModel) -> None:
+    """Raise ValidationError for the model's own fields that cannot be taken."""
+    for field in ("context_tokens", "max_output_tokens"):
+        tokens = getattr(model, field)
+        if tokens is not None and not 1 <= tokens <= MAX_TOKENS:
+            raise ValidationError({field: f"Between 1 and {MAX_TOKENS} tokens."})
+    for field in ("display_name", "owned_by"):
+        if not is_visible(getattr(model, field)):
+            raise ValidationError({field: "Control characters are not allowed here."})
+    if len(model.description) > DESCRIPTION_CHARS or "\0" in model.description:
+        raise ValidationError({"description": f"At most {DESCRIPTION_CHARS} characters."})
+    check_default_params(model.default_params)
+    model.full_clean()
 
 
 def _record(model: LanguageModel, *, actor: str, action: str, details: dict[str, Any]) -> None:

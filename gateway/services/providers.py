@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypedDict, Unpack
+
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
+from accounts.text import is_visible
 from gateway.core import provider_kinds
 from gateway.core.provider_kinds import ProviderKind
 from gateway.models import Provider
@@ -16,9 +19,24 @@ from gateway.services.sealing import seal
 CREDENTIAL_CHARS = 4_096
 
 
+class ProviderFields(TypedDict, total=False):
+    """What a provider is like. structured_dialect: of vLLM alone, how it spells guided decoding;
+    see Provider.StructuredDialect. location: of its data centre."""
+
+    structured_dialect: str
+    is_local: bool
+    location: str
+
+
 @transaction.atomic
 def add_provider(
-    *, name: str, kind: str, base_url: str = "", credential: str | None = None, actor: str
+    *,
+    name: str,
+    kind: str,
+    base_url: str = "",
+    credential: str | None = None,
+    actor: str,
+    **fields: Unpack[ProviderFields],
 ) -> Provider:
     """Add an account at a company, or a server of ours, that answers calls.
 
@@ -30,15 +48,35 @@ def add_provider(
         raise ValidationError({"base_url": f"{facts.label} has no address of its own: give one."})
     if facts.needs_credential and not credential:
         raise ValidationError({"credential": f"{facts.label} needs a credential."})
-    provider = Provider(
-        name=name.strip(), kind=kind, base_url=read_base_url(base_url or facts.base_url, kind=kind)
-    )
+    url = read_base_url(base_url or facts.base_url, kind=kind)
+    provider = Provider(name=name.strip(), kind=kind, base_url=url, **fields)
     if credential:
         provider.credential = seal(_read_credential(credential), provider.pk)
-    provider.full_clean()
+    _check(provider)
     provider.save()
-    _record(provider, actor=actor, action="provider.add", kind=kind, base_url=provider.base_url)
+    _record(provider, actor=actor, action="provider.add", kind=kind, base_url=url, **fields)
     return provider
+
+
+@transaction.atomic
+def update_provider(provider: Provider, *, actor: str, **fields: Unpack[ProviderFields]) -> bool:
+    """Change the fields that are given. Returns False when nothing is different.
+
+    Raises ValidationError for those that cannot be taken.
+    """
+    stored = Provider.objects.get(pk=provider.pk)
+    before = {name: getattr(stored, name) for name in fields}
+    changed = {name: value for name, value in fields.items() if before[name] != value}
+    if not changed:
+        return False
+    for name, value in changed.items():
+        setattr(stored, name, value)
+    _check(stored)
+    stored.save(update_fields=list(changed))
+    provider.refresh_from_db()
+    details = {name: [before[name], value] for name, value in changed.items()}
+    _record(provider, actor=actor, action="provider.update", **details)
+    return True
 
 
 @transaction.atomic
@@ -75,6 +113,22 @@ def set_base_url(
     return True
 
 
+def set_access(
+    provider: Provider, *, base_url: str | None, credential: str | None, actor: str
+) -> bool:
+    """Change address and credential as far as they are given. Returns False when nothing changes.
+
+    Raises ValidationError as set_base_url does.
+    """
+    if base_url is not None and set_base_url(
+        provider, base_url=base_url, credential=credential, actor=actor
+    ):
+        return True
+    if credential:
+        set_credential(provider, credential=credential, actor=actor)
+    return bool(credential)
+
+
 @transaction.atomic
 def set_provider_enabled(provider: Provider, *, enabled: bool, actor: str) -> bool:
     """Send calls to this provider, or none any more. Returns False when nothing changes."""
@@ -83,6 +137,12 @@ def set_provider_enabled(provider: Provider, *, enabled: bool, actor: str) -> bo
     if changed:
         _record(provider, actor=actor, action="provider.enable" if enabled else "provider.disable")
     return changed == 1
+
+
+def _check(provider: Provider) -> None:
+    if not is_visible(provider.location):
+        raise ValidationError({"location": "Control characters are not allowed here."})
+    provider.full_clean()
 
 
 def _get_kind(name: str) -> ProviderKind:

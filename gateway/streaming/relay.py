@@ -157,4 +157,5 @@ def _tool_chars(call: Any) -> int:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
         return 1
-    return max(len(function.get("name") or "") + len(function.get("arguments") or ""), 1)
+    said = (function.get("name"), function.get("arguments"))
+    return max(sum(len(text) for text in said if isinstance(text, str)), 1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
+from tests.clients.battery import install
 from tests.clients.sdk import outcome
 from tests.support.servers import GatewayServer, UpstreamServer, run_manage
 
@@ -66,6 +67,12 @@ def keys(shared_gateway: GatewayServer) -> Keys:
     done = run_manage(shared_gateway.home, "shell", "--no-imports", "--command", ISSUE)
     assert done.returncode == 0, done.stderr
     return Keys(**json.loads(done.stdout))
+
+
+@pytest.fixture(scope="session")
+def node() -> str:
+    """The path of Node, with its clients installed."""
+    return install()
 
 
 @pytest.fixture

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from tests.clients.witnesses import assert_left, calls_begun, wait_for_call
+from tests.flows.caller import said_by
 from tests.support.require import require_binary
 from tests.support.servers import GatewayServer, UpstreamServer
-from tests.support.waiting import wait_until
 
 RECV_BYTES = 1024 * 1024
+WRITE_BYTES = 16 * 1024  # more in one write would be torn by the kernel now and then
 WAIT_S = 30
 WITHOUT_USAGE = {"stream_options": {"include_usage": False}}
 HARD_TO_CUT = "Grüße,+日本語+und+🙂🙃"
@@ -65,12 +67,13 @@ def test_curl_reads_a_whole_stream(curl: list[str], version: str) -> None:
     text = run(curl, "--no-buffer", version, body=body_of("script:tokens=5", stream=True))
 
     events = events_of(text)
-    said = "".join(event["choices"][0]["delta"].get("content", "") for event in events)
-    assert said.split() == [f"tok{n}" for n in range(5)]
+    assert said_by(events).split() == [f"tok{n}" for n in range(5)]
     assert events[-1]["usage"]["completion_tokens"] == 5
 
 
-def test_curl_sees_each_token_when_it_comes(curl: list[str], upstream: UpstreamServer) -> None:
+def test_curl_sees_each_token_when_it_comes(
+    curl: list[str], shared_gateway: GatewayServer, upstream: UpstreamServer
+) -> None:
     command = [*curl, "--no-buffer", "--data", body_of("script:stall_after=3", stream=True)]
 
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -80,15 +83,22 @@ def test_curl_sees_each_token_when_it_comes(curl: list[str], upstream: UpstreamS
         process.terminate()
 
     said = [chunk["choices"][0]["delta"]["content"] for chunk in chunks]
-    call_id = chunks[0]["id"].removeprefix("chatcmpl-")
+    record = assert_left(shared_gateway, upstream, chunks[0]["id"].removeprefix("chatcmpl-"))
     assert said == ["", "tok0 ", "tok1 ", "tok2 "]
-    assert wait_until(
-        lambda: any(
-            call["request_id"] == call_id and call["state"] == "cancelled"
-            for call in upstream.book()
-        ),
-        what="the upstream connection to be closed",
-    )
+    assert record["tokens_completion"] == 3
+
+
+def test_a_buffered_call_ends_when_curl_does(
+    curl: list[str], shared_gateway: GatewayServer, upstream: UpstreamServer
+) -> None:
+    before = calls_begun(upstream)
+    command = [*curl, "--data", body_of("script:hang")]
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        call_id = wait_for_call(upstream, before)
+        process.terminate()
+
+    assert assert_left(shared_gateway, upstream, call_id)["cost_nano_usd"] == "0"
 
 
 @pytest.mark.parametrize("version", ["--http1.1", "--http1.0"])
@@ -124,6 +134,52 @@ def test_curl_is_told_of_a_failure_in_json(curl: list[str]) -> None:
     head, _, body = text.partition("\r\n\r\n")
     assert " 400 " in head.split("\r\n")[0]
     assert json.loads(body)["error"]["code"] == "invalid_json"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_curl_is_told_what_the_provider_refused(curl: list[str], stream: bool) -> None:
+    text = run(curl, "--include", body=body_of("script:fail=429", stream=stream))
+
+    head, _, body = text.partition("\r\n\r\n")
+    assert " 429 " in head.split("\r\n")[0]
+    assert json.loads(body)["error"]["code"] == "provider_rate_limit"
+
+
+def test_curl_is_told_of_a_failure_inside_the_stream(curl: list[str]) -> None:
+    text = run(curl, "--no-buffer", body=body_of("script:tokens=9&reset_after=3", stream=True))
+
+    *before, last = events_of(text)
+    assert said_by(before) == "tok0 tok1 tok2 "
+    assert last["error"]["code"] == "provider_unavailable"
+    assert last["choices"][0]["finish_reason"] == "error"
+
+
+def test_curl_reads_a_tool_call(curl: list[str]) -> None:
+    asked = {"tools": [{"type": "function", "function": {"name": "get_weather"}}]}
+
+    buffered = json.loads(run(curl, body=body_of("script:tools=1", **asked)))
+    streamed = events_of(
+        run(curl, "--no-buffer", body=body_of("script:tools=1", **asked, stream=True))
+    )
+
+    [call] = buffered["choices"][0]["message"]["tool_calls"]
+    pieces = [piece for e in streamed for piece in e["choices"][0]["delta"].get("tool_calls", [])]
+    assert call["function"] == {"name": "get_weather", "arguments": '{"city":"Paris"}'}
+    assert pieces[0]["function"]["name"] == "get_weather"
+    assert "".join(p["function"]["arguments"] for p in pieces) == call["function"]["arguments"]
+
+
+def test_curl_reads_an_answer_that_fits_a_schema(curl: list[str]) -> None:
+    place = {"properties": {"place": {"type": "string"}}, "required": ["place"]}
+    schema = {"name": "forecast", "schema": {"type": "object"} | place}
+    asked = {"response_format": {"type": "json_schema", "json_schema": schema}}
+
+    buffered = json.loads(run(curl, body=body_of("Paris", **asked)))
+    streamed = events_of(run(curl, "--no-buffer", body=body_of("Paris", **asked, stream=True)))
+
+    text = buffered["choices"][0]["message"]["content"]
+    assert json.loads(text) == {"place": "tok0"}
+    assert said_by(streamed) == text
 
 
 @contextmanager
@@ -186,5 +242,6 @@ def test_a_client_that_joins_no_reads_loses_nothing(
     assert re.match(rb"HTTP/1.1 200 ", head)
     assert pieces.pop() == b""  # the chunk that ends the body
     assert all(piece.endswith(b"\n\n") for piece in pieces)
+    assert all(len(piece) <= WRITE_BYTES for piece in pieces)
     assert pieces[-1].endswith(b"data: [DONE]\n\n")
     assert len("".join(said_in(piece) for piece in pieces).split()) == words

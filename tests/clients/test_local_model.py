@@ -13,9 +13,10 @@ import pytest
 
 from gateway.launch import local_model
 from tests.clients.sdk import ask, each, generation, opened, outcome, text_of, user
+from tests.clients.witnesses import wait_for_record
 from tests.support.require import require_module
 from tests.support.servers import ROOT, GatewayServer, environment
-from tests.support.waiting import async_wait_until, wait_until
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
 INPUT_NUSD, OUTPUT_NUSD = 10, 20  # per token: 0.01 and 0.02 USD per thousand
@@ -88,7 +89,9 @@ async def test_a_real_model_streams_its_answer(client: Any) -> None:
     assert int(record["cost_nano_usd"]) + absorbed_nusd == price_nusd
 
 
-async def test_leaving_a_real_model_half_way_costs_what_was_said(client: Any) -> None:
+async def test_leaving_a_real_model_half_way_costs_what_was_said(
+    client: Any, served: GatewayServer
+) -> None:
     running = await ask(client, "Tell a long story.", stream=True, **MODEL | {"max_tokens": 1_000})
     seen = []
     async for chunk in each(running):
@@ -97,12 +100,7 @@ async def test_leaving_a_real_model_half_way_costs_what_was_said(client: Any) ->
             break
     await outcome(running.close())
 
-    async def find() -> dict[str, Any] | None:
-        record = await generation(client, seen[0].id)
-        return record if record["status"] != "in_progress" else None
-
-    record = await async_wait_until(find, what="the record")
-    assert record is not None
+    record = wait_for_record(served, seen[0].id)
     assert (record["status"], record["charge_basis"]) == ("aborted", "estimate")
     assert 5 <= record["tokens_completion"] < 1_000
     assert int(record["cost_nano_usd"]) > 5 * OUTPUT_NUSD

@@ -1,55 +1,16 @@
-"""openai-node on both mounts: tests/clients/node/battery.js calls, this judges."""
+"""openai-node on both mounts: tests/clients/node/openai.js calls, this judges."""
 
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict
 
 import pytest
 
+from tests.clients.battery import Report, run_battery
 from tests.clients.conftest import Keys
-from tests.support.require import do_without, require_binary
+from tests.clients.witnesses import assert_left
 from tests.support.servers import GatewayServer, UpstreamServer
-from tests.support.waiting import wait_until
-
-FOLDER = Path(__file__).parent / "node"
-INSTALL_S = 120
-RUN_S = 120
-Report = dict[str, dict[str, Any]]
-
-
-def installed(folder: Path) -> bool:
-    """True when node_modules holds what the lock names."""
-    wanted = json.loads((folder / "package-lock.json").read_text())["packages"]
-    there = folder / "node_modules" / ".package-lock.json"
-    if not there.exists():
-        return False
-    found = json.loads(there.read_text())["packages"]
-    return {name: p["version"] for name, p in wanted.items() if name} == {
-        name: p["version"] for name, p in found.items()
-    }
-
-
-@pytest.fixture(scope="session")
-def node() -> str:
-    """The path of Node, the client installed beside the battery."""
-    path = require_binary("node", package="nodejs")
-    npm = require_binary("npm", package="npm")
-    if not installed(FOLDER):
-        done = subprocess.run(
-            [npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
-            cwd=FOLDER,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_S,
-            check=False,
-        )
-        if done.returncode:
-            do_without(f"openai-node could not be installed with npm: {done.stderr.strip()[-500:]}")
-    return path
 
 
 @pytest.fixture(scope="session", params=["/v1", "/api/v1"])
@@ -61,26 +22,13 @@ def report(
     keys: Keys,
 ) -> Report:
     """What each case came to under one mount."""
-    known = {"good": shared_gateway.key, "poor": keys.poor, "other_model": keys.other_model}
-    done = subprocess.run(
-        [node, "battery.js"],
-        cwd=FOLDER,
-        env={
-            "PATH": os.environ["PATH"],
-            "BASE_URL": f"{shared_gateway.origin}{request.param}",
-            "BOOK": f"{upstream.origin}/book",
-            "KEYS": json.dumps(known),
-        },
-        capture_output=True,
-        text=True,
-        timeout=RUN_S,
-        check=False,
+    return run_battery(
+        node,
+        "openai.js",
+        base_url=f"{shared_gateway.origin}{request.param}",
+        book=f"{upstream.origin}/book",
+        keys=asdict(keys) | {"good": shared_gateway.key},
     )
-    assert done.returncode == 0, done.stderr
-    lines = [json.loads(line) for line in done.stdout.splitlines()]
-    failed = {line["case"]: line["failed"] for line in lines if "failed" in line}
-    assert failed == {}
-    return {line["case"]: line["result"] for line in lines}
 
 
 def test_a_question_is_answered(report: Report) -> None:
@@ -150,14 +98,6 @@ def test_an_answer_fits_the_schema(report: Report, how: str) -> None:
 
     assert answer.keys() == {"place", "celsius"}
     assert isinstance(answer["celsius"], int)
-
-
-@pytest.mark.parametrize(("case", "words"), [("at once", 200), ("cut", 40), ("letters", 3)])
-def test_a_page_that_joins_no_reads_loses_nothing(report: Report, case: str, words: int) -> None:
-    text = report[f"browser {case}"]["text"]
-
-    assert len(text.split()) == words
-    assert case != "letters" or text == "Grüße, 日本語 🙂🙃"
 
 
 def test_the_models_are_listed_and_looked_up(report: Report) -> None:
@@ -233,17 +173,17 @@ def test_what_cannot_get_better_is_not_tried_again(report: Report) -> None:
     ("case", "raised"), [("leave buffered", "APIUserAbortError"), ("leave streamed", None)]
 )
 def test_a_client_that_leaves_ends_the_upstream_call(
-    report: Report, upstream: UpstreamServer, case: str, raised: str | None
+    report: Report,
+    shared_gateway: GatewayServer,
+    upstream: UpstreamServer,
+    case: str,
+    raised: str | None,
 ) -> None:
     seen = report[case]
 
-    def cut() -> bool:
-        calls = {call["request_id"]: call for call in upstream.book()}
-        return bool(calls[seen["begun"][0]]["state"] == "cancelled")
-
     assert seen["raised"] == raised  # the client ends an aborted stream without a word
     assert len(seen["begun"]) == 1
-    assert wait_until(cut, what="the upstream connection to be closed")
+    assert_left(shared_gateway, upstream, seen["begun"][0])
 
 
 def test_a_client_whose_patience_ends_says_so(report: Report) -> None:

@@ -11,37 +11,14 @@ from openai import AsyncOpenAI
 
 from tests.clients.conftest import Book
 from tests.clients.sdk import ask, each, generation, outcome, stream
-from tests.support.servers import UpstreamServer
-from tests.support.waiting import async_wait_until, wait_until
+from tests.clients.witnesses import wait_for_hang_up, wait_for_record
+from tests.support.servers import GatewayServer, UpstreamServer
+from tests.support.waiting import async_wait_until
 
 
 def newest(upstream: UpstreamServer) -> dict[str, Any]:
     """Return the last call that reached the fake upstream."""
     return upstream.book()[-1]
-
-
-def wait_for_hang_up(upstream: UpstreamServer, call_id: str) -> dict[str, Any]:
-    """Return what the fake upstream knows of a call, once its connection was cut."""
-
-    def find() -> dict[str, Any] | None:
-        entries = [e for e in upstream.book() if e["request_id"] == call_id]
-        return entries[0] if entries and entries[0]["state"] == "cancelled" else None
-
-    entry = wait_until(find, what="the upstream connection to be closed")
-    assert entry is not None
-    return entry
-
-
-async def wait_for_record(client: Any, call_id: str) -> dict[str, Any]:
-    """Return the record of a call, once it is final."""
-
-    async def find() -> dict[str, Any] | None:
-        record = await generation(client, call_id)
-        return record if record["status"] != "in_progress" else None
-
-    record = await async_wait_until(find, what="the record")
-    assert record is not None
-    return record
 
 
 @pytest.mark.parametrize("model", ["fake-model", "tollhouse/simulated"])
@@ -94,7 +71,7 @@ async def test_a_stranger_cannot_see_the_record(client: Any, keys: Any) -> None:
 
 
 async def test_a_stream_closed_half_way_ends_the_upstream_call(
-    client: Any, upstream: UpstreamServer
+    client: Any, shared_gateway: GatewayServer, upstream: UpstreamServer
 ) -> None:
     running = await ask(client, "script:tokens=9999&delay_ms=5", stream=True)
     said, call_id = 0, ""
@@ -106,7 +83,7 @@ async def test_a_stream_closed_half_way_ends_the_upstream_call(
     await outcome(running.close())
 
     entry = wait_for_hang_up(upstream, call_id)
-    record = await wait_for_record(client, call_id)
+    record = wait_for_record(shared_gateway, call_id)
     assert 10 <= entry["completion_tokens"] < 9999
     assert (record["status"], record["charge_basis"]) == ("aborted", "estimate")
     assert 10 <= record["tokens_completion"] <= entry["completion_tokens"]
@@ -115,10 +92,10 @@ async def test_a_stream_closed_half_way_ends_the_upstream_call(
 
 @pytest.mark.parametrize("streamed", [False, True], ids=["buffered", "streamed"])
 async def test_a_client_whose_patience_ends_ends_the_upstream_call(
-    client: Any, upstream: UpstreamServer, streamed: bool
+    client: Any, shared_gateway: GatewayServer, upstream: UpstreamServer, streamed: bool
 ) -> None:
     before = len(upstream.book())
-    hasty = client.with_options(timeout=0.3)
+    hasty = client.with_options(timeout=1.5)  # long enough to reach the upstream
 
     with pytest.raises(openai.APITimeoutError):
         await ask(hasty, "script:hang", stream=streamed)
@@ -126,12 +103,12 @@ async def test_a_client_whose_patience_ends_ends_the_upstream_call(
     assert len(upstream.book()) == before + 1
     call_id = newest(upstream)["request_id"]
     wait_for_hang_up(upstream, call_id)
-    record = await wait_for_record(client, call_id)
+    record = wait_for_record(shared_gateway, call_id)
     assert (record["status"], record["cost_nano_usd"]) == ("aborted", "0")
 
 
 async def test_a_cancelled_task_ends_the_upstream_call(
-    shared_gateway: Any, upstream: UpstreamServer
+    shared_gateway: GatewayServer, upstream: UpstreamServer
 ) -> None:
     before = len(upstream.book())
     async with AsyncOpenAI(api_key=shared_gateway.key, base_url=shared_gateway.base_url) as client:
@@ -149,7 +126,7 @@ async def test_a_cancelled_task_ends_the_upstream_call(
 
 
 async def test_fifty_calls_at_once_are_answered_each_with_its_own(
-    shared_gateway: Any, witnessed: Book
+    shared_gateway: GatewayServer, witnessed: Book
 ) -> None:
     async with AsyncOpenAI(api_key=shared_gateway.key, base_url=shared_gateway.base_url) as client:
         answers = await asyncio.gather(

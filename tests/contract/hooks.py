@@ -30,6 +30,7 @@ MESSAGES = re.compile(
             # What is a language of its own.
             r"\S+ does not compile",
             r"\S+ is not a JSON Schema",
+            r"The schema of a tool or of the answer is none",
             r"\S+ may only refer to itself",
             r"\S+ is not JSON\.",
             # What the bytes of a file are, and which of its spellings are complete.
@@ -40,6 +41,7 @@ MESSAGES = re.compile(
             r"The address must begin with https:// or http://",
             # What only the installation knows.
             r"There is no (file|model called) ",
+            r"after is no model of this list",
             r".* does not take ",
             r"The prompt is longer than the model takes",
             r"The Idempotency-Key was used before",

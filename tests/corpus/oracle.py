@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from urllib.request import urlopen
 
 from tests.corpus.wire import Talk
 from tests.flows.caller import Answer, Caller
@@ -25,7 +26,8 @@ class Witness:
 
     def calls(self) -> int:
         """Return how many calls have reached the upstream."""
-        return len(self._site.upstream.book())
+        with urlopen(f"{self._site.upstream.origin}/book?id=none", timeout=10) as answer:
+            return int(json.load(answer)["requests"])
 
     def rss_bytes(self) -> int:
         return int(Path(f"/proc/{self._pid}/statm").read_text().split()[1]) * PAGE_BYTES
@@ -49,6 +51,15 @@ def assert_refused(answer: Answer, status: int, code: str) -> None:
     assert set(error) >= {"message", "type", "code", "param", "request_id"}
     assert error["message"]
     assert error["request_id"] == answer.headers["x-request-id"]
+
+
+def assert_refused_in_records(site: Site, caller: Caller, *, count: int) -> None:
+    """Assert that of so many calls each has one record, of a refusal that holds and costs
+    nothing, and that the caller's workspace has lost nothing by it."""
+    records = site.records(caller, count=count)
+    assert len(records) == count
+    kept = {(r["status"], r["hold_nusd"], r["charge_nusd"]) for r in records}
+    assert kept == {("refused", 0, 0)}
 
 
 def assert_cut(talk: Talk, status: int, code: str) -> None:

@@ -47,6 +47,11 @@ PAGES = {
     "credits": "/credits",
     "credits-grant": "/credits/grant",
     "settings": "/settings",
+    "models": "/models",
+    "models-none": "/models?q=nothing-like-it",
+    "model-new": "/models/new",
+    "providers": "/providers",
+    "provider-new": "/providers/new",
     "reference": "/reference",
     "account": "/account",
     "account-password": "/account/password",
@@ -57,6 +62,8 @@ PAGES = {
 }
 BY_LINK = {
     "key": ("/keys", "#key-table .row-link"),
+    "model": ("/models", "#model-table .row-link"),
+    "provider": ("/providers", "#provider-table .row-link"),
     "call": ("/calls?status=ok", "main .row-link"),
     "call-failed": ("/calls?status=upstream_error", "main .row-link"),
 }

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import django
+
+if TYPE_CHECKING:
+    from tests.dashboard.demo_data import DemoModel
 
 MEMBER_EMAIL = "noor@example.com"
 
@@ -27,13 +31,13 @@ def _fill() -> None:
     from gateway.models import LanguageModel
     from keys.services import revoke_key
     from tests.dashboard.demo_data import MODELS, make_demo_data
-    from tests.factories import ACTOR, PASSWORD, make_key, make_model
+    from tests.factories import ACTOR, PASSWORD, make_key
 
     workspace = Workspace.objects.get()
     operator = User.objects.get()
     for model in MODELS:
         if not LanguageModel.objects.filter(name=model.name).exists():
-            make_model(model.name)
+            _add(model)
     make_demo_data(workspace)
     names = [model.name for model in MODELS]
     office = ["203.0.113.0/24", "2001:db8:40::/48"]
@@ -44,6 +48,36 @@ def _fill() -> None:
     person = create_user(email=MEMBER_EMAIL, name="Noor Haddad", password=PASSWORD, actor=ACTOR)
     Membership.objects.create(workspace=workspace, user=person, role=Role.DEVELOPER)
     create_workspace(name="Zephyr Robotics", owner=person, actor=ACTOR)
+
+
+def _add(model: DemoModel) -> None:
+    """Add a model with its provider; the cheapest runs here, and one can less than the others."""
+    from gateway.models import Provider
+    from tests.factories import make_model, make_provider
+
+    is_local = model.provider == "local"
+    kind = "vllm" if is_local else model.provider
+    provider = Provider.objects.filter(name=model.provider).first() or make_provider(
+        model.provider,
+        kind=kind,
+        base_url="http://127.0.0.1:1/v1" if is_local else "",
+        credential=None if is_local else "sk-nobody-knows",
+        is_local=is_local,
+    )
+    make_model(
+        model.name,
+        provider=provider,
+        native_model=model.native,
+        input_pusd=model.price.input_pusd,
+        cached_input_pusd=model.price.cached_input_pusd,
+        output_pusd=model.price.output_pusd,
+        context_tokens=8_192 if is_local else 131_072,
+        max_output_tokens=2_048 if is_local else 16_384,
+        supports_tools=True,
+        supports_vision=False if is_local else None,
+        supports_audio=False,
+        default_params={"repetition_penalty": 1.1} if is_local else {},
+    )
 
 
 if __name__ == "__main__":

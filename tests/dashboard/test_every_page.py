@@ -13,18 +13,21 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from accounts.models import Role, Workspace
 from dashboard.urls import urlpatterns
-from gateway.models import CallRecord
+from gateway.models import CallRecord, LanguageModel, Provider
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import HTMX, signed_in
-from tests.factories import make_member, make_user, make_workspace
+from tests.factories import make_member, make_model, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
-POST_ONLY = {"workspace", "theme"} | {
-    f"settings-{action}" for action in ("name", "bodies", "lock", "unlock")
+POST_ONLY = {
+    *("workspace", "theme"),
+    *(f"settings-{action}" for action in ("name", "bodies", "lock", "unlock")),
+    *("model-switch", "provider-switch"),
 }
 NAMES = [str(pattern.name) for pattern in urlpatterns]
 PAGES = [name for name in NAMES if name not in POST_ONLY]
+INSTALLATION = [name for name in NAMES if name.startswith(("model-", "provider-"))]
 ACCOUNT_PAGES = [
     *("mfa_index", "account_change_password", "account_reauthenticate"),
     *("mfa_list_webauthn", "account_logout"),
@@ -36,6 +39,7 @@ WRITES = re.compile(r"^\s*(INSERT|UPDATE|DELETE|REPLACE)", re.IGNORECASE)
 def lived_in() -> Workspace:
     workspace = make_workspace()
     make_demo_data(workspace, days=1, calls_per_day=40)
+    make_model()
     return workspace
 
 
@@ -45,6 +49,10 @@ def address(name: str, workspace: Workspace | None) -> str:
     if name.startswith("key-") and name not in ("key-list", "key-create"):
         key = workspace.keys.first() if workspace else None
         return reverse(f"dashboard:{name}", args=[key.pk if key else nothing])
+    if name in ("model-edit", "model-switch"):
+        return reverse(f"dashboard:{name}", args=[LanguageModel.objects.latest("pk").pk])
+    if name in ("provider-edit", "provider-switch"):
+        return reverse(f"dashboard:{name}", args=[Provider.objects.latest("pk").pk])
     if name == "call-detail":
         return reverse(f"dashboard:{name}", args=[_call_id(workspace) if workspace else nothing])
     return reverse(name if name in ACCOUNT_PAGES else f"dashboard:{name}")
@@ -82,10 +90,25 @@ def test_the_signed_out_are_led_to_sign_in_and_back(lived_in: Workspace, name: s
 def test_what_changes_something_is_not_done_by_looking(lived_in: Workspace, name: str) -> None:
     client = signed_in(make_member(lived_in, Role.OWNER))
 
-    answer = client.get(reverse(f"dashboard:{name}"))
+    answer = client.get(address(name, lived_in))
 
     assert (answer.status_code, answer["Allow"]) == (405, "POST")
     assert b"This address is not a page" in answer.content
+
+
+@pytest.mark.parametrize("role", Role.values)
+@pytest.mark.parametrize(
+    "name", [name for name in NAMES if name.startswith(("model-", "provider-"))]
+)
+def test_the_installation_is_its_operators_alone(lived_in: Workspace, name: str, role: str) -> None:
+    client, url = signed_in(make_member(lived_in, role)), address(name, lived_in)
+
+    statuses = {client.post(url).status_code}
+    if name not in POST_ONLY:
+        statuses.add(client.get(url).status_code)
+
+    assert statuses <= {403, 405}
+    assert 403 in statuses
 
 
 @pytest.mark.parametrize("name", ["key-edit", "key-revoke", "call-detail"])

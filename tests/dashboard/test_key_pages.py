@@ -15,8 +15,9 @@ from dashboard.form_token import new_form_token
 from dashboard.forms.keys import rules_mark
 from keys.models import ApiKey
 from keys.secret import digest_secret
+from keys.services import set_compatibility
 from tests.dashboard.visitors import HTMX, key_form, signed_in
-from tests.factories import make_key, make_member, make_model, make_workspace
+from tests.factories import ACTOR, make_key, make_member, make_model, make_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -233,6 +234,53 @@ def test_an_edit_replaces_the_rules_and_is_in_the_book(workspace: Workspace) -> 
     assert key.allowed_ips == ["203.0.113.7/32", "2001:db8::/32"]
     assert AuditEvent.objects.filter(action="key.update", actor=member.email).exists()
     assert "Saved." in answer.content.decode()
+
+
+def test_a_key_is_made_for_the_clients_of_a_product(workspace: Workspace) -> None:
+    member = make_member(workspace)
+    client = signed_in(member)
+
+    form = key_form(token=new_form_token(), compat_profile="bud", allows_profile_override="")
+    answer = client.post(NEW, form)
+
+    key = ApiKey.objects.get()
+    assert answer.status_code == 201
+    assert (key.compat_profile, key.allows_profile_override) == ("bud", False)
+    assert AuditEvent.objects.filter(action="key.compatibility", actor=member.email).exists()
+    assert " · Bud<" in client.get(LIST).content.decode()
+
+
+def test_the_profile_of_a_key_is_changed_with_its_rules(workspace: Workspace) -> None:
+    key = make_key(workspace).key
+    client = signed_in(make_member(workspace))
+    form = {"compat_profile": "inferada", "allows_chat_template": "on"}
+
+    answer = client.post(f"/keys/{key.pk}", key_form(**form, seen=rules_mark(key)), follow=True)
+
+    changed = ApiKey.objects.get()
+    assert (changed.label, changed.compat_profile) == ("Checkout", "inferada")
+    assert changed.allows_chat_template
+    assert rules_mark(changed) != rules_mark(key)
+    assert "Changed compatibility" in answer.content.decode()
+
+
+def test_nothing_is_changed_where_a_part_cannot_be(workspace: Workspace) -> None:
+    key = make_key(workspace).key
+    form = key_form(label="New", compat_profile="nobody", seen=rules_mark(key))
+
+    answer = signed_in(make_member(workspace)).post(f"/keys/{key.pk}", form)
+
+    assert answer.status_code == 422
+    assert ApiKey.objects.get().label == "A key"
+
+
+def test_who_may_only_look_sees_the_profile(workspace: Workspace) -> None:
+    key = make_key(workspace).key
+    set_compatibility(key, compat_profile="bud", allows_profile_override=False, actor=ACTOR)
+
+    page = signed_in(make_member(workspace, Role.VIEWER)).get(f"/keys/{key.pk}").content.decode()
+
+    assert "Bud, and no other" in page
 
 
 def test_the_second_of_two_people_who_edit_at_once_is_told(workspace: Workspace) -> None:

@@ -7,7 +7,9 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.models import Role, Workspace
+from dashboard.views.overview import ERRORS_SHOWN
 from gateway.models import CallRecord
+from gateway.selectors.usage import FAILED_STATUSES
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_key, make_member, make_workspace
@@ -42,7 +44,8 @@ def test_who_may_see_usage_sees_all_of_it(workspace: Workspace, role: str) -> No
         "Added time, p50",
         "First token, p50",
     ]
-    assert len(page.context["errors"]) == 6
+    failed = CallRecord.objects.filter(status__in=FAILED_STATUSES).count()
+    assert len(page.context["errors"]) == min(failed, ERRORS_SHOWN) > 0
 
 
 def test_a_developer_sees_their_own_keys_alone(workspace: Workspace) -> None:

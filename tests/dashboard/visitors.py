@@ -25,4 +25,5 @@ def key_form(**fields: Any) -> dict[str, Any]:
         "scopes": ["completions", "usage"],
         "ips_mode": "all",
         "expires": "never",
+        "allows_profile_override": "on",
     } | fields

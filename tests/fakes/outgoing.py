@@ -105,7 +105,16 @@ class Outgoing:
         else:
             yield block
 
+    def _flipped(self, piece: bytes) -> bytes:
+        """Return the piece that comes next, one of its bits turned over if that is due."""
+        place, bit = divmod(self._script.flip_bit, 8)
+        place -= self._sent_bytes
+        if self._script.flip_bit == NEVER or not 0 <= place < len(piece):
+            return piece
+        return piece[:place] + bytes([piece[place] ^ 1 << bit]) + piece[place + 1 :]
+
     def _write(self, piece: bytes) -> None:
+        piece = self._flipped(piece)
         self._sent_bytes += len(piece)
         if not piece:
             return

@@ -23,7 +23,11 @@ def json_answer(response_format: dict[str, Any] | None) -> str | None:
     if kind != "json_schema" or response_format is None:
         return None
     schema = response_format.get("json_schema", {}).get("schema", {})
-    return msgspec.json.encode(fitting_value(schema, schema)).decode()
+    try:
+        value = fitting_value(schema, schema)
+    except RecursionError:
+        value = None  # a schema that refers to itself without end
+    return msgspec.json.encode(value).decode()
 
 
 def fitting_value(schema: dict[str, Any], root: dict[str, Any]) -> Any:

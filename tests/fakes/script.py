@@ -60,6 +60,8 @@ class Script:
     gzip: bool = False
     close: bool = False  # end the connection after the answer, as an old server does
 
+    flip_bit: int = NEVER  # turn over this bit of the body
+
     # How it breaks. A reset is a TCP RST; a truncation ends the body properly, but too early;
     # a close is a FIN in the middle of the body.
     reset_after: int = NEVER
@@ -84,6 +86,7 @@ class Script:
 
     # How the event stream is spelled; see tests/fakes/spelling.py.
     sse: tuple[str, ...] = ()
+    plant: str = ""  # this as the data of an event of its own, behind the first token
     no_done: bool = False
 
     @property

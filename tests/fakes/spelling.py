@@ -38,6 +38,7 @@ class Speller:
         if unknown:
             raise ScriptError(f"There is no such spelling: {', '.join(sorted(unknown))}.")
         self._end = next((end for form, end in LINE_ENDS.items() if form in self._forms), b"\n")
+        self._planted = [script.plant.encode()] if script.plant else []
         self._label = b"data:" if "nospace" in self._forms else b"data: "
 
     def event(self, data: bytes) -> bytes:
@@ -65,7 +66,8 @@ class Speller:
     def intrusion(self) -> bytes:
         """Return what comes between the first token and the second."""
         planted = {"badjson": BAD_JSON, "badutf8": BAD_UTF8, "nodelta": NO_DELTA, "notobject": b"7"}
-        return b"".join(self.event(data) for form, data in planted.items() if form in self._forms)
+        events = [data for form, data in planted.items() if form in self._forms]
+        return b"".join(map(self.event, [*events, *self._planted]))
 
     def closing(self, chunk: bytes) -> bytes:
         """Return the end of the stream; `chunk` is one that may wrongly follow [DONE]."""

@@ -17,13 +17,11 @@ import django
 
 django.setup()
 
-from django.db import transaction  # noqa: E402
 from django.db.models import Sum  # noqa: E402
 
 from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
-from accounts.changes import record_change  # noqa: E402
-from accounts.models import ConfigChange, Wallet, Workspace  # noqa: E402
+from accounts.models import Wallet, Workspace  # noqa: E402
 from gateway.models import CallRecord, LanguageModel, Provider  # noqa: E402
 from gateway.services import models, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
@@ -98,15 +96,12 @@ def target(*, model: str, provider: str) -> None:
     models.add_target(known, provider=found, native_model="second", actor=ACTOR)
 
 
-def describe(*, kind: str, name: str, **fields: Any) -> int:
-    """Set fields of a provider or a model for which there is no form yet."""
-    kinds: dict[str, type[Provider] | type[LanguageModel]] = {
-        "provider": Provider,
-        "model": LanguageModel,
-    }
-    with transaction.atomic():
-        record_change(ConfigChange.Kind.CATALOGUE)
-        return kinds[kind].objects.filter(name=name).update(**fields)
+def describe_provider(*, name: str, **fields: Any) -> bool:
+    return providers.update_provider(Provider.objects.get(name=name), actor=ACTOR, **fields)
+
+
+def describe_model(*, name: str, **fields: Any) -> bool:
+    return models.update_model(LanguageModel.objects.get(name=name), actor=ACTOR, **fields)
 
 
 def set_prices(*, model: str, input_pusd: int, output_pusd: int) -> bool:
@@ -152,7 +147,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
         *(
             set_prices,
             offer,
-            describe,
+            describe_provider,
+            describe_model,
             compatibility,
             record,
             records,

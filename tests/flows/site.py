@@ -49,17 +49,8 @@ class Site:
     def add_model(self, name: str, *, provider: str = "fake", **fields: Any) -> str:
         """Add a model and return its name once the gateway offers it."""
         self.office.do("model", name=name, provider=provider, **fields)
-        wait_until(lambda: name in self.offered(), what=f"{name} to be offered")
+        self.gateway.wait_for_model(name)
         return name
-
-    def offered(self) -> list[str]:
-        """Return the names of the models that the gateway says it has."""
-        request = urllib.request.Request(
-            f"{self.gateway.base_url}/models",
-            headers={"authorization": f"Bearer {self.gateway.key}"},
-        )
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return [model["id"] for model in json.load(answer)["data"]]
 
     def record(self, call_id: str) -> dict[str, Any]:
         """Return a call's record once the call has ended."""

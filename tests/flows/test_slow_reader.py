@@ -14,13 +14,15 @@ STREAMS = 20
 MEGABYTE = 1024 * 1024
 
 
-def open_unread(caller: Caller, prompt: str) -> socket.socket:
-    """Ask for a stream and never read it, with as little room for it on our side as can be."""
+def open_unread(caller: Caller, prompt: str, more_head: str = "") -> socket.socket:
+    """Ask for a stream and never read it, with as little room for it on our side as can be.
+
+    more_head: whole lines."""
     body = {"model": caller.model, "messages": [{"role": "user", "content": prompt}]}
     data = json.dumps(body | {"stream": True}).encode()
     head = (
         f"POST {CHAT} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {caller.secret}\r\n"
-        f"content-type: application/json\r\ncontent-length: {len(data)}\r\n\r\n"
+        f"content-type: application/json\r\ncontent-length: {len(data)}\r\n{more_head}\r\n"
     )
     wire = socket.socket()
     wire.settimeout(READ_S)

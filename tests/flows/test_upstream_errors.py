@@ -123,7 +123,7 @@ def test_nothing_of_the_providers_is_told_to_callers(
     host = f"127.0.0.1:{site.upstream.port}"
     for number, secret in enumerate(SECRETS):
         name = f"secret-{number}"
-        if name not in site.offered():
+        if name not in site.gateway.offered():
             site.office.do(
                 "provider", name=name, base_url=site.upstream.base_url, credential=secret
             )

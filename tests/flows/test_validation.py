@@ -54,7 +54,7 @@ TOP_LEVEL: list[tuple[dict[str, Any], str]] = [
     ({"stop": ["a", "b", "c", "d", "e"]}, "stop"),
     ({"stop": [1]}, "stop[0]"),
     ({"stop": 1}, "stop"),
-    ({"stop": ["a", ""]}, "stop"),
+    ({"stop": ["a", ""]}, "stop[1]"),
     ({"frequency_penalty": 2.1}, "frequency_penalty"),
     ({"frequency_penalty": -2.1}, "frequency_penalty"),
     ({"presence_penalty": 3}, "presence_penalty"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from math import isinf
 from typing import Any
 
-from gateway.ingress.strict import MAX_DEPTH, MAX_NAMES
+from gateway.ingress.strict import MAX_DEPTH, MAX_ITEMS, MAX_NAMES
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")
@@ -19,9 +19,9 @@ def read_json(body: bytes) -> Any:
 
     Raises ValueError for what RFC 8259 does not allow and for what I-JSON (RFC 7493) warns of:
     names given twice, halves of surrogate pairs, numbers beyond a double. Raises it too beyond
-    our limits of depth and of names.
+    our limits of depth, of names and of items in lists.
     """
-    names = 0
+    names = items = 0
 
     def read_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal names
@@ -42,10 +42,15 @@ def read_json(body: bytes) -> Any:
         )
     except RecursionError:
         raise ValueError("too deep") from None
-    for text, depth in walk(value):
+    for part, depth in walk(value):
         if depth > MAX_DEPTH:
             raise ValueError("too deep")
-        text.encode()  # UnicodeEncodeError, a ValueError, for half a surrogate pair
+        if isinstance(part, str):
+            part.encode()  # UnicodeEncodeError, a ValueError, for half a surrogate pair
+        elif isinstance(part, list):
+            items += len(part)
+    if items > MAX_ITEMS:
+        raise ValueError("too many items")
     return value
 
 
@@ -60,16 +65,16 @@ def read_float(text: str) -> float:
     return number
 
 
-def walk(value: Any) -> Iterator[tuple[str, int]]:
-    """Yield every name and every string with the number of brackets around it, and an empty
-    string for every object and list."""
+def walk(value: Any) -> Iterator[tuple[Any, int]]:
+    """Yield every name, string, object and list with the number of brackets around it, those of
+    its own included."""
     pending = [(value, 0)]
     while pending:
         part, depth = pending.pop()
         if isinstance(part, str):
             yield part, depth
         elif isinstance(part, dict | list):
-            yield "", depth + 1
+            yield part, depth + 1
             if isinstance(part, dict):
                 yield from ((name, depth + 1) for name in part)
             inside = part.values() if isinstance(part, dict) else part

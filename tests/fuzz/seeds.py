@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gateway.core.parameters import STEERING
 from gateway.core.profiles import ALL as PROFILES
-from gateway.ingress.openai_chat import FORBIDDEN
 from gateway.ingress.schema import KNOWN
 from tests.flows.test_validation import MESSAGES, TOP_LEVEL
 from tests.gateway.ingress import test_strict
@@ -127,7 +127,7 @@ def words_of(target: str) -> list[bytes]:
         return sorted({*names, *(profile.name.encode() for profile in PROFILES), b"Bearer "})
     marks = {b"[DONE]", b"null", b"true", b"\\ud800", b"1e400", b"-0.0", b"NaN", b"{}", b"[]"}
     return sorted(
-        {encode(name) for name in (*KNOWN, *FORBIDDEN, *_names_in([FULL, ANSWER]))} | marks
+        {encode(name) for name in (*KNOWN, *STEERING, *_names_in([FULL, ANSWER]))} | marks
     )
 
 

@@ -12,7 +12,7 @@ from tests.support.servers import run_manage
 
 EVERY_COMMAND = [
     *("create_workspace", "grant_credits", "issue_key", "revoke_key"),
-    *("add_provider", "add_model", "reseal_credentials"),
+    *("add_provider", "set_provider", "add_model", "set_model", "reseal_credentials"),
 ]
 
 
@@ -47,9 +47,12 @@ def test_help_says_what_a_command_does(command: str, capsys: pytest.CaptureFixtu
     assert "--json" in capsys.readouterr().out
 
 
-def test_no_command_takes_a_credential_as_an_argument(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("command", ["add_provider", "set_provider"])
+def test_no_command_takes_a_credential_as_an_argument(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        call_command("add_provider", "--help")
+        call_command(command, "--help")
 
     words = capsys.readouterr().out.replace("[", " ").replace("]", " ").split()
     assert {"--credential-env", "--credential-stdin"} <= set(words)

@@ -183,6 +183,10 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "kind": "openai",
         "base_url": "https://api.openai.com/v1",
         "has_credential": True,
+        "structured_dialect": "structured_outputs",
+        "is_local": False,
+        "location": "",
+        "enabled": True,
     }
     assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-live"
 
@@ -218,13 +222,20 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
     assert answer == {
         "model_id": str(LanguageModel.objects.get().pk),
         "name": "llama",
+        "display_name": "",
+        "owned_by": "up",
         "provider": "up",
         "native_model": "llama-3",
+        "targets": ["llama-3 at up"],
         "input_pusd_per_token": 37_500,
         "cached_input_pusd_per_token": 0,
         "output_pusd_per_token": 2_000_000,
         "context_tokens": 8_000,
         "max_output_tokens": 4_096,
+        "supports": {"vision": None, "pdf": None, "audio": None, "tools": None},
+        "unknown_fields": "forward",
+        "default_params": {},
+        "enabled": True,
     }
 
 

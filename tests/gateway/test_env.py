@@ -11,12 +11,14 @@ from gateway.env import (
     read_bool,
     read_int,
     read_list,
+    read_origins,
     read_secret,
     read_secrets,
     read_url,
 )
 
 NAME = "TOLLHOUSE_THING"
+LOCAL = "http://localhost:5173"
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,30 @@ def test_a_secret_file_that_is_gone_stops_the_start(
 
     with pytest.raises(SettingError, match=f"{NAME}_FILE"):
         read_secret(NAME)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("", []),
+        ("https://App.example.com/, http://localhost:5173", ["https://app.example.com", LOCAL]),
+        ("http://[::1]:8080", ["http://[::1]:8080"]),
+        ("https://app.example.com, *", ["*"]),
+    ],
+)
+def test_origins_are_read_as_browsers_write_them(
+    monkeypatch: pytest.MonkeyPatch, text: str, meant: list[str]
+) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    assert read_origins(NAME) == meant
+
+
+@pytest.mark.parametrize(
+    "text", ["app.example.com", "https://", "https://a.example/page", "null", "https://*.a.example"]
+)
+def test_what_is_no_origin_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    with pytest.raises(SettingError, match=NAME):
+        read_origins(NAME)

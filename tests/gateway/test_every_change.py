@@ -136,12 +136,18 @@ ORDERS: dict[str, tuple[Start, str]] = {
         _on_provider(providers.set_base_url, base_url="https://eu.example", credential="sk-2"),
         "catalogue",
     ),
+    "set_access": (
+        _on_provider(providers.set_access, base_url=None, credential="sk-2"),
+        "catalogue",
+    ),
+    "update_provider": (_on_provider(providers.update_provider, location="Paris"), "catalogue"),
     "set_provider_enabled": (
         _on_provider(providers.set_provider_enabled, enabled=False),
         "catalogue",
     ),
     "add_model": (_add_model, "catalogue"),
     "add_target": (_add_target, "catalogue"),
+    "update_model": (_on_model(models.update_model, supports_vision=True), "catalogue"),
     "set_prices": (_on_model(models.set_prices, **PRICES), "catalogue"),
     "set_model_enabled": (_on_model(models.set_model_enabled, enabled=False), "catalogue"),
 }

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from django.core.exceptions import ValidationError
 
 from accounts.models import AuditEvent, ConfigChange
 from gateway.core.money import MAX_NUSD, Price, Usage, cost_nusd
 from gateway.models import LanguageModel
+from gateway.services.default_params import MAX_BYTES
 from gateway.services.models import (
     MAX_PUSD_PER_TOKEN,
     MAX_TOKENS,
     add_target,
     set_model_enabled,
     set_prices,
+    update_model,
 )
 from tests.factories import ACTOR, make_model, make_provider
 
 pytestmark = pytest.mark.django_db
+
+NO_DEFAULTS: tuple[Any, ...] = (
+    *([], "text", {1: 2}, {"seed": None}, {"top_p": float("nan")}, {"x": "\0"}),
+    *({"messages": []}, {"model": "x"}, {"n": 2}, {"stream": True}, {"tools": []}),
+    *({"api_key": "x"}, {"base_url": "x"}, {"x": "y" * MAX_BYTES}),
+)
 
 
 def test_a_model_takes_what_is_not_said_from_what_is() -> None:
@@ -109,3 +119,42 @@ def test_switching_a_model_off_is_told_once() -> None:
 
     assert answers == [True, False]
     assert AuditEvent.objects.filter(action="model.disable").count() == 1
+
+
+def test_a_description_is_written_down_with_before_and_after() -> None:
+    model = make_model(supports_vision=True)
+
+    changed = update_model(
+        model, supports_vision=False, default_params={"top_p": 0.9}, display_name="", actor=ACTOR
+    )
+
+    assert changed
+    assert AuditEvent.objects.get(action="model.update").details == {
+        "supports_vision": [True, False],
+        "default_params": [{}, {"top_p": 0.9}],
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("display_name", "two\x07bells"),
+        ("display_name", "x" * 201),
+        ("owned_by", "back\u202ewards"),
+        ("description", "x" * 2001),
+        ("context_tokens", 0),
+        ("max_output_tokens", MAX_TOKENS + 1),
+        ("unknown_fields", "guess"),
+        *(("default_params", value) for value in NO_DEFAULTS),
+    ],
+)
+def test_a_field_that_cannot_be_is_refused_and_stays(field: str, value: Any) -> None:
+    model = make_model()
+    before = ConfigChange.objects.count()
+
+    with pytest.raises(ValidationError) as refusal:
+        update_model(model, actor=ACTOR, **{field: value})
+
+    assert set(refusal.value.message_dict) == {field}
+    assert LanguageModel.objects.get() == model
+    assert ConfigChange.objects.count() == before

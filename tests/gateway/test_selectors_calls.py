@@ -178,9 +178,9 @@ def test_calls_of_other_workspaces_and_keys_are_not_found(workspace: Workspace) 
     by_key = call_page(Visible(workspace.id), CallFilters(key_id=stranger_key.id))
 
     assert by_key.calls == []
-    assert find_call(Visible(workspace.id), call_id) is None
-    assert find_call(Visible(other.id, ()), call_id) is None
-    assert find_call(Visible(other.id), call_id) is not None
+    assert find_call(Visible(workspace.id), str(call_id)) is None
+    assert find_call(Visible(other.id, ()), str(call_id)) is None
+    assert find_call(Visible(other.id), str(call_id)) is not None
 
 
 def test_a_developer_sees_the_calls_of_the_keys_they_made(workspace: Workspace) -> None:

@@ -41,12 +41,12 @@ def furnish(site: Site) -> None:
     do, upstream = site.office.do, site.upstream.base_url
     for name in MODELS:
         do("model", name=name, provider="fake", display_name=name.title(), owned_by="inferada")
-    do("describe", kind="model", name="seeing-model", supports_vision=True, supports_pdf=True)
+    do("describe_model", name="seeing-model", supports_vision=True, supports_pdf=True)
     unable = dict.fromkeys(("supports_vision", "supports_pdf", "supports_audio"), False)
-    do("describe", kind="model", name="blind-model", **unable)
+    do("describe_model", name="blind-model", **unable)
     do("provider", name="vllm", kind="vllm", base_url=upstream)
     do("provider", name="old-vllm", kind="vllm", base_url=upstream)
-    do("describe", kind="provider", name="old-vllm", structured_dialect="guided")
+    do("describe_provider", name="old-vllm", structured_dialect="guided")
     do("model", name="vllm_model", provider="vllm")
     do("model", name="old-vllm", provider="old-vllm")
     do("provider", name="nowhere", base_url="http://127.0.0.1:1/v1")

@@ -21,6 +21,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.support.waiting import wait_until
+
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 30
 STOP_S = 40
@@ -95,8 +97,24 @@ class GatewayServer:
         return f"{self.origin}/v1"
 
     def manage(self, *arguments: str, stdin: str | None = None) -> dict[str, Any]:
-        """Run a management command with --json against this gateway's home."""
-        return manage_json(self.home, *arguments, stdin=stdin)
+        """Run a management command with --json against this gateway's home.
+
+        A model that it added is offered when this returns. Other changes are obeyed a moment
+        later: wait for what they come to.
+        """
+        answer = manage_json(self.home, *arguments, stdin=stdin)
+        if arguments[0] == "add_model":
+            self.wait_for_model(answer["name"])
+        return answer
+
+    def offered(self) -> list[str]:
+        """Return the names of the models that calls can name right now."""
+        with urllib.request.urlopen(_models_request(self), timeout=10) as answer:
+            return [model["id"] for model in json.load(answer)["data"]]
+
+    def wait_for_model(self, name: str) -> None:
+        """Return once calls can name the model, and obey all that was changed before it."""
+        wait_until(lambda: name in self.offered(), what=f"{name} to be offered")
 
     def kill(self) -> None:
         """SIGKILL: nothing is flushed, nothing is said."""
@@ -212,14 +230,16 @@ def _spawn_gateway(
         )
 
 
+def _models_request(server: GatewayServer) -> urllib.request.Request:
+    headers = {"Authorization": f"Bearer {server.key}"}
+    return urllib.request.Request(f"{server.base_url}/models", headers=headers)
+
+
 def _wait_for_gateway(server: GatewayServer) -> None:
-    request = urllib.request.Request(
-        f"{server.base_url}/models", headers={"Authorization": f"Bearer {server.key}"}
-    )
     deadline = time.monotonic() + START_S
     while True:
         try:
-            urllib.request.urlopen(request, timeout=5).close()
+            urllib.request.urlopen(_models_request(server), timeout=5).close()
             return
         except (urllib.error.URLError, ConnectionError, TimeoutError) as error:
             ended = server.process.poll()

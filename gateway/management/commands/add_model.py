@@ -7,7 +7,12 @@ from typing import Any
 
 from accounts.management.json_command import ACTOR, JsonCommand
 from gateway.core.money import read_usd_per_mtok
-from gateway.models import LanguageModel, Provider
+from gateway.management.catalogue_options import (
+    add_model_options,
+    get_provider,
+    read_model_options,
+    write_model,
+)
 from gateway.services.models import add_model
 
 
@@ -22,8 +27,8 @@ class Command(JsonCommand):
         parser.add_argument("--input", required=True, metavar="USD", help="Of prompt tokens.")
         parser.add_argument("--output", required=True, metavar="USD", help="Of completion tokens.")
         parser.add_argument("--cached-input", metavar="USD", help="Of cached ones; default input.")
-        parser.add_argument("--context", type=int, metavar="TOKENS")
         parser.add_argument("--max-output", type=int, required=True, metavar="TOKENS")
+        add_model_options(parser)
 
     def answer(
         self,
@@ -34,44 +39,21 @@ class Command(JsonCommand):
         input: str,
         output: str,
         cached_input: str | None,
-        context: int | None,
         max_output: int,
         **options: Any,
     ) -> dict[str, Any]:
         model = add_model(
             name=name,
-            provider=_get_provider(provider),
+            provider=get_provider(provider),
             native_model=native,
             input_pusd=read_usd_per_mtok(input),
             output_pusd=read_usd_per_mtok(output),
             cached_input_pusd=read_usd_per_mtok(cached_input) if cached_input else None,
-            context_tokens=context,
             max_output_tokens=max_output,
             actor=ACTOR,
+            **read_model_options(options),
         )
-        return _written(model)
+        return write_model(model)
 
     def describe(self, answer: dict[str, Any]) -> str:
         return "Model {name} is offered, served by {provider} as {native_model}.".format(**answer)
-
-
-def _get_provider(name: str) -> Provider:
-    provider = Provider.objects.filter(name=name).first()
-    if provider is None:
-        raise LookupError(f"There is no provider {name[:60]!r}: add it first.")
-    return provider
-
-
-def _written(model: LanguageModel) -> dict[str, Any]:
-    target = model.targets.select_related("provider").get()
-    return {
-        "model_id": str(model.pk),
-        "name": model.name,
-        "provider": target.provider.name,
-        "native_model": target.native_model,
-        "input_pusd_per_token": model.input_pusd_per_token,
-        "cached_input_pusd_per_token": model.cached_input_pusd_per_token,
-        "output_pusd_per_token": model.output_pusd_per_token,
-        "context_tokens": model.context_tokens,
-        "max_output_tokens": model.max_output_tokens,
-    }

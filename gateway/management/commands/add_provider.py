@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from argparse import ArgumentParser
 from typing import Any
 
 from accounts.management.json_command import ACTOR, JsonCommand
 from gateway.core import provider_kinds
+from gateway.management.catalogue_options import (
+    add_provider_options,
+    read_credential,
+    read_provider_options,
+    write_provider,
+)
 from gateway.services.providers import add_provider
 
 
@@ -20,40 +24,18 @@ class Command(JsonCommand):
         parser.add_argument("name", help="Letters, digits, - and _.")
         parser.add_argument("--kind", required=True, help=", ".join(provider_kinds.BY_NAME))
         parser.add_argument("--base-url", default="", help="Default: the kind's own.")
-        # Never an argument: every user of the machine can read those.
-        source = parser.add_mutually_exclusive_group()
-        source.add_argument("--credential-env", metavar="VARIABLE")
-        source.add_argument("--credential-stdin", action="store_true")
+        add_provider_options(parser)
 
-    def answer(
-        self,
-        *,
-        name: str,
-        kind: str,
-        base_url: str,
-        credential_env: str | None,
-        credential_stdin: bool,
-        **options: Any,
-    ) -> dict[str, Any]:
-        credential = None
-        if credential_env:
-            credential = os.environ.get(credential_env)
-            if not credential:
-                raise LookupError(f"The variable {credential_env} is empty.")
-        elif credential_stdin:
-            credential = sys.stdin.read(1_000_000)
-            if not credential.strip():
-                raise ValueError("Standard input is empty: the credential was to come from there.")
+    def answer(self, *, name: str, kind: str, base_url: str, **options: Any) -> dict[str, Any]:
         provider = add_provider(
-            name=name, kind=kind, base_url=base_url, credential=credential, actor=ACTOR
+            name=name,
+            kind=kind,
+            base_url=base_url,
+            credential=read_credential(options),
+            actor=ACTOR,
+            **read_provider_options(options),
         )
-        return {
-            "provider_id": str(provider.pk),
-            "name": provider.name,
-            "kind": provider.kind,
-            "base_url": provider.base_url,
-            "has_credential": provider.credential is not None,
-        }
+        return write_provider(provider)
 
     def describe(self, answer: dict[str, Any]) -> str:
         return "Provider {name} at {base_url} is ready.".format(**answer)

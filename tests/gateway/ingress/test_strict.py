@@ -37,6 +37,11 @@ REFUSED = {
     "same empty name": b'{"":1,"":2}',
     "65 deep": b"[" * 65 + b"]" * 65,
     "100,000 deep": b"[" * 100_000,
+    "a string that never ends, after brackets": b"[" + b"[]," * 65 + b'"' + b'\\"' * 500_000,
+    "a string that ends in half an escape": b"[" + b"[]," * 65 + b'"a\\',
+    "100,001 lists": b"[" + b"[]," * 100_000 + b"[]]",
+    "300,000 texts": b"[" + b"[]," * 65 + b'"",' * 300_000 + b"[]]",
+    "100,001 numbers": b"[" + b"1," * 100_000 + b"1]",
     "10,001 names": json.dumps({f"k{n}": 1 for n in range(10_001)}).encode(),
 }
 ACCEPTED = {
@@ -48,6 +53,8 @@ ACCEPTED = {
     "noncharacters": '{"a":"\ufffe\U0001ffff\u202e"}'.encode(),
     "same name in different objects": b'[{"a":1},{"a":{"a":1}}]',
     "10,000 names": json.dumps({f"k{n}": 1 for n in range(10_000)}).encode(),
+    "100,000 numbers": b"[" + b"1," * 99_999 + b"1]",
+    "100 objects, and brackets in strings": b"[" + b'{"a":"]}\\""},' * 99 + b"{}]",
     "spaces around": b"  {} \n",
 }
 CALL = json.dumps(

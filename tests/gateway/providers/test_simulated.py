@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 import pytest
 
-from gateway.providers.simulated import MAX_NUMBER, read_script
+from gateway.providers.simulated import MALFORMED, MAX_NUMBER, read_script
 from gateway.providers.simulated_json import fill_schema
 
-FUNCTION = {"type": "function", "function": {"name": "look", "parameters": {"properties": 7}}}
+FUNCTION = {"type": "function", "function": {"name": "look", "parameters": {}}}
 CUSTOM = {"type": "custom", "custom": {"name": "shell"}, "function": "not looked into"}
 
 
@@ -63,8 +64,9 @@ def test_any_number_of_a_script_is_taken(number: str) -> None:
         {"type": ["array", None], "items": 7},
     ],
 )
-def test_what_is_no_schema_is_filled_somehow(schema: Any) -> None:
-    msgspec.json.encode(fill_schema(schema))
+def test_what_is_no_schema_is_filled_or_known_to_be_none(schema: Any) -> None:
+    with suppress(*MALFORMED):
+        msgspec.json.encode(fill_schema(schema))
 
 
 def test_schemas_that_multiply_stay_small() -> None:

@@ -1,12 +1,10 @@
 // Runs the official client for Node against a gateway; prints one JSON line for each case.
-// Reads BASE_URL, BOOK (the address of the fake upstream's book) and KEYS, a JSON object of keys
-// by what they are good for. Judges nothing: tests/clients/test_openai_node.py says what the
-// lines must hold.
+// Judges nothing: tests/clients/test_openai_node.py says what the lines must hold.
 
 import OpenAI from "openai";
 
-const baseURL = process.env.BASE_URL;
-const keys = JSON.parse(process.env.KEYS);
+import { baseURL, interrupted, keys, report, witnessed } from "./reporting.js";
+
 const client = new OpenAI({ apiKey: keys.good, baseURL, maxRetries: 0 });
 const fake = "fake-model";
 const simulated = "tollhouse/simulated";
@@ -94,49 +92,13 @@ async function helper(content, members = {}) {
   return { text, answer, usage: answer.usage ?? null };
 }
 
-// What many a page does in a browser: fetch, split each read, keep nothing for the next read.
-async function browser(content) {
-  const response = await fetch(`${baseURL}/chat/completions`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Authorization: `Bearer ${keys.good}` },
-    body: JSON.stringify({ model: fake, messages: user(content), stream: true }),
-  });
-  const reader = response.body.getReader();
-  const decoder = new TextDecoder();
-  let text = "";
-  while (true) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    for (const line of decoder.decode(value).split("\n")) {
-      if (!line.startsWith("data: ")) continue;
-      const data = line.slice(6);
-      if (data === "[DONE]") break;
-      const parsed = JSON.parse(data);
-      if (parsed.choices[0].delta.content) text += parsed.choices[0].delta.content;
-    }
-  }
-  return { text };
+async function leaveStream() {
+  const leaving = new AbortController();
+  const options = { signal: leaving.signal };
+  const stream = await create("script:tokens=9999&delay_ms=5", { stream: true }, options);
+  let seen = 0;
+  for await (const _ of stream) if (++seen === 10) leaving.abort();
 }
-
-// What the work came to, and the ids of the calls that reached the upstream meanwhile.
-async function witnessed(work) {
-  const ids = async () => {
-    const book = await (await fetch(process.env.BOOK)).json();
-    return book.calls.map((call) => call.request_id);
-  };
-  const before = new Set(await ids());
-  const result = await work();
-  return { ...result, begun: (await ids()).filter((id) => !before.has(id)) };
-}
-
-const leave = (stream) =>
-  witnessed(() =>
-    failure(async () => {
-      const options = { signal: AbortSignal.timeout(300) };
-      const answer = await create("script:tokens=9999&delay_ms=5", { stream }, options);
-      if (stream) await read(answer);
-    }),
-  );
 
 const failures = {
   400: () => create("Hello", { temperature: 3 }),
@@ -195,9 +157,6 @@ const cases = {
       simulated: parsed.choices[0].message.content,
     };
   },
-  "browser at once": () => browser("script:tokens=200"),
-  "browser cut": () => browser("script:tokens=40&chunk_bytes=7"),
-  "browser letters": () => browser("script:text=Grüße,+日本語+🙂🙃&chunk_bytes=1"),
   models: async () => {
     const listed = [];
     for await (const model of client.models.list()) listed.push(model);
@@ -220,19 +179,12 @@ const cases = {
     return { ...error, text: seen.map((c) => c.choices[0].delta.content ?? "").join("") };
   },
   "broken helper": () => failure(() => helper("script:tokens=9&reset_after=3")),
-  "leave buffered": () => leave(false),
-  "leave streamed": () => leave(true),
+  "leave buffered": () =>
+    interrupted((signal) => failure(() => create("script:hang", {}, { signal }))),
+  "leave streamed": () => witnessed(() => failure(leaveStream)),
   "not tried again": () =>
     witnessed(() => failure(() => create("script:fail=401", {}, { maxRetries: 2 }))),
 };
 for (const [name, work] of Object.entries(failures)) cases[`error ${name}`] = () => failure(work);
 
-for (const [name, work] of Object.entries(cases)) {
-  let line;
-  try {
-    line = { case: name, result: await work() };
-  } catch (error) {
-    line = { case: name, failed: `${error.stack ?? error}` };
-  }
-  process.stdout.write(`${JSON.stringify(line)}\n`);
-}
+await report(cases);

@@ -1,0 +1,183 @@
+"""What a model is, costs and can, as a form. What is written is checked by gateway.services."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.mark import mark_of
+from dashboard.forms.refusal import show_refusal
+from gateway.core.money import format_usd_per_mtok, read_usd_per_mtok
+from gateway.models import LanguageModel
+from gateway.services.models import DESCRIPTION_CHARS, NATIVE_CHARS
+
+ABILITIES = {"vision": "Images", "pdf": "PDF files", "audio": "Audio", "tools": "Tools"}
+_ANSWERS = {"yes": True, "no": False, "": None}
+_WORDS = {answer: word for word, answer in _ANSWERS.items()}
+# The services' fields that are called otherwise here.
+_PRICES = {
+    "input_pusd_per_token": "input_usd",
+    "cached_input_pusd_per_token": "cached_usd",
+    "output_pusd_per_token": "output_usd",
+}
+_SAME = ("display_name", "owned_by", "description", "context_tokens", "max_output_tokens")
+
+
+class PriceField(forms.CharField):
+    """USD per million tokens as people type it; pico-USD per token when clean, None when empty."""
+
+    def __init__(self, **options: Any) -> None:
+        attrs = {"inputmode": "decimal", "autocomplete": "off"}
+        super().__init__(max_length=40, widget=forms.TextInput(attrs=attrs), **options)
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return read_usd_per_mtok(text.removeprefix("$"))
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class ParametersField(forms.CharField):
+    """A JSON object; an empty field is an empty one."""
+
+    widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            raise ValidationError('This is not JSON. Write it such as {"seed": 7}.') from None
+
+
+def _ability(label: str) -> forms.ChoiceField:
+    choices = [("", "Not said"), ("yes", "Yes"), ("no", "No")]
+    return forms.ChoiceField(
+        required=False, choices=choices, initial="", label=label, widget=forms.RadioSelect
+    )
+
+
+class ModelForm(forms.Form):
+    """Everything about a model but its name and targets."""
+
+    display_name = forms.CharField(
+        max_length=200, required=False, help_text="For people. Empty: the name callers use."
+    )
+    owned_by = forms.CharField(
+        max_length=80, required=False, label="Made by", help_text="Empty: the provider."
+    )
+    description = forms.CharField(
+        max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    input_usd = PriceField(label="Input")
+    cached_usd = PriceField(
+        label="Cached input", required=False, help_text="Empty: as other input."
+    )
+    output_usd = PriceField(label="Output")
+    context_tokens = forms.IntegerField(
+        required=False, min_value=1, label="Context, tokens", help_text="Empty: nobody has said."
+    )
+    max_output_tokens = forms.IntegerField(
+        min_value=1,
+        label="Longest answer, tokens",
+        help_text="A call that asks for more gets this.",
+    )
+    supports_vision = _ability(ABILITIES["vision"])
+    supports_pdf = _ability(ABILITIES["pdf"])
+    supports_audio = _ability(ABILITIES["audio"])
+    supports_tools = _ability(ABILITIES["tools"])
+    unknown_fields = forms.ChoiceField(
+        choices=[("forward", "Forward"), ("drop", "Drop"), ("reject", "Reject")],
+        initial="forward",
+        label="Parameters we do not know",
+        widget=forms.RadioSelect,
+    )
+    default_params = ParametersField(
+        required=False,
+        label="Default parameters",
+        help_text="A JSON object: what goes to the provider where the caller does not say.",
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def prices(self) -> dict[str, Any]:
+        """Return what set_prices and add_model take, pico-USD per token."""
+        data = self.cleaned_data
+        return {
+            "input_pusd": data["input_usd"],
+            "cached_input_pusd": data["cached_usd"],
+            "output_pusd": data["output_usd"],
+        }
+
+    def described(self) -> dict[str, Any]:
+        """Return the fields of update_model and add_model."""
+        data = self.cleaned_data
+        fields = {name: data[name] for name in (*_SAME, "unknown_fields", "default_params")}
+        return fields | {
+            f"supports_{ability}": _ANSWERS[data[f"supports_{ability}"]] for ability in ABILITIES
+        }
+
+    @property
+    def abilities(self) -> list[forms.BoundField]:
+        return [self[f"supports_{ability}"] for ability in ABILITIES]
+
+    def take(self, error: ValidationError) -> None:
+        """Show what the service found."""
+        show_refusal(self, error, _PRICES)
+
+
+class NewModelForm(ModelForm):
+    """A model, and where its first target is."""
+
+    name = forms.CharField(
+        max_length=200,
+        help_text="What callers write as model.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    provider = forms.ChoiceField()
+    native_model = forms.CharField(
+        max_length=NATIVE_CHARS,
+        required=False,
+        label="Its name there",
+        help_text="Empty: the same.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, providers: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["provider"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(name, name) for name in providers]
+
+
+def initial_of_model(model: LanguageModel) -> dict[str, Any]:
+    """Return what the form shows for a model as it is."""
+    same_price = model.cached_input_pusd_per_token == model.input_pusd_per_token
+    cached = "" if same_price else format_usd_per_mtok(model.cached_input_pusd_per_token)
+    defaults = model.default_params
+    return {
+        **{name: getattr(model, name) for name in _SAME},
+        "input_usd": format_usd_per_mtok(model.input_pusd_per_token),
+        "cached_usd": cached,
+        "output_usd": format_usd_per_mtok(model.output_pusd_per_token),
+        "unknown_fields": model.unknown_fields,
+        "default_params": json.dumps(defaults, indent=2, ensure_ascii=False) if defaults else "",
+        **{name: _WORDS[getattr(model, name)] for name in _ability_fields()},
+        "seen": model_mark(model),
+    }
+
+
+def model_mark(model: LanguageModel) -> str:
+    """Return a mark that differs when anything that the form edits differs."""
+    names = (*_PRICES, *_SAME, *_ability_fields(), "unknown_fields", "default_params")
+    return mark_of([getattr(model, name) for name in names])
+
+
+def _ability_fields() -> list[str]:
+    return [f"supports_{ability}" for ability in ABILITIES]

@@ -1,0 +1,195 @@
+"""The models of the installation, for its operators: what each is, costs and can."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.permissions import Action
+from dashboard.catalogue_history import Line, catalogue_history
+from dashboard.forms.models import ModelForm, NewModelForm, initial_of_model, model_mark
+from dashboard.htmx import PageRequest, render_page, variables
+from dashboard.workspace import require_operator
+from gateway.models import LanguageModel, Provider
+from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
+from gateway.services.models import add_model, set_model_enabled, set_prices, update_model
+
+MODELS_SHOWN = 200
+STATES = {"all": "All", "offered": "Offered", "other": "Not offered"}
+_OFFERED = {"offered": True, "other": False}
+
+
+@dataclass(frozen=True)
+class ModelFilters:
+    """Read from the URL; anything unreadable is as if it were not there."""
+
+    query: str = ""
+    state: str = "all"
+    provider: str = ""
+
+    @property
+    def is_plain(self) -> bool:
+        return self == ModelFilters()
+
+
+@dataclass(frozen=True)
+class ModelListContext:
+    """Variables of dashboard/models/list.html and _table.html. is_cut: there are more."""
+
+    rows: list[ModelRow]
+    filters: ModelFilters
+    states: dict[str, str]
+    providers: list[str]
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class NewModelContext:
+    """Variables of dashboard/models/new.html."""
+
+    form: NewModelForm
+    has_providers: bool
+
+
+@dataclass(frozen=True)
+class ModelPageContext:
+    """Variables of dashboard/models/model.html."""
+
+    row: ModelRow
+    form: ModelForm
+    history: list[Line]
+
+
+@login_required
+@require_GET
+def list_models(request: PageRequest) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    filters = _read_filters(request.GET)
+    rows = model_rows(
+        text=filters.query,
+        provider=filters.provider,
+        offered=_OFFERED.get(filters.state),
+        limit=MODELS_SHOWN + 1,
+    )
+    return render_page(
+        request,
+        page="dashboard/models/list.html",
+        partial="dashboard/models/_table.html",
+        context=ModelListContext(
+            rows=rows[:MODELS_SHOWN],
+            filters=filters,
+            states=STATES,
+            providers=provider_names(),
+            is_cut=len(rows) > MODELS_SHOWN,
+        ),
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def create_model(request: PageRequest) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    names = provider_names()
+    chosen = {"provider": request.GET.get("provider", "")}
+    form = NewModelForm(request.POST or None, initial=chosen, providers=names)
+    model = _add(request, form) if request.method == "POST" and form.is_valid() else None
+    if model is None:
+        context = NewModelContext(form=form, has_providers=bool(names))
+        status = 200 if request.method == "GET" else 422
+        return render(request, "dashboard/models/new.html", variables(context), status=status)
+    messages.success(request, f"{model} is offered within a second.")
+    return _to_model(model)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_model(request: PageRequest, model_id: UUID) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    model = get_object_or_404(LanguageModel, pk=model_id)
+    form = ModelForm(request.POST or None, initial=initial_of_model(model))
+    if request.method == "GET":
+        return _model_page(request, model, form)
+    if form.is_valid() and form.cleaned_data["seen"] != model_mark(model):
+        form.add_error(None, "Somebody else changed this model meanwhile. Reload to see how it is.")
+        return _model_page(request, model, form, status=409)
+    if form.is_valid() and _update(request, model, form):
+        return _to_model(model)
+    model.refresh_from_db()
+    return _model_page(request, model, form, status=422)
+
+
+@login_required
+@require_POST
+def switch_model(request: PageRequest, model_id: UUID) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    model = get_object_or_404(LanguageModel, pk=model_id)
+    is_on = request.POST.get("enabled") == "on"
+    if set_model_enabled(model, enabled=is_on, actor=request.user.email):
+        words = "offered again" if is_on else "not offered any more: new calls get 404"
+        messages.success(request, f"{model} is {words}.")
+    return _to_model(model)
+
+
+def _add(request: PageRequest, form: NewModelForm) -> LanguageModel | None:
+    """Return the new model, or None with the reasons in the form."""
+    data = form.cleaned_data
+    try:
+        return add_model(
+            name=data["name"],
+            provider=Provider.objects.get(name=data["provider"]),
+            native_model=data["native_model"],
+            actor=request.user.email,
+            **form.prices(),
+            **form.described(),
+        )
+    except ValidationError as error:
+        form.take(error)
+        return None
+
+
+def _update(request: PageRequest, model: LanguageModel, form: ModelForm) -> bool:
+    who = request.user.email
+    try:
+        with transaction.atomic():
+            changed = [
+                update_model(model, actor=who, **form.described()),
+                set_prices(model, actor=who, **form.prices()),
+            ]
+    except ValidationError as error:
+        form.take(error)
+        return False
+    words = "Saved. It holds within a second." if any(changed) else "Nothing changed."
+    messages.success(request, words)
+    return True
+
+
+def _read_filters(query: Mapping[str, str]) -> ModelFilters:
+    state = query.get("state", "all")
+    return ModelFilters(
+        query=query.get("q", "").replace("\0", "").strip()[:100],
+        state=state if state in STATES else "all",
+        provider=query.get("provider", "").replace("\0", "")[:60],
+    )
+
+
+def _to_model(model: LanguageModel) -> HttpResponse:
+    return HttpResponseRedirect(reverse("dashboard:model-edit", args=[model.pk]))
+
+
+def _model_page(
+    request: PageRequest, model: LanguageModel, form: ModelForm, *, status: int = 200
+) -> HttpResponse:
+    context = ModelPageContext(
+        row=model_row(model), form=form, history=catalogue_history("model", model.name)
+    )
+    return render(request, "dashboard/models/model.html", variables(context), status=status)

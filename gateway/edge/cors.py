@@ -1,0 +1,93 @@
+"""Which web pages may call the API from a browser. In front of everything, where it is wanted.
+
+Only the API answers: pages have cookies, and no other site has any business with them. Callers
+show their key in a header, so no answer ever allows credentials.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Collection
+from typing import Any
+
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[dict[str, Any]]]
+Send = Callable[[dict[str, Any]], Awaitable[None]]
+Headers = list[tuple[bytes, bytes]]
+
+MOUNTS = re.compile(r"/(?:(?:api/)?v1|compat/[^/]+/v1)(?:/|$)")
+NAMES = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~, \t-]{1,4096}")
+ANY = "*"
+PREFLIGHT_S = 7200  # the longest that browsers remember
+# Section 7.6 of the gateway contract: what programs read from an answer's head.
+EXPOSED = (
+    b"x-request-id, x-client-request-id, x-generation-id, x-model-used, x-credits-used, "
+    b"x-dropped-params, x-compat-profile, x-should-retry, idempotent-replayed, retry-after, "
+    b"server-timing"
+)
+
+
+class Cors:
+    """ASGI middleware. origins: as browsers write them, or "*" for any.
+
+    A page of another origin gets the answer as if this were not here: its browser keeps it away.
+    """
+
+    def __init__(self, application: Any, origins: Collection[str]) -> None:
+        self._application = application
+        self._takes_any = ANY in origins
+        self._origins = frozenset(origin.encode() for origin in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if not MOUNTS.match(scope["path"]):
+            await self._application(scope, receive, send)
+            return
+        fields = dict(scope["headers"])
+        allowed = self._allow(fields.get(b"origin"))
+        headers: Headers = [] if self._takes_any else [(b"vary", b"Origin")]
+        if allowed:
+            headers += [
+                (b"access-control-allow-origin", allowed),
+                (b"access-control-expose-headers", EXPOSED),
+            ]
+            if scope["method"] == "OPTIONS" and b"access-control-request-method" in fields:
+                headers += preflight(fields.get(b"access-control-request-headers", b""))
+                await send({"type": "http.response.start", "status": 204, "headers": headers})
+                await send({"type": "http.response.body", "body": b""})
+                return
+        await self._application(scope, receive, Labelled(send, headers).send)
+
+    def _allow(self, origin: bytes | None) -> bytes:
+        """Return the origin that the answer names, empty when there is none to allow."""
+        if origin and self._takes_any:
+            return b"*"
+        return origin if origin and origin in self._origins else b""
+
+
+def preflight(names: bytes) -> Headers:
+    """Return what the answer to a preflight adds. names: the headers that the page will send."""
+    headers: Headers = [
+        (b"access-control-allow-methods", b"GET, POST, DELETE"),
+        (b"access-control-max-age", b"%d" % PREFLIGHT_S),
+    ]
+    if NAMES.fullmatch(names):
+        headers.append((b"access-control-allow-headers", names))
+    return headers
+
+
+class Labelled:
+    """Sends an answer with more headers. A method of an object, as the server's own `send` is:
+    who has to break a connection asks it for the transport (gateway.consumers)."""
+
+    def __init__(self, send: Send, headers: Headers) -> None:
+        self._send = send
+        self._headers = headers
+
+    @property
+    def transport(self) -> Any:
+        return getattr(getattr(self._send, "__self__", None), "transport", None)
+
+    async def send(self, message: dict[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
+        await self._send(message)

@@ -1,0 +1,164 @@
+"""Options that the commands of the catalogue share: what a model is like, a provider's secret."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from typing import Any, cast
+
+from gateway.models import LanguageModel, Provider
+from gateway.services.models import Described
+from gateway.services.providers import ProviderFields
+
+ABILITIES = ("vision", "pdf", "audio", "tools")
+ANSWERS = {"yes": True, "no": False, "unknown": None}
+
+
+def add_model_options(parser: ArgumentParser) -> None:
+    parser.add_argument("--display-name", metavar="TEXT")
+    parser.add_argument("--description", metavar="TEXT")
+    parser.add_argument("--owned-by", metavar="TEXT", help="Who made it.")
+    parser.add_argument("--context", type=int, metavar="TOKENS")
+    parser.add_argument(
+        "--supports",
+        action="append",
+        metavar="ABILITY=ANSWER",
+        help=f"{', '.join(ABILITIES)}; yes, no or unknown; repeatable.",
+    )
+    parser.add_argument(
+        "--unknown-fields",
+        choices=LanguageModel.UnknownFields.values,
+        help="What happens to members of a call that are not ours.",
+    )
+    parser.add_argument(
+        "--default-params", metavar="JSON", help="An object, sent where the caller does not say."
+    )
+
+
+def read_model_options(options: dict[str, Any]) -> Described:
+    """Return the fields that were given. Raises ValueError with a sentence."""
+    named = {
+        "display_name": options["display_name"],
+        "description": options["description"],
+        "owned_by": options["owned_by"],
+        "context_tokens": options["context"],
+        "unknown_fields": options["unknown_fields"],
+    }
+    fields = {name: value for name, value in named.items() if value is not None}
+    if options["default_params"] is not None:
+        fields["default_params"] = _read_json(options["default_params"])
+    return cast(Described, fields | _read_abilities(options["supports"] or ()))
+
+
+def write_model(model: LanguageModel) -> dict[str, Any]:
+    """Return a model as --json shows it."""
+    targets = list(model.targets.select_related("provider"))
+    return {
+        "model_id": str(model.pk),
+        "name": model.name,
+        "display_name": model.display_name,
+        "owned_by": model.owned_by,
+        "provider": targets[0].provider.name,
+        "native_model": targets[0].native_model,
+        "targets": [str(target) for target in targets],
+        "input_pusd_per_token": model.input_pusd_per_token,
+        "cached_input_pusd_per_token": model.cached_input_pusd_per_token,
+        "output_pusd_per_token": model.output_pusd_per_token,
+        "context_tokens": model.context_tokens,
+        "max_output_tokens": model.max_output_tokens,
+        "supports": {ability: getattr(model, f"supports_{ability}") for ability in ABILITIES},
+        "unknown_fields": model.unknown_fields,
+        "default_params": model.default_params,
+        "enabled": model.enabled,
+    }
+
+
+def get_provider(name: str) -> Provider:
+    """Return the provider of this name. Raises LookupError with a sentence."""
+    provider = Provider.objects.filter(name=name).first()
+    if provider is None:
+        raise LookupError(f"There is no provider {name[:60]!r}: add it first.")
+    return provider
+
+
+def add_provider_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--structured-dialect",
+        choices=Provider.StructuredDialect.values,
+        help="Of vLLM: how it spells guided decoding.",
+    )
+    parser.add_argument("--local", choices=("yes", "no"), help="Does it run on your premises?")
+    parser.add_argument("--location", metavar="TEXT", help="Of its data centre.")
+    # Never an argument: every user of the machine can read those.
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--credential-env", metavar="VARIABLE")
+    source.add_argument("--credential-stdin", action="store_true")
+
+
+def read_provider_options(options: dict[str, Any]) -> ProviderFields:
+    """Return the fields that were given."""
+    fields: ProviderFields = {}
+    if options["structured_dialect"] is not None:
+        fields["structured_dialect"] = options["structured_dialect"]
+    if options["local"] is not None:
+        fields["is_local"] = options["local"] == "yes"
+    if options["location"] is not None:
+        fields["location"] = options["location"]
+    return fields
+
+
+def read_credential(options: dict[str, Any]) -> str | None:
+    """Return the credential from where the options say it is, or None.
+
+    Raises LookupError or ValueError when it is not there.
+    """
+    variable: str | None = options["credential_env"]
+    if variable:
+        credential = os.environ.get(variable)
+        if not credential:
+            raise LookupError(f"The variable {variable} is empty.")
+        return credential
+    if options["credential_stdin"]:
+        credential = sys.stdin.read(1_000_000)
+        if not credential.strip():
+            raise ValueError("Standard input is empty: the credential was to come from there.")
+        return credential
+    return None
+
+
+def write_provider(provider: Provider) -> dict[str, Any]:
+    """Return a provider as --json shows it: never its credential."""
+    return {
+        "provider_id": str(provider.pk),
+        "name": provider.name,
+        "kind": provider.kind,
+        "base_url": provider.base_url,
+        "has_credential": provider.credential is not None,
+        "structured_dialect": provider.structured_dialect,
+        "is_local": provider.is_local,
+        "location": provider.location,
+        "enabled": provider.enabled,
+    }
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        raise ValueError("--default-params is not JSON.") from None
+
+
+def _read_abilities(given: Sequence[str]) -> dict[str, bool | None]:
+    fields: dict[str, bool | None] = {}
+    for text in given:
+        ability, _, answer = text.partition("=")
+        if ability not in ABILITIES or answer not in ANSWERS:
+            raise ValueError(
+                f"{text[:40]!r} is not an ability and an answer: write one of "
+                f"{', '.join(ABILITIES)}, then = and one of {', '.join(ANSWERS)}."
+            )
+        fields[f"supports_{ability}"] = ANSWERS[answer]
+    return fields

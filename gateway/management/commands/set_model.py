@@ -1,0 +1,86 @@
+"""set_model: change what a public model is, costs and can."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, BooleanOptionalAction
+from typing import Any, cast
+
+from django.db import transaction
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from gateway.core.money import read_usd_per_mtok
+from gateway.management.catalogue_options import (
+    add_model_options,
+    read_model_options,
+    write_model,
+)
+from gateway.models import LanguageModel
+from gateway.services.models import ModelFields, set_model_enabled, set_prices, update_model
+
+
+class Command(JsonCommand):
+    help = (
+        "Change a model; what is not named stays. Running gateways obey within a second. "
+        "Prices are USD per million tokens."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="What callers call it.")
+        parser.add_argument("--input", metavar="USD", help="Of prompt tokens.")
+        parser.add_argument("--output", metavar="USD", help="Of completion tokens.")
+        parser.add_argument("--cached-input", metavar="USD", help="Of cached ones.")
+        parser.add_argument("--max-output", type=int, metavar="TOKENS")
+        parser.add_argument(
+            "--enabled", action=BooleanOptionalAction, help="Offer it to callers, or no more."
+        )
+        add_model_options(parser)
+
+    @transaction.atomic
+    def answer(
+        self,
+        *,
+        name: str,
+        input: str | None,
+        output: str | None,
+        cached_input: str | None,
+        max_output: int | None,
+        enabled: bool | None,
+        **options: Any,
+    ) -> dict[str, Any]:
+        model = LanguageModel.objects.filter(name=name).first()
+        if model is None:
+            raise LookupError(f"There is no model {name[:60]!r}.")
+        fields = cast(ModelFields, read_model_options(options))
+        if max_output is not None:
+            fields["max_output_tokens"] = max_output
+        changed = [
+            update_model(model, actor=ACTOR, **fields),
+            _set_prices(model, input, cached_input, output),
+        ]
+        if enabled is not None:
+            changed.append(set_model_enabled(model, enabled=enabled, actor=ACTOR))
+        return {"changed": any(changed)} | write_model(model)
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "Model {name} is {}.".format(
+            "changed" if answer["changed"] else "as it was", **answer
+        )
+
+
+def _set_prices(
+    model: LanguageModel, input: str | None, cached_input: str | None, output: str | None
+) -> bool:
+    """Set the prices that are given. A cached price that was the input's stays the input's."""
+    cached_pusd: int | None = model.cached_input_pusd_per_token
+    if cached_input is not None:
+        cached_pusd = read_usd_per_mtok(cached_input)
+    elif cached_pusd == model.input_pusd_per_token:
+        cached_pusd = None
+    return set_prices(
+        model,
+        input_pusd=model.input_pusd_per_token if input is None else read_usd_per_mtok(input),
+        output_pusd=model.output_pusd_per_token if output is None else read_usd_per_mtok(output),
+        cached_input_pusd=cached_pusd,
+        actor=ACTOR,
+    )

@@ -1,0 +1,50 @@
+"""set_provider: change where a provider is, what it is shown and how it is spoken to."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, BooleanOptionalAction
+from typing import Any
+
+from django.db import transaction
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from gateway.management.catalogue_options import (
+    add_provider_options,
+    get_provider,
+    read_credential,
+    read_provider_options,
+    write_provider,
+)
+from gateway.services.providers import set_access, set_provider_enabled, update_provider
+
+
+class Command(JsonCommand):
+    help = "Change a provider; what is not named stays. Running gateways obey within a second."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("name", help="The provider's name.")
+        parser.add_argument("--base-url", help="Another host asks for the credential again.")
+        parser.add_argument(
+            "--enabled", action=BooleanOptionalAction, help="Send calls there, or none any more."
+        )
+        add_provider_options(parser)
+
+    @transaction.atomic
+    def answer(
+        self, *, name: str, base_url: str | None, enabled: bool | None, **options: Any
+    ) -> dict[str, Any]:
+        provider = get_provider(name)
+        credential = read_credential(options)
+        changed = [
+            set_access(provider, base_url=base_url, credential=credential, actor=ACTOR),
+            update_provider(provider, actor=ACTOR, **read_provider_options(options)),
+        ]
+        if enabled is not None:
+            changed.append(set_provider_enabled(provider, enabled=enabled, actor=ACTOR))
+        return {"changed": any(changed)} | write_provider(provider)
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "Provider {name} is {}.".format(
+            "changed" if answer["changed"] else "as it was", **answer
+        )

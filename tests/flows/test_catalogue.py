@@ -1,0 +1,170 @@
+"""A running gateway obeys what operators say of models, providers and keys, without a restart."""
+
+from __future__ import annotations
+
+import json
+import re
+import urllib.parse
+import urllib.request
+from http.cookiejar import CookieJar
+from itertools import count
+from typing import Any
+
+import pytest
+
+from tests.flows.caller import Answer, Caller
+from tests.flows.site import CREDENTIAL, Site
+from tests.support.waiting import wait_until
+
+TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+_numbers = count(1)
+
+
+@pytest.fixture
+def model(site: Site) -> str:
+    """A model of the test's own."""
+    return site.add_model(f"told-{next(_numbers)}")
+
+
+def caller_of(site: Site, model: str) -> Caller:
+    return site.caller().with_(model=model)
+
+
+def upstream_body(answer: Answer) -> dict[str, Any]:
+    """Return what the provider was sent, for a call scripted `echo`."""
+    body: dict[str, Any] = json.loads(answer.echo["body_text"])
+    return body
+
+
+@pytest.mark.parametrize(
+    ("ability", "members", "code"),
+    [
+        (
+            "vision",
+            {"messages": [{"role": "user", "content": [IMAGE]}]},
+            "image_not_supported_by_model",
+        ),
+        ("tools", {"tools": [TOOL]}, "unsupported_parameter"),
+    ],
+)
+def test_an_ability_that_a_model_lacks_is_refused_once_that_is_said(
+    site: Site, model: str, ability: str, members: dict[str, Any], code: str
+) -> None:
+    caller = caller_of(site, model)
+    before = caller.ask(**members)
+
+    site.gateway.manage("set_model", model, "--supports", f"{ability}=no")
+
+    def is_refused() -> bool:
+        answer = caller.ask(**members)
+        return answer.status == 400 and answer.error["code"] == code
+
+    wait_until(is_refused, what=f"the lack of {ability} to be known")
+    assert before.status == 200
+
+
+def test_what_callers_do_not_say_is_said_for_them(site: Site, model: str) -> None:
+    caller = caller_of(site, model)
+
+    site.gateway.manage("set_model", model, "--default-params", '{"seed": 7, "top_p": 0.5}')
+    wait_until(lambda: upstream_body(caller.ask("script:echo")).get("seed") == 7)
+
+    said = upstream_body(caller.ask("script:echo", top_p=0.9))
+    assert (said["seed"], said["top_p"]) == (7, 0.9)
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "dropped"), [("reject", 400, None), ("drop", 200, "zing")]
+)
+def test_members_that_nobody_knows_are_treated_as_told(
+    site: Site, model: str, policy: str, status: int, dropped: str | None
+) -> None:
+    caller = caller_of(site, model)
+    before = caller.ask("script:echo", zing=1)
+
+    site.office.do("describe_model", name=model, unknown_fields=policy)
+
+    def obeys() -> bool:
+        answer = caller.ask(zing=1)
+        shown = answer.headers.get("x-dropped-params")
+        return (answer.status, shown) == (status, dropped)
+
+    wait_until(obeys, what=f"the policy {policy}")
+    assert upstream_body(before)["zing"] == 1
+
+
+def test_a_provider_is_spoken_to_in_the_dialect_that_is_set(site: Site) -> None:
+    provider = f"vllm-{next(_numbers)}"
+    site.office.do("provider", name=provider, kind="vllm", base_url=site.upstream.base_url)
+    model = site.add_model(f"told-{next(_numbers)}", provider=provider)
+    caller = caller_of(site, model)
+    before = upstream_body(caller.ask("script:echo", guided_choice=["a", "b"]))
+
+    site.gateway.manage("set_provider", provider, "--structured-dialect", "guided")
+
+    def speaks_the_older() -> bool:
+        said = upstream_body(caller.ask("script:echo", guided_choice=["a", "b"]))
+        return said.get("guided_choice") == ["a", "b"] and "structured_outputs" not in said
+
+    wait_until(speaks_the_older, what="the older dialect")
+    assert before["structured_outputs"] == {"choice": ["a", "b"]}
+
+
+def test_another_credential_is_shown_from_now_on(site: Site) -> None:
+    provider = f"up-{next(_numbers)}"
+    base_url = site.upstream.base_url
+    site.office.do("provider", name=provider, base_url=base_url, credential=CREDENTIAL)
+    caller = caller_of(site, site.add_model(f"told-{next(_numbers)}", provider=provider))
+
+    site.gateway.manage("set_provider", provider, "--credential-stdin", stdin="sk-second\n")
+
+    def shown() -> str:
+        return str(dict(caller.ask("script:echo").echo["headers"])["authorization"])
+
+    wait_until(lambda: shown() == "Bearer sk-second", what="the other credential")
+
+
+def test_a_key_speaks_as_the_product_that_is_chosen_for_it(site: Site) -> None:
+    caller = site.caller()
+
+    site.office.do("compatibility", key_id=caller.key_id, compat_profile="bud")
+
+    wait_until(lambda: caller.ask().headers.get("x-compat-profile") == "bud")
+
+
+class Visitor:
+    """Somebody signed in at the pages of a running gateway, without a browser."""
+
+    def __init__(self, site: Site) -> None:
+        self._origin = site.gateway.origin
+        jar = urllib.request.HTTPCookieProcessor(CookieJar())
+        self._opener = urllib.request.build_opener(jar)
+        self.post("/sign-in", login=site.gateway.email, password=site.gateway.password)
+
+    def get(self, path: str) -> str:
+        with self._opener.open(self._origin + path, timeout=20) as answer:
+            return str(answer.read().decode())
+
+    def post(self, path: str, *, form_at: str = "", **fields: str) -> str:
+        """Send a form. form_at: the page it stands on, where that is not its own address."""
+        found = TOKEN.search(self.get(form_at or path))
+        assert found, path
+        body = urllib.parse.urlencode(fields | {"csrfmiddlewaretoken": found[1]}).encode()
+        with self._opener.open(self._origin + path, data=body, timeout=20) as answer:
+            return str(answer.read().decode())
+
+
+def test_what_is_done_in_the_pages_holds_for_calls(site: Site, model: str) -> None:
+    caller, visitor = caller_of(site, model), Visitor(site)
+    found = re.search(r'href="(/models/[\w-]{36})"', visitor.get(f"/models?q={model}"))
+    assert found
+    page = found[1]
+
+    visitor.post(f"{page}/switch", form_at=page)
+    wait_until(lambda: caller.ask().status == 404, what="the model to be gone")
+    visitor.post(f"{page}/switch", form_at=page, enabled="on")
+
+    wait_until(lambda: caller.ask().status == 200, what="the model to be back")
+    assert "Switched on" in visitor.get(page)

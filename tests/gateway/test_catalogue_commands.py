@@ -1,0 +1,174 @@
+"""set_model and set_provider, and what add_model and add_provider say beside the necessary."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from accounts.models import AuditEvent, ConfigChange
+from gateway.models import LanguageModel, Provider
+from gateway.services.sealing import unseal
+from tests.factories import make_model, make_provider
+from tests.gateway.test_commands import ask, refusal_of
+
+pytestmark = pytest.mark.django_db
+
+PRICES = ("input_pusd_per_token", "cached_input_pusd_per_token", "output_pusd_per_token")
+
+
+def changes() -> int:
+    return ConfigChange.objects.count()
+
+
+def test_a_model_can_be_described_when_it_is_added() -> None:
+    make_provider("up")
+
+    answer = ask(
+        *("add_model", "qwen", "--provider", "up", "--input", "1", "--output", "2"),
+        *("--max-output", "4096", "--display-name", "Qwen", "--owned-by", "Alibaba"),
+        *("--supports", "vision=no", "--supports", "tools=yes", "--unknown-fields", "reject"),
+        *("--default-params", '{"temperature": 0.2}'),
+    )
+
+    assert answer["supports"] == {"vision": False, "pdf": None, "audio": None, "tools": True}
+    assert answer["default_params"] == {"temperature": 0.2}
+    shown = [answer[name] for name in ("display_name", "owned_by", "unknown_fields")]
+    assert shown == ["Qwen", "Alibaba", "reject"]
+
+
+def test_what_is_named_changes_and_the_rest_stays() -> None:
+    make_model("qwen", context_tokens=8_000, description="Small.")
+
+    answer = ask(
+        *("set_model", "qwen", "--supports", "audio=no", "--max-output", "99", "--output", "3"),
+    )
+
+    model = LanguageModel.objects.get()
+    assert answer["changed"]
+    assert (model.supports_audio, model.supports_vision) == (False, None)
+    assert (model.max_output_tokens, model.context_tokens) == (99, 8_000)
+    assert [getattr(model, name) for name in PRICES] == [1_000_000, 1_000_000, 3_000_000]
+    assert model.description == "Small."
+
+
+def test_an_answer_can_be_taken_back() -> None:
+    make_model("qwen", supports_vision=True, default_params={"top_p": 0.5})
+
+    ask("set_model", "qwen", "--supports", "vision=unknown", "--default-params", "{}")
+
+    model = LanguageModel.objects.get()
+    assert (model.supports_vision, model.default_params) == (None, {})
+
+
+@pytest.mark.parametrize(
+    ("given", "prices"),
+    [
+        # Cached tokens that cost what others do still cost that.
+        (("--input", "0.5"), [500_000, 500_000, 2_000_000]),
+        (("--cached-input", "0.1"), [1_000_000, 100_000, 2_000_000]),
+        (("--input", "0.5", "--cached-input", "1"), [500_000, 1_000_000, 2_000_000]),
+    ],
+)
+def test_prices_change_one_by_one(given: tuple[str, ...], prices: list[int]) -> None:
+    make_model("qwen")
+
+    ask("set_model", "qwen", *given)
+
+    assert [getattr(LanguageModel.objects.get(), name) for name in PRICES] == prices
+
+
+def test_a_model_is_offered_no_more_and_again() -> None:
+    make_model("qwen")
+
+    answers = [ask("set_model", "qwen", word)["enabled"] for word in ("--no-enabled", "--enabled")]
+
+    assert answers == [False, True]
+
+
+def test_what_is_as_it_was_tells_nobody() -> None:
+    make_model("qwen")
+    before = changes()
+
+    answer = ask("set_model", "qwen", "--enabled", "--input", "1", "--unknown-fields", "forward")
+
+    assert not answer["changed"]
+    assert changes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "part"),
+    [
+        (("--supports", "smell=yes"), "smell"),
+        (("--supports", "vision"), "vision"),
+        (("--supports", "vision=perhaps"), "perhaps"),
+        (("--default-params", "{"), "not JSON"),
+        (("--default-params", "[]"), "one JSON object"),
+        (("--default-params", '{"max_tokens": 5}'), "max_tokens"),
+        (("--default-params", '{"api_base": "http://x"}'), "api_base"),
+        (("--default-params", '{"seed": null}'), "null"),
+        (("--max-output", "0"), "max_output_tokens"),
+        (("--input", "-1"), "negative"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_changes(words: tuple[str, ...], part: str) -> None:
+    make_model("qwen")
+    before = changes()
+
+    # The part that could be done is not done either.
+    sentence = refusal_of("set_model", "qwen", "--display-name", "New", "--no-enabled", *words)
+
+    model = LanguageModel.objects.get()
+    assert part in sentence
+    assert (model.display_name, model.enabled) == ("", True)
+    assert changes() == before
+
+
+@pytest.mark.parametrize("command", ["set_model", "set_provider"])
+def test_a_name_that_nobody_has_is_said(command: str) -> None:
+    assert "nobody" in refusal_of(command, "nobody")
+
+
+def test_a_providers_dialect_place_and_switch_are_set() -> None:
+    make_provider("up", kind="vllm", base_url="http://10.0.0.5:8000/v1")
+
+    answer = ask(
+        *("set_provider", "up", "--structured-dialect", "guided", "--local", "yes"),
+        *("--location", "eu-west", "--no-enabled"),
+    )
+
+    shown = [answer[n] for n in ("structured_dialect", "is_local", "location", "enabled")]
+    assert shown == ["guided", True, "eu-west", False]
+
+
+def test_a_provider_can_be_described_when_it_is_added() -> None:
+    answer = ask(
+        *("add_provider", "up", "--kind", "vllm", "--base-url", "http://10.0.0.5:8000/v1"),
+        *("--structured-dialect", "guided", "--local", "yes", "--location", "Paris"),
+    )
+
+    assert (answer["structured_dialect"], answer["location"]) == ("guided", "Paris")
+
+
+def test_a_credential_is_replaced_and_never_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_provider("up", kind="openai", credential="sk-old")
+    monkeypatch.setattr("sys.stdin", io.StringIO("sk-new-secret\n"))
+
+    answer = ask("set_provider", "up", "--credential-stdin")
+
+    provider = Provider.objects.get()
+    assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-new-secret"
+    assert "sk-new-secret" not in str([answer, *AuditEvent.objects.values_list("details")])
+
+
+def test_another_host_asks_for_the_credential_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    make_provider("up", kind="openai", credential="sk-old")
+    monkeypatch.setenv("UP_KEY", "sk-new")
+    move: tuple[Any, ...] = ("set_provider", "up", "--base-url", "https://eu.example/v1")
+
+    sentence = refusal_of(*move)
+    answer = ask(*move, "--credential-env", "UP_KEY")
+
+    assert "credential" in sentence
+    assert answer["base_url"] == "https://eu.example/v1"

@@ -1,0 +1,247 @@
+"""The OpenAPI document against what it is of: every endpoint, field and error code is in it, and
+nothing comes over the wire that is not."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import json
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from django.urls.resolvers import RoutePattern
+from msgspec import inspect as types
+
+from gateway.api import shapes
+from gateway.api.openapi import document
+from gateway.api.urls import urlpatterns
+from gateway.api.views import KeyView, unknown_path
+from gateway.asgi import routes
+from gateway.consumers import ChatCompletions
+from gateway.core.error_page import FAMILIES, every_class
+from gateway.core.errors import CallerGone
+from gateway.ingress.schema import KNOWN, ChatRequest
+from tests.flows.caller import DONE, Answer, Caller
+from tests.support.servers import GatewayServer
+
+CALLS = "/chat/completions"
+Document = dict[str, Any]
+# An endpoint by method and path, a field by schema and name, or a code by path, status and code;
+# its kind goes first.
+Item = tuple[str, ...]
+READERS_CODES = (
+    *("invalid_request", "invalid_host", "invalid_api_key", "insufficient_scope", "not_found"),
+    *("ip_not_allowed", "method_not_allowed", "request_timeout", "uri_too_long", "internal_error"),
+    *("headers_too_large", "expectation_failed", "rate_limit_exceeded", "database_unavailable"),
+)
+
+
+def endpoints() -> Iterator[Item]:
+    """Yield what is mounted: the consumers of gateway.asgi, the views of gateway.api.urls."""
+    for route in routes:
+        if isinstance(route.callback, ChatCompletions):
+            yield "endpoint", "post", str(route.pattern).rpartition("v1")[2].rstrip("$")
+    for route in urlpatterns:
+        if inspect.unwrap(route.callback) is unknown_path:
+            continue
+        assert isinstance(route.pattern, RoutePattern)
+        path = "/" + str(route.pattern).replace("<path:", "{").replace(">", "}")
+        view = getattr(route.callback, "view_class", None)
+        assert view is None or issubclass(view, KeyView)
+        methods = ("get", "post", "put", "patch", "delete")
+        for method in (m for m in methods if hasattr(view, m)) if view else ("get",):
+            yield "endpoint", method, path
+
+
+def fields() -> Iterator[Item]:
+    """Yield every member of the request and of the answers, however deep."""
+    pending: list[Any] = [types.type_info(struct) for struct in (ChatRequest, *shapes.ALL)]
+    seen = set()
+    while pending:
+        found = pending.pop()
+        if isinstance(found, types.StructType) and found.cls not in seen:
+            seen.add(found.cls)
+            if found.tag_field:
+                yield "field", found.cls.__name__, found.tag_field
+            yield from (("field", found.cls.__name__, part.encode_name) for part in found.fields)
+            pending += [part.type for part in found.fields]
+        elif isinstance(found, types.UnionType):
+            pending += found.types
+        elif isinstance(found, types.ListType):
+            pending.append(found.item_type)
+    yield from (("field", "ChatRequest", name) for name in KNOWN)
+
+
+def codes() -> Iterator[Item]:
+    """Yield every way to fail that a caller is told of: all of them for calls to models."""
+    paths = {path for _, _, path in endpoints()}
+    for error in every_class():
+        if error in FAMILIES or issubclass(error, CallerGone):
+            continue
+        told = paths if error.code in READERS_CODES else {CALLS}
+        yield from (("code", path, str(error.status), error.code) for path in told)
+
+
+EXPECTED = sorted({*endpoints(), *fields(), *codes()})
+
+
+def missing(made: Document) -> list[Item]:
+    """Return what is expected and is not in the document."""
+    return [item for item in EXPECTED if not has(made, item)]
+
+
+def has(made: Document, item: Item) -> bool:
+    kind, *names = item
+    if kind == "endpoint":
+        method, path = names
+        return method in made["paths"].get(path, {})
+    if kind == "field":
+        schema, name = names
+        return name in made["components"]["schemas"].get(schema, {}).get("properties", {})
+    path, status, code = names
+    operations = made["paths"].get(path, {}).values()
+    told = [o["responses"].get(status, {}).get("description", "") for o in operations]
+    return bool(told) and all(f"`{code}`" in text for text in told)
+
+
+def without(made: Document, item: Item) -> Document:
+    """Return the document as it would be if somebody had forgotten this."""
+    made = copy.deepcopy(made)
+    kind, *names = item
+    if kind == "endpoint":
+        del made["paths"][names[1]][names[0]]
+    elif kind == "field":
+        del made["components"]["schemas"][names[0]]["properties"][names[1]]
+    else:
+        path, status, code = names
+        for operation in made["paths"][path].values():
+            response = operation["responses"][status]
+            response["description"] = response["description"].replace(f"`{code}`", "")
+    return made
+
+
+@pytest.fixture(scope="module")
+def served(shared_gateway: GatewayServer) -> Document:
+    with urllib.request.urlopen(f"{shared_gateway.base_url}/openapi.json", timeout=10) as answer:
+        found: Document = json.load(answer)
+    return found
+
+
+def test_nothing_is_missing_from_the_document(served: Document) -> None:
+    assert len(EXPECTED) > 200
+    assert missing(served) == []
+
+
+def test_there_is_nothing_more_in_the_document(served: Document) -> None:
+    written = {(m, path) for path, operations in served["paths"].items() for m in operations}
+
+    assert written == {(method, path) for _, method, path in endpoints()}
+
+
+@pytest.mark.parametrize("item", EXPECTED, ids=" ".join)
+def test_what_is_forgotten_is_missed(item: Item) -> None:
+    made = msgspec.to_builtins(document())
+
+    found = missing(without(made, item))
+
+    assert item in found
+    # Without its endpoint a code has nowhere to be; nothing else is missed for it.
+    assert all(other == item or item[0] == "endpoint" for other in found)
+
+
+def test_a_key_is_asked_for_where_one_is_needed(served: Document, caller: Caller) -> None:
+    nobody = caller.with_(secret="sk-gw-nobody")
+
+    for _, method, path in endpoints():
+        asked = served["paths"][path][method].get("security", served["security"])
+        answer = nobody.ask(method=method.upper(), path=f"/v1{path}", raw=b"")
+        assert (answer.status == 401) == bool(asked), path
+
+
+def unlisted(value: Any, schema: Document, served: Document, path: str = "") -> Iterator[str]:
+    """Yield the members of an answer that its schema does not know."""
+    if "$ref" in schema:
+        schema = served["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    choices = schema.get("anyOf", [schema])
+    if isinstance(value, list):
+        items: Document = next((c["items"] for c in choices if "items" in c), {})
+        for part in value:
+            yield from unlisted(part, items, served, f"{path}[]")
+    elif isinstance(value, dict):
+        known = [c for c in choices if "$ref" in c or "properties" in c]
+        if not known:
+            return  # an object that anything may be in
+        if "$ref" in known[0]:
+            yield from unlisted(value, known[0], served, path)
+            return
+        for name, part in value.items():
+            if name not in known[0]["properties"]:
+                yield f"{path}.{name}"
+            else:
+                yield from unlisted(part, known[0]["properties"][name], served, f"{path}.{name}")
+
+
+@pytest.fixture(scope="module")
+def caller(shared_gateway: GatewayServer) -> Caller:
+    return Caller(shared_gateway.port, shared_gateway.key, "", "")
+
+
+TOOL = {"type": "function", "function": {"name": "look", "parameters": {}}}
+WISHES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("hi", {}),
+    ("script:reasoning=3", {}),
+    ("script:tools=2", {"tools": [TOOL]}),
+    ("script:tokens=2", {"logprobs": True, "top_logprobs": 1}),
+    ("script:error_after=2&delay_ms=5", {}),
+    ("script:finish=length", {"stream_options": {"include_usage": True}, "n": 2}),
+)
+
+
+def assert_listed(served: Document, name: str, answer: Answer) -> None:
+    schema = {"$ref": f"#/components/schemas/{name}"}
+    streamed = answer.headers["content-type"].startswith("text/event-stream")
+    values = [e for e in answer.events if e != DONE] if streamed else [answer.json]
+    found = {part for value in values for part in unlisted(value, schema, served)}
+    assert values
+    assert found == set()
+
+
+@pytest.mark.parametrize(("prompt", "members"), WISHES, ids=[prompt for prompt, _ in WISHES])
+def test_what_calls_are_answered_is_in_the_document(
+    served: Document, caller: Caller, prompt: str, members: dict[str, Any]
+) -> None:
+    buffered, streamed = caller.ask(prompt, **members), caller.stream(prompt, **members)
+
+    assert_listed(served, "ChatCompletion" if buffered.status == 200 else "ErrorShape", buffered)
+    assert_listed(served, "ChatCompletionChunk", streamed)
+
+
+def test_what_readers_are_answered_is_in_the_document(served: Document, caller: Caller) -> None:
+    call_id = caller.ask().call_id
+    paths = {
+        "models": "ModelListShape",
+        "models?limit=1": "ModelListShape",
+        "models/fake-model": "ModelShape",
+        f"generation?id={call_id}": "GenerationAnswer",
+        "usage?group_by=model,key,day,member": "UsageAnswer",
+        "health": "HealthShape",
+        "status": "StatusShape",
+        "models/none": "ErrorShape",
+        "generation": "ErrorShape",
+        "nothing": "ErrorShape",
+    }
+
+    for path, shape in paths.items():
+        answer = caller.ask(method="GET", path=f"/v1/{path}", raw=b"")
+        assert_listed(served, shape, answer)
+
+
+def test_a_member_that_is_not_listed_is_seen(served: Document) -> None:
+    answer = {"id": "x", "choices": [{"message": {"role": "assistant", "mood": "good"}}], "more": 1}
+
+    found = set(unlisted(answer, {"$ref": "#/components/schemas/ChatCompletion"}, served))
+
+    assert found == {".more", ".choices[].message.mood"}
