@@ -16,7 +16,7 @@ PHASES = ("Examples", "Coverage", "Fuzzing", "Stateful")
 
 @pytest.mark.slow
 def test_schemathesis_finds_nothing(gateway: GatewayServer) -> None:
-    options = ("--max-examples", "100", "--seed", "1", "--generation-deterministic")
+    options = ("--max-examples", "50", "--seed", "1", "--generation-deterministic")
 
     found = ask(gateway, *options, "--continue-on-failure")
 
