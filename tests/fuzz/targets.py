@@ -5,6 +5,7 @@ Only public functions are called, so that what is inside can be rewritten.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -29,6 +30,8 @@ Target = Callable[[bytes], None]
 
 # An event this long is too long in the SSE target, so that short streams reach the limit.
 SHORT_EVENT_BYTES = 64
+# How most providers write: whole events, each by itself.
+WRITES = re.compile(rb".*?\n\n|.+", re.DOTALL)
 CALLERS_FAULT = range(400, 432)
 
 
@@ -99,7 +102,7 @@ def stream(data: bytes) -> None:
     joined = [b"\n".join(lines) for lines in expected]
     longest = max(map(len, joined), default=0)
     with limited_events():
-        for pieces in ([whole], cut(whole, sizes), cut(whole, [1])):
+        for pieces in ([whole], cut(whole, sizes), cut(whole, [1]), WRITES.findall(whole)):
             try:
                 found = list(read_pieces(pieces))
             except StreamBroken:
