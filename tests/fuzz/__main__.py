@@ -10,6 +10,7 @@ Copy an input that broke something to tests/fuzz/found/<target>/, so that the te
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
 import subprocess
 import sys
@@ -33,6 +34,8 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--work", type=Path, default=ROOT / ".venv" / "fuzz")
     parser.add_argument("targets", nargs="*", default=list(TARGETS), metavar="target")
     options = parser.parse_args(arguments)
+    if importlib.util.find_spec("atheris") is None:
+        parser.exit(1, "Atheris is not installed: `make fuzz` brings it, for Python up to 3.13.\n")
     running = {
         name: start(name, options.work / name, seconds=round(options.minutes * 60))
         for name in options.targets
