@@ -47,7 +47,7 @@ class Relay:
         try:
             await _pass_on(response, send)
         finally:
-            await response.aclose()
+            response.release()
 
     async def _live(self, receive: Receive, send: Send) -> None:
         while True:

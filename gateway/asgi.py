@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+from collections.abc import Awaitable
 from contextlib import ExitStack
 from functools import partial
 from ipaddress import ip_network
 from typing import Any, cast
 
+from asgiref.sync import markcoroutinefunction
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
@@ -74,7 +76,7 @@ GuardedHttpProtocol.guard = Guard(
         trusted_proxies=tuple(ip_network(text) for text in settings.TRUSTED_PROXIES),
     )
 )
-chat_completions = ChatCompletions(runtime.ready, settings.BODY_LIMIT_BYTES)
+chat_completions = ChatCompletions(runtime, settings.BODY_LIMIT_BYTES)
 api = ApiMount(runtime, django_application)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [
@@ -84,7 +86,27 @@ routes: list[Any] = [
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
-http: Any = URLRouter(routes)
+SHORT_WAYS = frozenset({"/v1/chat/completions", "/api/v1/chat/completions"})
+
+
+class Entrance:
+    """Sends calls to models the short way; Channels' router finds the way of all the rest.
+
+    The router tries patterns and builds a new scope, which costs more than a key is checked for.
+    """
+
+    def __init__(self) -> None:
+        self._router: Any = URLRouter(routes)
+
+    # Hands the coroutine on instead of awaiting it: a stream is resumed through every one of them.
+    @markcoroutinefunction
+    def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
+        if scope["path"] in SHORT_WAYS and not scope.get("root_path"):
+            return chat_completions(scope, receive, send)
+        return cast(Awaitable[None], self._router(scope, receive, send))
+
+
+http: Any = Entrance()
 if settings.CORS_ORIGINS:
     http = Cors(http, settings.CORS_ORIGINS)
 application = ProtocolTypeRouter({"lifespan": Lifespan(), "http": http})

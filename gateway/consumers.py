@@ -11,7 +11,7 @@ import logging
 import re
 import time
 from collections.abc import Awaitable, Callable
-from typing import Any
+from typing import Any, Protocol
 
 from gateway import pipeline
 from gateway.core.call import Call
@@ -49,22 +49,35 @@ STREAM_HEADERS: Headers = [
 ]
 
 
+class Process(Protocol):
+    """Who carries calls (gateway.wiring)."""
+
+    stages: pipeline.Stages
+    is_ready: bool
+
+    async def ready(self) -> object: ...
+
+
 class ChatCompletions:
     """POST /chat/completions as an ASGI application."""
 
-    def __init__(self, stages: Callable[[], Awaitable[pipeline.Stages]], body_limit: int) -> None:
-        self._stages = stages
+    def __init__(self, process: Process, body_limit: int) -> None:
+        self._process = process
         self._body_limit = body_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
         caller = ChatCaller(head, receive, send, self._body_limit)
         try:
-            stages = await self._stages()
+            stages = self._process.stages
+            if not self._process.is_ready:
+                await self._process.ready()
             if scope["method"] != "POST":
                 caller.profile = stages.choose_profile(head, None)
                 raise MethodNotAllowed(details={"allow": ["POST"]})
-            await pipeline.run(stages, head, caller)
+            admitted = await pipeline.admit(stages, head, caller)
+            if admitted is not None:
+                await pipeline.carry(stages, admitted, head, caller)
         except CallerStalled:
             await caller.cut()
         except CallerGone:
@@ -128,7 +141,12 @@ class ChatCaller:
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
         self._form = Form(
-            grant.shown_id, grant.model, int(time.time()), self.profile, grant.episode_id
+            self.profile.id_prefix + grant.shown_id,
+            grant.shown_id,
+            grant.model,
+            int(grant.admitted_at),
+            self.profile,
+            grant.episode_id,
         )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
@@ -153,8 +171,11 @@ class ChatCaller:
             end = find_cut(frames)
             await self._send_body(frames[:end], more=True)
             frames = frames[end:]
-        if frames:
-            await self._send_body(frames, more=True)
+        if self._takes_notes:
+            self._transcript.append(frames)
+        self.last_write = self.writing_since = time.monotonic()
+        await self._send({"type": "http.response.body", "body": frames, "more_body": True})
+        self.writing_since = 0.0
 
     async def keep_alive(self) -> None:
         """Write a comment, committing the head if that has not gone out."""
@@ -186,14 +207,15 @@ class ChatCaller:
         """Write the buffered answer."""
         assert self._grant is not None
         assert self._form is not None
-        body = write_answer(answer, receipt, self._form)
-        headers = [
-            *self._answer_headers(),
+        spent = credits_used(receipt.charge_nusd)
+        body = write_answer(answer, receipt, self._form, spent)
+        headers = self._answer_headers()
+        headers += (
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
-            (b"x-credits-used", str(credits_used(receipt.charge_nusd)).encode()),
+            (b"x-credits-used", b"%a" % spent),
             (b"server-timing", server_timing(receipt)),
-        ]
+        )
         if self._claim is not None:
             await self._claim.keep(200, headers, body)
         await self._send_head(200, headers)
@@ -254,25 +276,21 @@ class ChatCaller:
         headers = [(b"x-request-id", self._shown_id().encode())]
         if self.profile is not UNIFIED:
             headers.append((b"x-compat-profile", self.profile.name.encode()))
-        if self._grant is None or not self._grant.adopted_id:
-            client_id = self._head.client_id()
-            if client_id:
-                headers.append((b"x-client-request-id", client_id.encode()))
+        client_id = self._head.client_id() if self._grant is None else self._grant.client_request_id
+        if client_id and (self._grant is None or not self._grant.adopted_id):
+            headers.append((b"x-client-request-id", client_id.encode()))
         return headers
 
     def _answer_headers(self) -> Headers:
         assert self._grant is not None
         assert self._form is not None
-        receipt: Headers = []
+        headers = self._common_headers()
+        headers.append((b"x-generation-id", self._form.answer_id.encode()))
+        headers.append((b"x-model-used", self._grant.model.encode()))
         if self._grant.dropped_params:
             names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
-            receipt = [(b"x-dropped-params", UNPRINTABLE.sub("?", names).encode())]
-        return [
-            *self._common_headers(),
-            *receipt,
-            (b"x-generation-id", self._form.answer_id.encode()),
-            (b"x-model-used", self._grant.model.encode()),
-        ]
+            headers.append((b"x-dropped-params", UNPRINTABLE.sub("?", names).encode()))
+        return headers
 
 
 def find_cut(frames: bytes) -> int:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, Protocol
 
+import msgspec
+
 from gateway.core.call import Call
 from gateway.core.errors import GatewayError, NoUpstreamAvailable
 from gateway.core.grant import Grant
@@ -22,7 +24,8 @@ from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.streaming import relay
 from gateway.streaming.meter import NS_PER_US, Meter
-from gateway.streaming.watch import Edge, LiveCall, Watch
+from gateway.streaming.relay import relay_answer, relay_stream
+from gateway.streaming.watch import Edge, Watch
 
 
 class Caller(relay.Caller, Edge, Protocol):
@@ -61,8 +64,9 @@ class Stages:
     identify: Callable[[RequestHead], Awaitable[Any]]
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
-    claim: Callable[[Any, Call, RequestHead], Awaitable[Claim | None]]
-    admit: Callable[[Any, Call, RequestHead, str], Awaitable[tuple[Grant, Any]]]
+    choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
+    claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
+    admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
@@ -73,31 +77,43 @@ class Stages:
     watch: Watch
 
 
-async def run(stages: Stages, head: RequestHead, caller: Caller) -> None:
-    """Carry one request from its head to its answer.
+class Admitted(msgspec.Struct, frozen=True):
+    """A call that may go on, and all that was found out about it so far."""
 
-    Raises GatewayError; the edge decides how to word it. A request sent again under the same
-    idempotency key gets the answer that it had, and nothing runs.
+    call: Call
+    grant: Grant
+    model: Any
+    claim: Claim | None
+
+
+async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted | None:
+    """Carry a request from its head to its admission.
+
+    Returns None when a request sent again under the same idempotency key got the answer that it
+    had, and nothing is to run. Raises GatewayError; the edge decides how to word it.
     """
     known = await identify(stages, head, caller)
-    call, claim, requested_model = None, None, ""
+    call, claim = None, None
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
         call = stages.read_call(await caller.read_body(), head, caller.profile)
-        requested_model = call.model
-        claim = await stages.claim(known, call, head)
-        if claim is not None and claim.kept is not None:
-            return await caller.replay(claim)
-        grant, model = await stages.admit(known, call, head, caller.profile.name)
+        model, dropped = stages.choose_model(known, call, caller.profile)
+        if call.idempotency_key:
+            claim = await stages.claim(known, call, head)
+            if claim.kept is not None:
+                await caller.replay(claim)
+                return None
+        grant = await stages.admit(known, call, head, caller.profile, model, dropped)
+        return Admitted(call, grant, model, claim)
     except BaseException as error:
         if isinstance(error, GatewayError):
             total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
-            stages.refuse(known, head, requested_model, error, total_us)
+            model_name = "" if call is None else call.model
+            stages.refuse(known, head, model_name, error, total_us)
         if claim is not None and claim.kept is None:
             await claim.drop()
         raise
-    await run_admitted(stages, call, grant, model, caller, head, claim)
 
 
 async def identify(stages: Stages, head: RequestHead, caller: Caller) -> Any:
@@ -109,29 +125,41 @@ async def identify(stages: Stages, head: RequestHead, caller: Caller) -> Any:
         raise
 
 
-async def run_admitted(
-    stages: Stages,
-    call: Call,
-    grant: Grant,
-    model: Any,
-    caller: Caller,
-    head: RequestHead,
-    claim: Claim | None,
-) -> None:
+async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: Caller) -> None:
     """Carry an admitted call to its record.
 
-    It is settled and logged exactly once, whether it finishes, fails or the caller hangs up. A
-    buffered call under an idempotency key outlives its caller, who will ask for the answer again.
+    The first target that answers is relayed; a byte sent ends the search. The call is settled
+    and logged exactly once, whether it finishes, fails or the caller hangs up. A buffered call
+    under an idempotency key outlives its caller, who will ask for the answer again.
+    Raises the last refusal when every target was tried, or the first that another target would
+    only repeat.
     """
+    call, grant, claim = admitted.call, admitted.grant, admitted.claim
     meter = Meter(head.started_ns, perf_counter_ns())
     tab = Tab(stages, call, grant, meter, caller)
     outlives = claim is not None and not call.stream
-    live = stages.watch.enter(
-        caller, key_id=grant.key_id, is_stream=call.stream, outlives_caller=outlives
-    )
+    live = stages.watch.enter(caller, grant.key_id, call.stream, outlives)
     try:
         caller.begin(call, grant, claim)
-        await try_targets(stages, call, grant, stages.route(model), caller, meter, live, tab)
+        refusal: GatewayError = NoUpstreamAvailable()
+        for target in stages.route(admitted.model):
+            meter.begin_attempt(target)
+            try:
+                exchange = stages.prepare(call, grant, target)
+                if call.stream:
+                    covered = (grant.limit_tokens, call.n)
+                    await relay_stream(exchange, caller, meter, live, tab.close_well, *covered)
+                else:
+                    await relay_answer(exchange, caller, meter, tab.close_well)
+                return
+            except CancelledError:
+                refusal = live.explain()
+            except GatewayError as error:
+                refusal = error
+            meter.end_attempt(refusal)
+            if meter.has_answered or not refusal.retry_elsewhere:
+                break
+        raise refusal
     except BaseException as error:
         await live.end()
         await tab.close(error)
@@ -139,43 +167,9 @@ async def run_admitted(
             await claim.drop()
         raise
     finally:
-        await stages.watch.leave(live)
-
-
-async def try_targets(
-    stages: Stages,
-    call: Call,
-    grant: Grant,
-    targets: Sequence[Any],
-    caller: Caller,
-    meter: Meter,
-    live: LiveCall,
-    tab: Tab,
-) -> None:
-    """Relay from the first target that answers. A byte sent ends the search.
-
-    Raises the last refusal when every target was tried, or the first that another target
-    would only repeat.
-    """
-    refusal: GatewayError | None = None
-    for target in targets:
-        meter.begin_attempt(target)
-        try:
-            exchange = stages.prepare(call, grant, target)
-            try:
-                if not call.stream:
-                    return await relay.relay_answer(exchange, caller, meter, tab.close_well)
-                return await relay.relay_stream(
-                    exchange, caller, meter, live, tab.close_well, grant.limit_tokens, call.n
-                )
-            except CancelledError:
-                raise live.explain() from None
-        except GatewayError as error:
-            meter.end_attempt(error)
-            if meter.has_answered or not error.retry_elsewhere:
-                raise
-            refusal = error
-    raise refusal or NoUpstreamAvailable()
+        stages.watch.leave(live)
+        if live.is_interrupted:
+            await live.end()
 
 
 class Tab:

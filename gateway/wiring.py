@@ -26,33 +26,28 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.profile import choose_profile
 from gateway.core.call import Call
 from gateway.core.errors import (
-    AudioNotSupported,
     DatabaseUnavailable,
     GatewayError,
-    ImageNotSupported,
     InvalidKey,
-    PdfNotSupported,
-    RequestError,
     ServerStopping,
-    UnsupportedParameter,
     UpstreamError,
 )
 from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.ingress.headers import requires_parameters
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
 from gateway.providers.exchange import ProviderExchange
+from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
 from gateway.providers.simulated import SimulatedTransport
 from gateway.providers.transport import NetworkTransport, Transport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
+from gateway.snapshot.types import KeyRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
@@ -64,7 +59,6 @@ from gateway.streaming.watch import Patience, Watch
 logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
-LACKS = {"vision": ImageNotSupported, "audio": AudioNotSupported, "pdf": PdfNotSupported}
 
 
 @dataclass(slots=True)
@@ -97,7 +91,7 @@ class Runtime:
             keyring=self.keyring,
             snapshot=self.snapshot,
             bank=self.bank,
-            check=check_call,
+            check=check_parameters,
             write_down=self.log.admitted,
             take_id=WantedIds(read).take,
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
@@ -109,6 +103,7 @@ class Runtime:
             screen=self.admission.screen,
             read_call=read_call,
             admit=self.admission.admit,
+            choose_model=self.admission.choose_model,
             claim=self.claim,
             refuse=self.refuse,
             route=plan,
@@ -121,6 +116,7 @@ class Runtime:
         )
         self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
         self._starting: asyncio.Future[None] | None = None
+        self.is_ready = False
         self._background: set[asyncio.Task[None]] = set()
 
     async def ready(self) -> Stages:
@@ -130,6 +126,7 @@ class Runtime:
         if not self._starting.done():
             await asyncio.shield(self._starting)
         self._starting.result()
+        self.is_ready = True
         return self.stages
 
     async def _start(self) -> None:
@@ -159,10 +156,8 @@ class Runtime:
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         return choose_profile(head, None if caller is None else caller.key, self._default_profile)
 
-    async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim | None:
-        """Return the claim on the call's idempotency key, or None when it has none."""
-        if not call.idempotency_key:
-            return None
+    async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim:
+        """Return the claim on the call's idempotency key."""
         return await self.replays.claim(
             workspace_id=caller.key.workspace_id,
             key=call.idempotency_key,
@@ -302,34 +297,3 @@ async def load_key(digest: str) -> KeyRecord | None:
 
 async def count_prompt(call: Call) -> int:
     return await asyncio.to_thread(count_tokens, prompt_text(call))
-
-
-def check_call(call: Call, model: ModelRecord, head: RequestHead) -> tuple[str, ...]:
-    """Return the parameters that will be dropped, sorted.
-
-    Raises UnsupportedParameter for what the model's providers cannot be told, and for anything
-    dropped when the caller requires every parameter; RequestError for an unknown one where the
-    model rejects those.
-    """
-    for ability in sorted(call.needs):
-        if model.supports.get(ability) is False:
-            raise LACKS[ability](f"{model.name} does not take this.", param="messages")
-    if model.supports.get("tools") is False:
-        for name in ("tools", "functions"):
-            if call.gives(name):
-                raise UnsupportedParameter(f"{model.name} has no tools.", param=name)
-    dropped: set[str] = set()
-    if call.unknown and model.unknown_fields == "reject":
-        raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])
-    if call.unknown and model.unknown_fields == "drop":
-        dropped.update(call.unknown)
-    for target in model.targets:
-        dropped.update(adapter_of(target.kind).check(call, target))
-    if dropped and requires_parameters(head):
-        names = sorted(dropped)
-        raise UnsupportedParameter(
-            f"{model.name} does not take {', '.join(names)}.",
-            param=names[0],
-            details={"params": names},
-        )
-    return tuple(sorted(dropped))

@@ -7,7 +7,6 @@ the walk and counts as unknown, which no rule allows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
 
@@ -38,14 +37,8 @@ def canonical_text(text: str) -> str:
     return "" if address is None else str(address)
 
 
-def is_in(address: Address, networks: Sequence[Network]) -> bool:
+def is_in(address: Address, networks: tuple[Network, ...]) -> bool:
     """True when one of the networks has the address."""
-    return _is_in(address, tuple(networks))
-
-
-@lru_cache(maxsize=4096)
-def _is_in(address: Address, networks: tuple[Network, ...]) -> bool:
-    """Remembered: keys are few, and their callers come again."""
     return any(address.version == network.version and address in network for network in networks)
 
 
@@ -56,7 +49,7 @@ def neighbourhood(address: Address) -> str:
     return str(IPv6Network((int(address) >> 64 << 64, 64)))
 
 
-def find_caller(head: RequestHead, trusted: Sequence[Network]) -> Address | None:
+def find_caller(head: RequestHead, trusted: tuple[Network, ...]) -> Address | None:
     """Return the caller's address, or None when it cannot be known."""
     address = parse_address(head.peer)
     if address is None or not trusted or not is_in(address, trusted):

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
 
 import msgspec
 
-from gateway.admission.address import Network, canonical_text, find_caller, is_in, neighbourhood
+from gateway.admission.address import (
+    Network,
+    canonical_text,
+    find_caller,
+    is_in,
+    neighbourhood,
+    parse_address,
+)
 from gateway.admission.bearer import read_digest
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
@@ -31,7 +39,7 @@ from gateway.core.errors import (
 )
 from gateway.core.grant import Grant
 from gateway.core.money import PUSD_PER_NUSD, Price
-from gateway.core.profiles import BY_NAME
+from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord
@@ -69,7 +77,7 @@ class Admission:
         keyring: Keyring,
         snapshot: SnapshotHolder,
         bank: Money,
-        check: Callable[[Call, ModelRecord, RequestHead], tuple[str, ...]],
+        check: Callable[[Call, ModelRecord], tuple[str, ...]],
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
         trusted_proxies: Sequence[Network] = (),
@@ -110,10 +118,8 @@ class Admission:
             raise InvalidKey("The API key has been revoked.")
         if key.expires_at is not None and key.expires_at <= time.time():
             raise InvalidKey("The API key has expired.")
-        if key.networks is not None:
-            address = find_caller(head, self._trusted)
-            if address is None or not is_in(address, key.networks):
-                raise IpNotAllowed
+        if key.networks is not None and not may_call_from(key, caller.ip):
+            raise IpNotAllowed
         if scope and scope not in key.scopes:
             raise InsufficientScope(
                 f"The key lacks the scope {scope}.", details={"required_scope": scope}
@@ -129,23 +135,39 @@ class Admission:
             raise ModelNotAllowed(f"The key may not use {model.name}.", param="model")
         return model
 
-    async def admit(
-        self, caller: Caller, call: Call, head: RequestHead, profile: str
-    ) -> tuple[Grant, ModelRecord]:
-        """Return the grant of one call and the model it is for, money set aside and journalled.
+    def choose_model(
+        self, caller: Caller, call: Call, profile: Profile
+    ) -> tuple[ModelRecord, tuple[str, ...]]:
+        """Return the model that the call is for, and the parameters that it will not get.
 
-        When the balance covers less than the worst case, the output limit is lowered to what
-        it covers. Raises AdmissionError, ModelNotFound, DatabaseUnavailable, StorageUnavailable.
+        Raises as find_model and `check` do, and InsufficientScope for members that the key may
+        not send.
         """
-        key = caller.key
-        model = self.find_model(key, call.model, hides=BY_NAME[profile].hides_models)
-        dropped = self._check(call, model, head)
-        if call.gives("chat_template") and not key.may_use_chat_template:
+        model = self.find_model(caller.key, call.model, hides=profile.hides_models)
+        dropped = self._check(call, model)
+        if not caller.key.may_use_chat_template and call.gives("chat_template"):
             raise InsufficientScope(
                 "The key may not send a chat_template, which providers run as a program.",
                 param="chat_template",
                 details={"required_permission": "allows_chat_template"},
             )
+        return model, dropped
+
+    async def admit(
+        self,
+        caller: Caller,
+        call: Call,
+        head: RequestHead,
+        profile: Profile,
+        model: ModelRecord,
+        dropped: tuple[str, ...],
+    ) -> Grant:
+        """Return the grant of one call, money set aside and journalled.
+
+        When the balance covers less than the worst case, the output limit is lowered to what
+        it covers. Raises AdmissionError, DatabaseUnavailable, StorageUnavailable.
+        """
+        key = caller.key
         if key.workspace_locked:
             raise WorkspaceLocked
         adopted_id = head.wanted_id()
@@ -174,11 +196,11 @@ class Admission:
             client_request_id=adopted_id or head.client_id(),
             adopted_id=adopted_id,
             episode_id=call.episode_id,
-            profile=profile,
+            profile=profile.name,
             dropped_params=dropped,
         )
         self._journal(grant)
-        return grant, model
+        return grant
 
     async def _set_aside(
         self, workspace_id: str, call: Call, price: Price, limit: int, model: ModelRecord
@@ -212,11 +234,21 @@ class Admission:
             raise
 
 
+@lru_cache(maxsize=4096)
+def may_call_from(key: KeyRecord, ip: str) -> bool:
+    """True when the key's rules allow the address, given in canonical form, empty when unknown.
+
+    Remembered per record: those who call come again from where they are.
+    """
+    address = parse_address(ip)
+    return address is not None and is_in(address, key.networks or ())
+
+
 def dearest(model: ModelRecord) -> Price:
     """Return the highest of each rate over the model's targets: what a hold must cover."""
+    if len(model.targets) == 1:
+        return model.targets[0].price
     prices = [target.price for target in model.targets] or [model.price]
-    if len(prices) == 1:
-        return prices[0]
     return Price(
         max(price.input_pusd for price in prices),
         max(price.cached_input_pusd for price in prices),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ class Call(msgspec.Struct, frozen=True):
     prompt_tokens_bound: an upper bound, for the hold. unknown: names of members that are
     neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio,
     pdf). idempotency_key: empty when there is none.
+    requires_parameters: nothing may be dropped on the way to the provider.
     """
 
     model: str
@@ -32,7 +33,8 @@ class Call(msgspec.Struct, frozen=True):
     needs: frozenset[str]
     episode_id: str
     idempotency_key: str
-    messages: tuple[Any, ...]
+    requires_parameters: bool
+    messages: Sequence[Any]
     body: bytes
 
     def gives(self, name: str) -> bool:

@@ -44,10 +44,12 @@ def check_head(head: RequestHead, limit_bytes: int) -> None:
     length = head.first(b"content-length")
     if length.isdigit() and int(length) > limit_bytes:
         raise too_large(limit_bytes)
-    encoding = head.first(b"content-encoding").strip().lower()
-    if encoding not in (b"", b"identity"):
+    if head.first(b"content-encoding").strip().lower() not in (b"", b"identity"):
         raise RequestError("Compressed bodies are not accepted.", param="Content-Encoding")
-    kind = head.first(b"content-type").split(b";")[0].strip().lower()
+    kind = head.first(b"content-type")
+    if kind == b"application/json":
+        return
+    kind = kind.split(b";")[0].strip().lower()
     if kind and kind != b"application/json" and not kind.endswith(b"+json"):
         raise RequestError("The Content-Type must be application/json.", param="Content-Type")
 

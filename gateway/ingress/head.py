@@ -12,7 +12,7 @@ from gateway.core.request import RequestHead
 
 def read_head(scope: Mapping[str, Any]) -> RequestHead:
     """Return the head of an ASGI request, under a fresh id, its clock started."""
-    client = scope.get("client")
+    client, route = scope.get("client"), scope.get("url_route")
     headers = scope["headers"]
     return RequestHead(
         request_id=new_request_id(),
@@ -20,5 +20,5 @@ def read_head(scope: Mapping[str, Any]) -> RequestHead:
         peer=client[0] if client else "",
         started_ns=time.perf_counter_ns(),
         fields=dict(headers),
-        mount_profile=scope["url_route"]["kwargs"].get("profile", ""),
+        mount_profile=route["kwargs"].get("profile", "") if route else "",
     )

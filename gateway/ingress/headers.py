@@ -16,8 +16,8 @@ CLOCK_SKEW_S = 60
 
 def read_idempotency_key(head: RequestHead) -> str:
     """Return the Idempotency-Key, or the empty string. Raises RequestError for a bad one."""
-    value = head.first(b"idempotency-key")
-    if not value and b"idempotency-key" not in head.fields:
+    value = head.fields.get(b"idempotency-key")
+    if value is None:
         return ""
     text = value.decode("latin-1").strip()
     if not IDEMPOTENCY_KEY.fullmatch(text):
@@ -33,6 +33,8 @@ def read_episode(head: RequestHead, given: str | None) -> str:
     The body is preferred, but a header that makes no sense is refused beside it too.
     Raises RequestError unless it is a UUID, and when a version 7 is of the future.
     """
+    if given is None and b"x-episode-id" not in head.fields:
+        return new_request_id()
     named = head.first(b"x-episode-id").decode("latin-1").strip()
     of_header = _read_episode_id(named, "x-episode-id") if named else ""
     if given is not None:
@@ -52,4 +54,5 @@ def _read_episode_id(given: str, param: str) -> str:
 
 def requires_parameters(head: RequestHead) -> bool:
     """True when nothing may be dropped on the way to the provider."""
-    return head.first(b"x-require-parameters").strip().lower() == b"true"
+    value = head.fields.get(b"x-require-parameters")
+    return value is not None and value.strip().lower() == b"true"

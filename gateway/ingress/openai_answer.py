@@ -29,15 +29,12 @@ _encode = msgspec.json.encode
 class Form(msgspec.Struct, frozen=True):
     """What every frame and answer of one call has in common. created: seconds."""
 
+    answer_id: str
     call_id: str
     model: str
     created: int
     profile: Profile
     episode_id: str = ""
-
-    @property
-    def answer_id(self) -> str:
-        return f"{self.profile.id_prefix}{self.call_id}"
 
 
 def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
@@ -54,19 +51,20 @@ def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
 
 def spell_reasoning(members: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
     """Return the members with reasoning, when there is any, under the profile's names."""
-    reasoning = members.get("reasoning")
-    if reasoning is None:
+    if "reasoning" not in members:
         return members
+    reasoning = members["reasoning"]
     others = {name: value for name, value in members.items() if name != "reasoning"}
     return others | dict.fromkeys(profile.reasoning, reasoning)
 
 
 def spell_extras(extras: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
     """Return the provider's markers as the profile shows them."""
+    if profile.markers == "given":
+        return dict(extras)
     if profile.markers == "none":
         return {name: value for name, value in extras.items() if name not in MARKERS}
-    blanks = dict.fromkeys(MARKERS, "") if profile.markers == "blank" else {}
-    return blanks | dict(extras)
+    return dict.fromkeys(MARKERS, "") | dict(extras)
 
 
 def place_usage(mode: str, include_usage: bool | None) -> str:
@@ -97,6 +95,8 @@ class ChunkWriter:
         # Everything up to the choices is the same in every frame: encoded once.
         self._head = b"data: " + _encode(head)[:-1] + b","
         self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
+        self._before_delta = self._head + b'"choices":[{"index":0,"delta":'
+        self._behind_delta = b',"finish_reason":null}]' + self._tail
         self._asks_for_usage = bool(include_usage)
         self._where = place_usage(form.profile.usage_mode, include_usage)
         self._profile = form.profile
@@ -134,10 +134,19 @@ class ChunkWriter:
         return b""
 
     def _write_delta(self, event: Delta) -> bytes:
+        members = event.members
+        # Nearly every piece is text of the first choice.
+        if (
+            not event.index
+            and event.logprobs is None
+            and 0 in self._has_role
+            and "reasoning" not in members
+        ):
+            return self._before_delta + _encode(members) + self._behind_delta
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
         choice: dict[str, Any] = {
             "index": event.index,
-            "delta": spell_reasoning(event.members, self._profile),
+            "delta": spell_reasoning(members, self._profile),
             "finish_reason": None,
         }
         if event.logprobs is not None:
@@ -194,7 +203,7 @@ class ChunkWriter:
         return self._head + _encode(body)[1:] + b"\n\n" + DONE
 
 
-def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
+def write_answer(answer: Answer, receipt: Receipt, form: Form, spent_credits: float | int) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
     body: dict[str, Any] = {
         "id": form.answer_id,
@@ -205,7 +214,7 @@ def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
         **spell_extras(answer.extras, form.profile),
         "usage": write_usage(receipt.usage, receipt.charge_nusd),
         "timings": write_timings(receipt),
-        "credits_used": credits_used(receipt.charge_nusd),
+        "credits_used": spent_credits,
     }
     if form.episode_id:
         body["episode_id"] = form.episode_id
@@ -226,13 +235,13 @@ def write_choice(choice: Choice, profile: Profile) -> dict[str, Any]:
 
 def write_timings(receipt: Receipt) -> dict[str, int | float]:
     """Return `timings` (gateway contract, section 7.4): the parts add up to total_ms."""
-    total_ms = round(receipt.total_us / 1000)
-    upstream_ms = min(round(receipt.upstream_us / 1000), total_ms)
+    total_ms = (receipt.total_us + 500) // 1000
+    upstream_ms = min((receipt.upstream_us + 500) // 1000, total_ms)
     timings: dict[str, int | float] = {"total_ms": total_ms, "upstream_ms": upstream_ms}
     tokens = receipt.usage.completion_tokens
     if tokens > 0 and upstream_ms > 0:
         timings["tokens_per_second"] = round(tokens * 1000 / upstream_ms, 2)
-    queued_ms = min(round(receipt.queued_us / 1000), total_ms - upstream_ms)
+    queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
     if queued_ms:
         timings["queued_ms"] = queued_ms
     gateway_ms = total_ms - upstream_ms - queued_ms

@@ -7,7 +7,7 @@ Every refusal names the member at fault as `param`, written messages[2].content[
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -25,7 +25,7 @@ from gateway.core.tokens import (
 )
 from gateway.ingress import guided, schema, strict
 from gateway.ingress.blocks import read_blocks, respell
-from gateway.ingress.headers import read_episode, read_idempotency_key
+from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.ingress.schema import ChatRequest
 
 MAX_NAME_CHARS = 256
@@ -37,34 +37,56 @@ _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
-    _check_profile(request, profile)
-    members = schema.member_decoder.decode(body)
-    _refuse_forbidden(members)
-    _check_meaning(request)
-    _check_guided(request, members)
-    unknown = tuple(name for name in members if name not in schema.KNOWN)
-    _check_unknown(request, unknown)
-    blocks = read_blocks(request.messages)
-    raw = {name: bytes(member) for name, member in members.items()}
-    if blocks.respelled:
-        raw["messages"] = respell(raw["messages"], blocks)
-    limits = [t for t in (request.max_tokens, request.max_completion_tokens) if t is not None]
+    if profile is not UNIFIED:
+        _check_profile(request, profile)
+    members = {name: bytes(raw) for name, raw in schema.member_decoder.decode(body).items()}
+    unknown: tuple[str, ...] = ()
+    # Most calls have nothing but members whose type says everything about them.
+    if not members.keys() <= schema.SELF_EXPLANATORY:
+        unknown = tuple(name for name in members if name not in schema.KNOWN)
+        _check_members(request, members, unknown)
+    needs: frozenset[str] = frozenset()
+    bound_tokens = _bound_plain(request.messages)
+    if bound_tokens is None:
+        _check_assistant_messages(request)
+        blocks = read_blocks(request.messages)
+        needs = blocks.needs
+        if blocks.respelled:
+            members["messages"] = respell(members["messages"], blocks)
+        bound_tokens = _bound_messages(request.messages)
     return Call(
         model=request.model,
         stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
         include_usage=request.stream_options.include_usage if request.stream_options else None,
-        max_tokens=min(limits) if limits else None,
+        max_tokens=_smaller(request.max_tokens, request.max_completion_tokens),
         n=request.n or 1,
         user=request.user or "",
-        prompt_tokens_bound=_bound_prompt(request, members),
-        members=raw,
+        prompt_tokens_bound=bound_tokens + _bound_members(members),
+        members=members,
         unknown=unknown,
-        needs=blocks.needs,
+        needs=needs,
         episode_id=read_episode(head, request.episode_id),
         idempotency_key=read_idempotency_key(head),
-        messages=tuple(request.messages),
+        requires_parameters=requires_parameters(head),
+        messages=request.messages,
         body=body,
     )
+
+
+def _smaller(one: int | None, other: int | None) -> int | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)
+
+
+def _check_members(
+    request: ChatRequest, members: Mapping[str, bytes], unknown: tuple[str, ...]
+) -> None:
+    """Check what types cannot say. Raises RequestError, UnsupportedParameter."""
+    _refuse_forbidden(members)
+    _check_meaning(request)
+    _check_guided(request, members)
+    _check_unknown(request, unknown)
 
 
 def _check_profile(request: ChatRequest, profile: Profile) -> None:
@@ -126,7 +148,6 @@ def _check_meaning(request: ChatRequest) -> None:
         raise RequestError("top_logprobs needs logprobs: true.", param="top_logprobs")
     _check_tools(request)
     _check_response_format(request)
-    _check_assistant_messages(request)
     if request.plugins:
         raise UnsupportedParameter("Plugins are not available here.", param="plugins")
     if request.inferada and request.inferada.get("processors"):
@@ -137,10 +158,10 @@ def _check_meaning(request: ChatRequest) -> None:
         raise UnsupportedParameter("A list of fallback models is not available.", param="models")
 
 
-def _check_guided(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> None:
-    if schema.VLLM.isdisjoint(members):
+def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:
+    raw = {name: members[name] for name in schema.VLLM.intersection(members)}
+    if not raw:
         return
-    raw = {name: bytes(members[name]) for name in schema.VLLM.intersection(members)}
     wants_format = not isinstance(request.response_format, schema.ResponseText | None)
     guided.check(raw, wants_format=wants_format)
     guided.check_objects(raw)
@@ -212,21 +233,31 @@ def _check_assistant_messages(request: ChatRequest) -> None:
                 )
 
 
-def _bound_prompt(request: ChatRequest, members: Mapping[str, msgspec.Raw]) -> int:
-    tokens = TOKENS_PER_MESSAGE * len(request.messages)
-    for message in request.messages:
+def _bound_plain(messages: Sequence[schema.Message]) -> int | None:
+    """Return the bound of a prompt in which every message is nothing but text, else None."""
+    tokens = TOKENS_PER_MESSAGE * len(messages)
+    for message in messages:
         content = message.content
-        if isinstance(content, str):
-            tokens += bound_tokens(content)
-            if not isinstance(message, schema.AssistantMessage):
-                continue
-        for text in _texts_of(message, skip_plain=True):
-            tokens += bound_tokens(text)
-        if isinstance(message, schema.UserMessage):
-            tokens += sum(map(_bound_part, message.content))
-    for name in BOUND_MEMBERS.intersection(members):
-        tokens += bound_tokens(bytes(members[name]).decode())
+        if not isinstance(content, str) or isinstance(message, schema.AssistantMessage):
+            return None
+        tokens += bound_tokens(content)
     return tokens
+
+
+def _bound_messages(messages: Sequence[schema.Message]) -> int:
+    tokens = TOKENS_PER_MESSAGE * len(messages)
+    for message in messages:
+        tokens += sum(map(bound_tokens, _texts_of(message)))
+        if isinstance(message, schema.UserMessage) and not isinstance(message.content, str):
+            tokens += sum(map(_bound_part, message.content))
+    return tokens
+
+
+def _bound_members(members: Mapping[str, bytes]) -> int:
+    """Return the bound of what providers add to the prompt: tools, and the schema of an answer."""
+    if BOUND_MEMBERS.isdisjoint(members):
+        return 0
+    return sum(bound_tokens(members[name].decode()) for name in BOUND_MEMBERS & members.keys())
 
 
 def _bound_part(part: object) -> int:
@@ -235,12 +266,11 @@ def _bound_part(part: object) -> int:
     return TOKENS_PER_FILE if isinstance(part, schema.FilePart | schema.AudioPart) else 0
 
 
-def _texts_of(message: schema.Message, *, skip_plain: bool = False) -> Iterator[str]:
-    """Yield every text of a message; skip_plain leaves out content that is a plain string."""
+def _texts_of(message: schema.Message) -> Iterator[str]:
+    """Yield every text of a message."""
     content = message.content
     if isinstance(content, str):
-        if not skip_plain:
-            yield content
+        yield content
     elif content is not None:
         for part in content:
             if isinstance(part, schema.TextPart):

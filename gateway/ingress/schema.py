@@ -291,6 +291,27 @@ VLLM = frozenset(
     }
 )
 KNOWN = NOT_LOOKED_INTO | VLLM | frozenset(ChatRequest.__struct_encode_fields__)
+# What these may be is said by their types alone: no other member, header or message matters.
+SELF_EXPLANATORY = frozenset(
+    {
+        "frequency_penalty",
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "model",
+        "n",
+        "parallel_tool_calls",
+        "presence_penalty",
+        "reasoning_effort",
+        "seed",
+        "stop",
+        "stream",
+        "stream_options",
+        "temperature",
+        "top_p",
+        "user",
+    }
+)
 
 decoder = msgspec.json.Decoder(ChatRequest)
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

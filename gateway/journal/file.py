@@ -1,15 +1,17 @@
-"""The journal's files: written with write(2), read back frame by frame (docs/adr/0009).
+"""The journal's files: written through memory, read back frame by frame (docs/adr/0009, 0019).
 
 A folder holds segments `00000000.journal`, `00000001.journal`, … A frame is
 
     length of the payload (4 bytes) | CRC-32 of the payload (4 bytes) | payload (MessagePack)
 
-in big-endian order. One record is one write, so a killed process leaves whole frames, or at most
-one torn frame at the very end, which the reader leaves out.
+in big-endian order. The segment being written is mapped into memory, its space set aside
+beforehand and zero: a record costs no system call, and what was copied is the kernel's, so that
+it outlives a killed process. Such a process leaves whole frames, at most one torn frame, and zeros.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import struct
 from collections.abc import Callable, Iterator
@@ -22,7 +24,7 @@ import msgspec
 from gateway.journal.record import Record
 
 HEADER = struct.Struct(">II")
-SEGMENT_BYTES = 64 * 1024 * 1024
+SEGMENT_BYTES = 4 * 1024 * 1024
 SUFFIX = ".journal"
 
 
@@ -43,38 +45,38 @@ class JournalWriter:
         """Begin a new journal in an existing folder. Raises OSError when it cannot."""
         self._folder = folder
         self._segment_bytes = segment_bytes
-        self._encoder = msgspec.msgpack.Encoder()
+        self._encode_into = msgspec.msgpack.Encoder().encode_into
         self._frame = bytearray()
         self._full: list[int] = []
         self._synced = START
-        self._torn = False
-        self.end = START
-        self._file = _open_segment(folder, 0)
+        self._segment = 0
+        self._offset = 0
+        self._file, self._memory = _open_segment(folder, 0, segment_bytes)
+        self._size = segment_bytes
+
+    @property
+    def end(self) -> Position:
+        """The position behind the last record."""
+        return Position(self._segment, self._offset)
 
     def append(self, record: Record) -> Position:
         """Write one record; return the position behind it.
 
-        Raises OSError (a full disk) when it could not be written whole; the file then ends where
-        it ended before.
+        Raises OSError (a full disk) when there is no room for it; the journal then ends where it
+        ended before.
         """
-        if self._torn:
-            self._mend()
-        if self.end.offset >= self._segment_bytes:
-            self._roll()
         frame = self._frame
-        self._encoder.encode_into(record, frame, HEADER.size)
+        self._encode_into(record, frame, 8)
+        size = len(frame)
+        offset = self._offset
+        if offset + size > self._size:
+            self._roll(size)
+            offset = 0
         with memoryview(frame) as view:
-            HEADER.pack_into(frame, 0, len(frame) - HEADER.size, crc32(view[HEADER.size :]))
-        try:
-            written = os.write(self._file, frame)
-        except OSError:
-            self._torn = True
-            raise
-        if written != len(frame):
-            self._torn = True
-            raise OSError("the disk took only a part of a journal record")
-        self.end = Position(self.end.segment, self.end.offset + written)
-        return self.end
+            HEADER.pack_into(frame, 0, size - 8, crc32(view[8:]))
+        self._offset = end = offset + size
+        self._memory[offset:end] = frame
+        return Position(self._segment, end)
 
     def sync(self) -> None:
         """Make everything appended before this call durable."""
@@ -96,21 +98,26 @@ class JournalWriter:
 
     def close(self) -> None:
         """Release the files; what was appended stays as it is."""
+        self._end_segment()
         for file in (*self._full, self._file):
             os.close(file)
         self._full.clear()
 
-    def _mend(self) -> None:
-        """Cut off what a failed write may have left behind."""
-        os.ftruncate(self._file, self.end.offset)
-        self._torn = False
+    def _roll(self, least_bytes: int) -> None:
+        """Go on in a new segment that has room for so many bytes.
 
-    def _roll(self) -> None:
-        number = self.end.segment + 1
-        file = _open_segment(self._folder, number)
+        The old one is cut to its length first: only in the last segment are zeros the end.
+        """
+        size = max(self._segment_bytes, least_bytes)
+        file, memory = _open_segment(self._folder, self._segment + 1, size)
+        self._end_segment()
         self._full.append(self._file)
-        self._file = file
-        self.end = Position(number, 0)
+        self._segment, self._offset = self._segment + 1, 0
+        self._file, self._memory, self._size = file, memory, size
+
+    def _end_segment(self) -> None:
+        self._memory.close()
+        os.ftruncate(self._file, self._offset)
 
 
 def read_records(folder: Path, position: Position = START) -> Iterator[tuple[Record, Position]]:
@@ -133,11 +140,12 @@ def read_records(folder: Path, position: Position = START) -> Iterator[tuple[Rec
 
 
 def end_of(folder: Path) -> Position:
-    """Return where the journal's bytes end, whole frames or not."""
-    numbers = segments_in(folder)
-    if not numbers:
-        return START
-    return Position(numbers[-1], _segment_path(folder, numbers[-1]).stat().st_size)
+    """Return where the journal's bytes end, whole frames or not; zeros behind them are room."""
+    for number in reversed(segments_in(folder)):
+        written = _segment_path(folder, number).read_bytes().rstrip(b"\0")
+        if written:
+            return Position(number, len(written))
+    return START
 
 
 def segments_in(folder: Path) -> list[int]:
@@ -152,7 +160,7 @@ def _read_payload(
     if len(header) < HEADER.size:
         return None
     length, checksum = HEADER.unpack(header)
-    # A length of 0 is what a file system leaves when it grew the file and lost the data.
+    # A length of 0 is room that was never used, or data that a file system lost.
     if length == 0:
         return None
     payload = read(length)
@@ -164,9 +172,24 @@ def _read_payload(
         return None
 
 
-def _open_segment(folder: Path, number: int) -> int:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
-    return os.open(_segment_path(folder, number), flags, 0o600)
+def _open_segment(folder: Path, number: int, size: int) -> tuple[int, mmap.mmap]:
+    """Make a segment of zeros with all its space on the disk; return the file and its memory.
+
+    Raises OSError when the disk has not as much: a hole would be found out when it is written,
+    and there is no good answer to that.
+    """
+    path = _segment_path(folder, number)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file, 0, size)
+        else:
+            os.pwrite(file, bytes(size), 0)
+        return file, mmap.mmap(file, size)
+    except BaseException:
+        os.close(file)
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _segment_path(folder: Path, number: int) -> Path:

@@ -7,20 +7,17 @@ as an UpstreamError. Whatever happens, the connection is given back or cut.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 from gateway.core.errors import UpstreamError
-from gateway.core.events import Answer, Ended, StreamEvent
-from gateway.providers.base import Provider, UpstreamRequest
+from gateway.core.events import Answer, StreamEvent
+from gateway.providers.base import Decoder, Provider, UpstreamRequest
 from gateway.providers.transport import Transport, UpstreamResponse, read_body, read_error_body
 from gateway.streaming.sse import SseDecoder
 
-ENDED = Ended()
-
 
 class ProviderExchange:
-    """Used once."""
+    """Used once: read() for a buffered answer, open_stream() for a streamed one."""
 
     __slots__ = ("_provider", "_request", "_transport")
 
@@ -31,53 +28,76 @@ class ProviderExchange:
 
     async def read(self) -> Answer:
         """Return the buffered answer."""
-        response = await self._open()
+        response = await self._transport.open(self._request)
+        if response.status != 200:
+            await self._refuse(response)
         try:
             body = await read_body(response)
         finally:
-            await response.aclose()
+            response.release()
         return self._provider.read_answer(body)
 
-    async def batches(self) -> AsyncIterator[list[StreamEvent]]:
-        """Yield the events of a streamed answer, those of one network read at a time.
-
-        Whoever stops early must close this generator. After the last event the connection is
-        kept when the provider ends the response at once, else cut.
-        """
-        response = await self._open()
-        is_over = False
-        try:
-            sse, decoder = SseDecoder(), self._provider.open_decoder()
-            while chunk := await response.read():
-                events: list[StreamEvent] = []
-                try:
-                    for data in sse.feed(chunk):
-                        events += decoder.feed(data)
-                except UpstreamError as error:
-                    yield events  # what came before the failure is the caller's
-                    raise conceal(error, self._request) from None
-                is_over = ENDED in events
-                yield events
-            is_over = True
-            yield [event for data in sse.finish() for event in decoder.feed(data)]
-        finally:
-            try:
-                if is_over:
-                    await response.drain()
-            finally:
-                await response.aclose()
-
-    async def _open(self) -> UpstreamResponse:
-        """Send the request. Raises what the provider's refusal means."""
+    async def open_stream(self) -> ProviderStream:
+        """Return the streamed answer, its head read. Whoever has it must close it."""
         response = await self._transport.open(self._request)
-        if response.status == 200:
-            return response
+        if response.status != 200:
+            await self._refuse(response)
+        return ProviderStream(response, self._provider.open_decoder(), self._request)
+
+    async def _refuse(self, response: UpstreamResponse) -> None:
+        """Raise what the provider's refusal means."""
         try:
             body = await read_error_body(response)
         finally:
-            await response.aclose()
+            response.release()
         refusal = self._provider.read_error(response.status, response.headers, body)
         raise conceal(refusal, self._request)
+
+
+class ProviderStream:
+    """A streamed answer: bytes are awaited, what they amount to is not.
+
+    read: what has arrived, waiting for some; empty at the end. Raises one of broken_by.
+    """
+
+    __slots__ = ("_decoder", "_request", "_response", "_sse", "broken_by", "read")
+
+    def __init__(
+        self, response: UpstreamResponse, decoder: Decoder, request: UpstreamRequest
+    ) -> None:
+        self.read, self.broken_by = response.read, response.broken_by
+        self._response = response
+        self._decoder = decoder
+        self._request = request
+        self._sse = SseDecoder()
+
+    def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]:
+        """Return the events that the bytes complete, and what went wrong behind them."""
+        events: list[StreamEvent] = []
+        try:
+            for data in self._sse.feed(chunk):
+                events += self._decoder.feed(data)
+        except UpstreamError as error:
+            return events, conceal(error, self._request)
+        return events, None
+
+    def finish(self) -> tuple[list[StreamEvent], UpstreamError | None]:
+        """Return what the bytes left open when they ended, as feed does."""
+        events: list[StreamEvent] = []
+        try:
+            for data in self._sse.finish():
+                events += self._decoder.feed(data)
+        except UpstreamError as error:
+            return events, conceal(error, self._request)
+        return events, None
+
+    async def close(self, *, is_over: bool) -> None:
+        """Keep the connection if the provider ends the answer at once, else cut it."""
+        try:
+            if is_over:
+                await self._response.drain()
+        finally:
+            self._response.release()
 
 
 def conceal(error: UpstreamError, request: UpstreamRequest) -> UpstreamError:

@@ -8,7 +8,8 @@ its usage. Facts in which look-alikes differ are in gateway.core.provider_kinds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -32,8 +33,11 @@ NOT_TAKEN = {
     kind.name: kind.drops if kind.name == "vllm" else kind.drops | VLLM_ONLY
     for kind in BY_NAME.values()
 }
+USAGE_WANTED = b'{"include_usage":true}'
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
-EXTRAS = ("system_fingerprint", "service_tier")
+# What some send in every piece, and what it means.
+NOTHING: tuple[tuple[str, Any], ...] = (("content", ""), ("reasoning", ""), ("tool_calls", []))
+EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
 MAX_CHOICES = 128
@@ -60,7 +64,6 @@ class OpenAICompatible:
         return dropped
 
     def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
-        kind = BY_NAME[target.kind]
         headers = {
             "content-type": "application/json",
             "accept": "text/event-stream" if call.stream else "application/json",
@@ -73,7 +76,7 @@ class OpenAICompatible:
         return UpstreamRequest(
             url=f"{target.base_url}/chat/completions",
             headers=headers,
-            body=b"{" + b",".join(_members(call, grant, target, kind)) + b"}",
+            body=_write_body(call, grant, target, BY_NAME[target.kind]),
             prompt_tokens=call.prompt_tokens_bound,
         )
 
@@ -95,6 +98,28 @@ class OpenAICompatible:
     read_error = staticmethod(read_error)
 
 
+class ChunkChoice(msgspec.Struct):
+    """What a chunk says of one choice."""
+
+    index: int | None = 0
+    delta: dict[str, Any] | None = None
+    finish_reason: Any = None
+    logprobs: Any = None
+
+
+class Chunk(msgspec.Struct):
+    """What we read of a chunk; the rest is skipped undecoded."""
+
+    choices: list[ChunkChoice] | None = None
+    usage: Any = None
+    error: Any = None
+    system_fingerprint: Any = None
+    service_tier: Any = None
+
+
+_decode_chunk = msgspec.json.Decoder(Chunk).decode
+
+
 class OpenAIDecoder:
     """Chunks to events. Stateless but for the contract's sake: one per attempt."""
 
@@ -104,59 +129,66 @@ class OpenAIDecoder:
         if not data.strip():
             return []
         try:
-            chunk = _decode(data)
-            if chunk.get("error"):
-                raise _reported_error(chunk["error"])
-            return list(_read_chunk(chunk))
+            chunk = _decode_chunk(data)
+            if chunk.error:
+                raise _reported_error(chunk.error)
+            return _read_chunk(chunk)
         except MALFORMED:
             raise StreamBroken(
                 "The provider's stream made no sense.", detail=repr(data[:2000])
             ) from None
 
 
-def _members(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind) -> Iterator[bytes]:
-    """Yield the members of the upstream body as `"name":value`: the caller's, in their order and
-    their own bytes, but for ours, which stay here, and those we have to say differently."""
+def _write_body(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind) -> bytes:
+    """Return the upstream body: the caller's members, in their order and their own bytes, but
+    for ours, which stay here, and those we have to say differently."""
     ours = _say_ourselves(call, grant, target, kind)
+    parts = []
     for name, raw in call.members.items():
-        if name in OURS or name.startswith(OURS_PREFIX):
-            continue
         said = ours.pop(name, raw)
-        if said is not None:
-            yield _encode(name) + b":" + said
+        if said is not None and name not in OURS and not name.startswith(OURS_PREFIX):
+            parts.append(_write_name(name) + said)
     for name, said in ours.items():
         if said is not None:
-            yield _encode(name) + b":" + said
+            parts.append(_write_name(name) + said)
+    return b"{" + b",".join(parts) + b"}"
+
+
+@lru_cache(maxsize=1024)
+def _write_name(name: str) -> bytes:
+    """Return `"name":`. Most calls have the same few members."""
+    return _encode(name) + b":"
 
 
 def _say_ourselves(
     call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind
 ) -> dict[str, bytes | None]:
     """Return the members whose value is ours; None leaves one out."""
-    # stream_options are good for a stream that has to be asked for its usage, and an error else.
-    ours: dict[str, bytes | None] = {
-        # Of what the provider does not take only nulls are left, and it may not take those either.
-        **dict.fromkeys(NOT_TAKEN[kind.name].intersection(call.members)),
-        **dict.fromkeys(grant.dropped_params),
-        "model": _encode(target.native_model),
-        "stream_options": None,
-    }
+    members = call.members
+    ours: dict[str, bytes | None] = {"model": _encode(target.native_model)}
+    # Of what the provider does not take only nulls are left, and it may not take those either.
+    for name in NOT_TAKEN[kind.name] & members.keys():
+        ours[name] = None
+    for name in grant.dropped_params:
+        ours[name] = None
     if kind.name == "vllm":
-        ours |= vllm.respell(call.members, target.structured_dialect)
+        ours |= vllm.respell(members, target.structured_dialect)
     for name, raw in target.default_params:
         if not call.gives(name):
             ours[name] = raw
+    # stream_options are good for a stream that has to be asked for its usage, and an error else.
+    ours["stream_options"] = None
     if call.stream:
         # A profile may stream what did not ask for it.
         ours["stream"] = b"true"
         if kind.wants_usage_option:
-            ours["stream_options"] = _ask_for_usage(call.members.get("stream_options"))
-    given = [name for name in LIMITS if call.gives(name)]
+            ours["stream_options"] = _ask_for_usage(members.get("stream_options"))
     # Two limits are one too many for most providers: the smaller goes alone.
-    limit_tokens = call.max_tokens if len(given) > 1 else None
-    if grant.cap_tokens is not None:
-        limit_tokens = grant.cap_tokens
+    limit_tokens = grant.cap_tokens
+    if limit_tokens is None and "max_tokens" in members and "max_completion_tokens" in members:
+        limit_tokens = call.max_tokens if all(map(call.gives, LIMITS)) else None
     if limit_tokens is not None:
+        given = [name for name in LIMITS if call.gives(name)]
         ours |= dict.fromkeys(LIMITS)
         ours[given[0] if given else kind.limit_field] = b"%d" % limit_tokens
     return ours
@@ -164,66 +196,72 @@ def _say_ourselves(
 
 def _ask_for_usage(raw: bytes | None) -> bytes:
     """Return the caller's stream_options with include_usage on: we always account."""
-    options = _decode(raw) if raw else None
+    if raw is None or raw == USAGE_WANTED:
+        return USAGE_WANTED
+    options = _decode(raw)
     return _encode({**(options or {}), "include_usage": True})
 
 
-def _read_chunk(chunk: Mapping[str, Any]) -> Iterator[StreamEvent]:
-    usage = read_usage(chunk.get("usage"))
-    extras = _read_extras(chunk)
-    if usage is not None or extras:
-        yield Reported(usage, extras)
-    for choice in chunk.get("choices") or ():
-        index = _read_index(choice.get("index"))
-        logprobs = choice.get("logprobs")
-        members = _read_members(choice.get("delta") or {})
-        reason = choice.get("finish_reason")
+def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
+    events: list[StreamEvent] = []
+    if chunk.usage is not None or chunk.system_fingerprint or chunk.service_tier:
+        usage = read_usage(chunk.usage)
+        marks = {name: getattr(chunk, name) for name in EXTRAS if getattr(chunk, name)}
+        if usage is not None or marks:
+            events.append(Reported(usage, marks))
+    for choice in chunk.choices or ():
+        index, reason, logprobs = _read_index(choice.index), choice.finish_reason, choice.logprobs
+        members = _read_members(choice.delta) if choice.delta else {}
         if members or (logprobs is not None and not reason):
-            yield Delta(index, members, logprobs)
+            events.append(Delta(index, members, logprobs))
             logprobs = None
         if reason:
-            yield Finish(index, read_finish_reason(reason), logprobs)
+            events.append(Finish(index, read_finish_reason(reason), logprobs))
+    return events
 
 
-def _read_index(value: object) -> int:
+def _read_index(index: object) -> int:
     """Return which choice is meant, the first where nothing is said. Raises ValueError."""
-    if value is None:
+    if index is None:
         return 0
-    if not isinstance(value, int) or not 0 <= value < MAX_CHOICES:
+    if not isinstance(index, int) or not 0 <= index < MAX_CHOICES:
         raise ValueError("There is no such choice.")
-    return value
+    return index
 
 
-def _read_members(delta: Mapping[str, Any]) -> dict[str, Any]:
+def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
     """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
+    if len(delta) == 1 and delta.get("content"):
+        return delta
     members = {name: value for name, value in delta.items() if value is not None}
     members.pop("role", None)
-    other = members.pop("reasoning_content", None)
-    if other is not None:
+    if "reasoning_content" in members:
+        other = members.pop("reasoning_content")
         members.setdefault("reasoning", other)
-    for name in ("content", "reasoning"):
-        if members.get(name) == "":
+    for name, nothing in NOTHING:
+        if name in members and members[name] == nothing:
             del members[name]
-    if members.get("tool_calls") == []:
-        del members["tool_calls"]
     return members
 
 
 def _read_choice(choice: Mapping[str, Any]) -> Choice:
     raw = choice["message"]
     members = _read_members(raw)
-    content = raw.get("content")
-    if content is None and "tool_calls" not in members:
-        content = ""
+    message = {"role": "assistant", "content": raw.get("content")}
+    if message["content"] is None and "tool_calls" not in members:
+        message["content"] = ""
+    message.update(members)
     return Choice(
-        index=_read_index(choice.get("index")),
-        message={"role": "assistant", "content": content, **members},
-        finish_reason=read_finish_reason(choice.get("finish_reason")),
-        logprobs=choice.get("logprobs"),
+        _read_index(choice.get("index")),
+        message,
+        read_finish_reason(choice.get("finish_reason")),
+        choice.get("logprobs"),
     )
 
 
 def _read_extras(raw: Mapping[str, Any]) -> dict[str, Any]:
+    if EXTRAS.isdisjoint(raw):
+        return {}
     return {name: raw[name] for name in EXTRAS if raw.get(name)}
 
 

@@ -18,15 +18,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
-from gateway.core.errors import StreamBroken
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.simulated_json import fill_schema
 
@@ -52,6 +52,10 @@ class Script:
     fail: int = 0
     fail_after: int = -1
     break_after: int = -1
+
+
+class ScriptedBreak(Exception):
+    """The connection broke, as scripted."""
 
 
 class SimulatedTransport:
@@ -87,17 +91,15 @@ class SimulatedResponse:
     def __init__(self, status: int, chunks: AsyncGenerator[bytes, None]) -> None:
         self.status = status
         self.headers: Mapping[str, str] = {"content-type": "application/json"}
-        self._chunks = chunks
-
-    async def read(self) -> bytes:
-        return await anext(self._chunks, b"")
+        self.read: Callable[[], Awaitable[bytes]] = partial(anext, chunks, b"")
+        self.broken_by: tuple[type[Exception], ...] = (ScriptedBreak,)
 
     async def drain(self) -> None:
         while await self.read():
             pass
 
-    async def aclose(self) -> None:
-        await self._chunks.aclose()
+    def release(self) -> None:
+        """Nothing is held."""
 
 
 async def iter_once(body: bytes) -> AsyncGenerator[bytes, None]:
@@ -109,7 +111,7 @@ async def answer(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
     if script.delay_ms:
         await asyncio.sleep(script.delay_ms * len(script.words) / 1000)
     if script.break_after >= 0:
-        raise StreamBroken("The connection broke, as scripted.")
+        raise ScriptedBreak
     message: dict[str, Any] = {"role": "assistant", "content": "".join(script.words)}
     if script.reasoning:
         message["reasoning_content"] = "".join(script.reasoning)
@@ -125,7 +127,7 @@ async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
         if script.delay_ms and position:
             await asyncio.sleep(script.delay_ms / 1000)
         if position == script.break_after:
-            raise StreamBroken("The connection broke, as scripted.")
+            raise ScriptedBreak
         if position == script.fail_after:
             yield b"data: " + _encode({"error": {"message": "Scripted.", "code": 500}}) + b"\n\n"
             return

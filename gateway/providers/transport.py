@@ -14,7 +14,8 @@ uncompressed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 import aiohttp
@@ -35,6 +36,7 @@ DRAIN_S = 0.25
 # Events of one piece are held decoded while a caller does not read: many would be a lot of memory.
 PIECE_BYTES = 32 * 1024
 MAX_URLS = 10_000
+BROKEN_BY = (aiohttp.ClientError, OSError)
 NEVER_SENT = (
     aiohttp.ClientConnectorError,
     aiohttp.ConnectionTimeoutError,
@@ -47,17 +49,17 @@ class UpstreamResponse(Protocol):
 
     status: int
     headers: Mapping[str, str]
+    read: Callable[[], Awaitable[bytes]]
+    """Returns what has arrived of the body, waiting for some; empty at its end.
 
-    async def read(self) -> bytes:
-        """Return what has arrived of the body, waiting for some; empty at its end.
-
-        Raises StreamBroken when it breaks off.
-        """
+    Raises one of broken_by when it breaks off.
+    """
+    broken_by: tuple[type[Exception], ...]
 
     async def drain(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
 
-    async def aclose(self) -> None:
+    def release(self) -> None:
         """Give the connection back when the body was read to its end, else cut it."""
 
 
@@ -78,28 +80,25 @@ class Transport(Protocol):
 class NetworkResponse:
     """An answer that comes over a socket."""
 
-    __slots__ = ("_response", "headers", "status")
+    __slots__ = ("_response", "broken_by", "headers", "read", "status")
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self._response = response
         self.status = response.status
         self.headers: Mapping[str, str] = response.headers
-
-    async def read(self) -> bytes:
-        try:
-            return await self._response.content.read(PIECE_BYTES)
-        except (aiohttp.ClientError, OSError) as error:
-            raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
+        # The library's own coroutine: one of ours around it would be resumed for every piece.
+        self.read: Callable[[], Awaitable[bytes]] = partial(response.content.read, PIECE_BYTES)
+        self.broken_by: tuple[type[Exception], ...] = BROKEN_BY
 
     async def drain(self) -> None:
         try:
             async with asyncio.timeout(DRAIN_S):
                 while await self.read():
                     pass
-        except (TimeoutError, StreamBroken):
+        except (TimeoutError, *BROKEN_BY):
             pass
 
-    async def aclose(self) -> None:
+    def release(self) -> None:
         self._response.release()
 
 
@@ -132,7 +131,7 @@ class NetworkTransport:
                 data=request.body,
                 allow_redirects=False,
             )
-        except (aiohttp.ClientError, OSError) as error:
+        except BROKEN_BY as error:
             raise read_failure(error) from error
         return NetworkResponse(response)
 
@@ -163,11 +162,14 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
         raise ProviderUnavailable("The provider's answer is compressed though we asked not to.")
     parts: list[bytes] = []
     size = 0
-    while chunk := await response.read():
-        parts.append(chunk)
-        size += len(chunk)
-        if size > limit_bytes:
-            raise ProviderUnavailable("The provider's answer is too large.")
+    try:
+        while chunk := await response.read():
+            parts.append(chunk)
+            size += len(chunk)
+            if size > limit_bytes:
+                raise ProviderUnavailable("The provider's answer is too large.")
+    except response.broken_by as error:
+        raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
     return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
@@ -177,6 +179,6 @@ async def read_error_body(response: UpstreamResponse) -> bytes:
     try:
         while len(body) < MAX_ERROR_BYTES and (chunk := await response.read()):
             body += chunk
-    except StreamBroken:
+    except response.broken_by:
         pass
     return body[:MAX_ERROR_BYTES]

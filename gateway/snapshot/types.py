@@ -59,9 +59,9 @@ class Snapshot:
     models: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class KeyRecord:
-    """A key as admission sees it, with what it needs of its workspace.
+    """A key as admission sees it, with what it needs of its workspace. Equal to itself alone.
 
     allowed_models: None means all. networks: None means any address, () means none.
     expires_at: seconds since the epoch, or None. profile: the compatibility profile of the key

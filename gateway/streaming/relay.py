@@ -7,11 +7,10 @@ with it the read, all the way back to the provider's socket.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
-from gateway.core.errors import StreamBroken
+from gateway.core.errors import StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
 from gateway.core.receipt import Receipt
 from gateway.streaming.meter import Meter
@@ -46,7 +45,20 @@ class Exchange(Protocol):
 
     async def read(self) -> Answer: ...
 
-    def batches(self) -> AsyncIterator[list[StreamEvent]]: ...
+    async def open_stream(self) -> Stream: ...
+
+
+class Stream(Protocol):
+    """A streamed answer, as the relay needs it (gateway.providers.exchange)."""
+
+    read: Callable[[], Awaitable[bytes]]
+    broken_by: tuple[type[Exception], ...]
+
+    def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]: ...
+
+    def finish(self) -> tuple[list[StreamEvent], UpstreamError | None]: ...
+
+    async def close(self, *, is_over: bool) -> None: ...
 
 
 class Caller(Protocol):
@@ -87,17 +99,24 @@ async def relay_stream(
     closes without saying that it finished.
     """
     cut = Cut.at(limit_tokens)
-    is_over = False
+    is_over, has_more = False, True
     live.asked_at, live.heard_at = time.monotonic(), 0.0
-    async with aclosing(exchange.batches()) as batches:  # type: ignore[type-var]
-        async for batch in batches:
+    stream = await exchange.open_stream()
+    try:
+        while has_more and not is_over:
+            try:
+                chunk = await stream.read()
+            except stream.broken_by as error:
+                raise broken_off(error) from error
             live.heard_at = time.monotonic()
-            frames, is_over = take_batch(batch, caller, meter, cut)
+            has_more = bool(chunk)
+            events, failure = stream.feed(chunk) if has_more else stream.finish()
+            frames, is_over = take_batch(events, caller, meter, cut)
             if frames:
                 meter.has_answered = True
                 await caller.write(frames)
-            if is_over:
-                break
+            if failure is not None:
+                raise failure
         if cut.is_reached(meter):
             for index in range(choices):
                 take(Finish(index, "length"), caller, meter)
@@ -108,6 +127,12 @@ async def relay_stream(
         receipt = await close()
         meter.has_answered = True
         await caller.finish(receipt)
+    finally:
+        await stream.close(is_over=is_over and not cut.is_reached(meter))
+
+
+def broken_off(error: Exception) -> StreamBroken:
+    return StreamBroken("The provider's answer broke off.", detail=repr(error))
 
 
 def take_batch(
@@ -119,19 +144,21 @@ def take_batch(
     """
     frames = b""
     for event in batch:
-        if isinstance(event, Ended):
+        if isinstance(event, Delta):
+            meter.count_delta(count_chars(event.members))
+            frames += caller.encode(event)
+            if meter.deltas > cut.deltas or meter.chars > cut.chars:
+                return frames, True
+        elif isinstance(event, Ended):
             return frames, True
-        frames += take(event, caller, meter)
-        if cut.is_reached(meter):
-            return frames, True
+        else:
+            frames += take(event, caller, meter)
     return frames, False
 
 
-def take(event: Delta | Finish | Reported, caller: Caller, meter: Meter) -> bytes:
-    """Count an event and return the frames it amounts to."""
-    if isinstance(event, Delta):
-        meter.count_delta(count_chars(event.members))
-    elif isinstance(event, Finish):
+def take(event: Finish | Reported, caller: Caller, meter: Meter) -> bytes:
+    """Note what a choice or the whole came to, and return the frames it amounts to."""
+    if isinstance(event, Finish):
         meter.finish(event.index, event.reason)
     elif event.usage is not None:
         meter.usage = event.usage
@@ -142,10 +169,8 @@ def count_chars(members: Members) -> int:
     """Return the characters of output in a delta or a message; any output counts at least 1."""
     chars = 0
     for name, value in members.items():
-        if name == "role":
-            continue
         if isinstance(value, str):
-            chars += len(value)
+            chars += len(value) if name != "role" else 0
         elif name == "tool_calls" and isinstance(value, list):
             chars += sum(_tool_chars(call) for call in value)
         elif value:

@@ -27,6 +27,18 @@ class SseDecoder:
 
         Raises StreamBroken when one event grows beyond MAX_EVENT_BYTES.
         """
+        # Most providers send whole events of one line, each by itself.
+        if (
+            chunk[:6] == b"data: "
+            and chunk[-2:] == b"\n\n"
+            and not self._buffer
+            and not self._data
+            and chunk.count(b"\n") == 2
+            and b"\r" not in chunk
+            and len(chunk) <= MAX_EVENT_BYTES
+        ):
+            self._seen_bom = True
+            return [chunk[6:-2]]
         if not self._seen_bom:
             if len(self._buffer) + len(chunk) < 3 and b"\xef\xbb\xbf".startswith(
                 self._buffer + chunk

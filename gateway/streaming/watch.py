@@ -25,6 +25,7 @@ from gateway.core.errors import (
 )
 
 TICK_S = 0.1
+TICKS_PER_LOOK = 5
 END_S = 5.0
 
 
@@ -75,14 +76,12 @@ class LiveCall:
         "task",
     )
 
-    def __init__(
-        self, edge: Edge, *, key_id: str, is_stream: bool, outlives_caller: bool, now: float
-    ) -> None:
+    def __init__(self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool) -> None:
         self.edge = edge
         self.key_id = key_id
         self.is_stream = is_stream
         self.outlives_caller = outlives_caller
-        self.started_at = now
+        self.started_at = time.monotonic()
         self.asked_at = 0.0
         self.heard_at = 0.0
         self.task = asyncio.current_task()
@@ -94,6 +93,18 @@ class LiveCall:
     def is_heeded(self) -> bool:
         """True once somebody listens for this caller's hang-up."""
         return bool(self._helpers)
+
+    @property
+    def is_interrupted(self) -> bool:
+        """True when an interruption was made that nobody has explained."""
+        return self._reason is not None
+
+    def close(self) -> None:
+        """Take no more interruptions, and stop the helpers."""
+        self._has_ended = True
+        for helper in self._helpers:
+            helper.cancel()
+        self._helpers.clear()
 
     def help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         """Run something beside the call; it ends with the call at the latest."""
@@ -128,10 +139,7 @@ class LiveCall:
     async def end(self) -> None:
         """Take no more interruptions, stop the helpers, and swallow an interruption that came
         too late to be seen. Settling goes undisturbed after this."""
-        self._has_ended = True
-        for helper in self._helpers:
-            helper.cancel()
-        self._helpers.clear()
+        self.close()
         if self._reason is None:
             return
         self._reason = None
@@ -148,29 +156,27 @@ class Watch:
     def __init__(self, patience: Patience) -> None:
         self.patience = patience
         self._live: set[LiveCall] = set()
+        self._unheeded: list[LiveCall] = []
+        self._ticks = 0
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
         return len(self._live)
 
     def enter(
-        self, edge: Edge, *, key_id: str, is_stream: bool, outlives_caller: bool = False
+        self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool = False
     ) -> LiveCall:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
-        live = LiveCall(
-            edge,
-            key_id=key_id,
-            is_stream=is_stream,
-            outlives_caller=outlives_caller,
-            now=time.monotonic(),
-        )
+        live = LiveCall(edge, key_id, is_stream, outlives_caller)
         self._live.add(live)
+        self._unheeded.append(live)
         return live
 
-    async def leave(self, live: LiveCall) -> None:
+    def leave(self, live: LiveCall) -> None:
+        """Watch a call no longer. An interruption not explained yet is still to be ended."""
         self._live.discard(live)
-        await live.end()
+        live.close()
 
     def interrupt_key(self, key_id: str, reason: GatewayError) -> None:
         """End every live call of a key."""
@@ -188,9 +194,16 @@ class Watch:
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for live in list(self._live):
-            if not live.is_heeded and not live.outlives_caller:
+        for live in self._unheeded:
+            if live in self._live and not live.outlives_caller:
                 live.help(self._heed(live))
+        self._unheeded.clear()
+        loop = asyncio.get_running_loop()
+        self._timer = loop.call_later(TICK_S, self._tick) if self._live else None
+        self._ticks += 1
+        if self._ticks % TICKS_PER_LOOK:
+            return
+        for live in list(self._live):
             if error := self._overdue(live, now):
                 live.interrupt(error)
             elif (
@@ -199,8 +212,6 @@ class Watch:
                 and now - (live.edge.last_write or live.started_at) >= self.patience.keep_alive_s
             ):
                 live.help(live.edge.keep_alive())
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(TICK_S, self._tick) if self._live else None
 
     async def _heed(self, live: LiveCall) -> None:
         await live.edge.wait_for_hang_up()

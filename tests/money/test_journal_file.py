@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -94,21 +95,35 @@ def test_garbage_behind_the_last_record_is_not_read(tmp_path: Path, tail: bytes)
     assert [record for record, _ in read_records(tmp_path)] == records
 
 
-def test_half_written_record_is_cut_off_before_the_next(
+def test_record_that_the_disk_has_no_room_for_is_refused_and_the_next_taken(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = JournalWriter(tmp_path)
+    journal = JournalWriter(tmp_path, segment_bytes=150)
     first, lost, third = (admitted(WORKSPACE, hold) for hold in range(3))
-    journal.append(first)
-    real = os.write
+    before = journal.append(first)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "write", lambda file, data: real(file, bytes(data)[:10]))
-        with pytest.raises(OSError, match="part of a journal record"):
+        patch.setattr(os, "posix_fallocate", fill_disk)
+        with pytest.raises(OSError, match="No space left"):
             journal.append(lost)
+    assert journal.end == before
     journal.append(third)
 
     assert [record for record, _ in read_records(tmp_path)] == [first, third]
+    journal.close()
+
+
+def fill_disk(*_: int) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_journal_of_a_killed_process_ends_behind_its_last_record(tmp_path: Path) -> None:
+    journal = JournalWriter(tmp_path)
+    records = [admitted(WORKSPACE, hold) for hold in range(3)]
+    positions = [journal.append(record) for record in records]
+
+    assert [record for record, _ in read_records(tmp_path)] == records
+    assert end_of(tmp_path) == positions[-1]
     journal.close()
 
 
