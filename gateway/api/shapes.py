@@ -86,11 +86,12 @@ class ChunkChoice(Struct):
 
 
 class ErrorBody(Struct):
-    """message: for people. code: stable, see the list of codes. param: what is at fault."""
+    """message: for people. code: stable, see the list of codes; the status where the profile is
+    bud. param: what is at fault."""
 
     message: str
     type: str
-    code: str
+    code: str | int
     param: str | None
     request_id: str
     details: AnyObject | None = None

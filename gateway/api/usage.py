@@ -15,6 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway.admission.admit import Caller
+from gateway.api.openapi_request import or_empty
 from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, RequestError
 from gateway.core.money import credits_used, usd
@@ -22,6 +23,7 @@ from gateway.selectors.usage_groups import usage_by
 from keys.models import Scope
 
 GROUPS = ("model", "key", "day", "member")
+MOMENT = or_empty({"format": "date"}, {"format": "date-time"})
 DEFAULT_SPAN = timedelta(days=30)
 LONGEST_SPAN = timedelta(days=366)
 YEARS = range(2000, 3000)  # far from the ends of what a date can be: spans are added to it
@@ -37,9 +39,14 @@ class UsageReport(KeyView):
         operation_id="getUsage",
         tags=["usage"],
         parameters=[
-            OpenApiParameter("start", str, description="A date, or a date and time; UTC."),
-            OpenApiParameter("end", str, description="Not included."),
-            OpenApiParameter("group_by", str, description="Of model, key, day, member."),
+            OpenApiParameter("start", MOMENT, description="A date, or a date and time; UTC."),
+            OpenApiParameter("end", MOMENT, description="Not included."),
+            OpenApiParameter(
+                "group_by",
+                {"type": "array", "items": {"type": "string", "enum": (*GROUPS, "")}},
+                explode=False,
+                description="Separated by commas; empty for one total.",
+            ),
         ],
     )
     def get(self, request: Request) -> Response:
@@ -93,7 +100,10 @@ def read_groups(query: QueryDict) -> tuple[str, ...]:
 
 
 def read_moment(query: QueryDict, name: str) -> datetime | None:
-    """Return a moment given as a date or a date and time; without a zone it is UTC."""
+    """Return a moment given as a date or a date and time; without a zone it is UTC.
+
+    Raises RequestError for anything else, and for years that nobody can mean.
+    """
     text = query.get(name, "")
     if not text:
         return None
@@ -103,6 +113,8 @@ def read_moment(query: QueryDict, name: str) -> datetime | None:
             moment = datetime(day.year, day.month, day.day)
     except ValueError:
         moment = None
-    if moment is None or moment.year not in YEARS:
+    if moment is None:
         raise RequestError(f"{name} must be a date such as 2026-01-31.", param=name)
+    if moment.year not in YEARS:
+        raise RequestError(f"{name} must be of the years {YEARS[0]} to {YEARS[-1]}.", param=name)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, QueryDict
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -33,6 +33,7 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 # A record reaches the database within two drains (gateway.stores.writer).
 POSTED_WITHIN_S = 0.5
 LOOK_EVERY_S = 0.05
+A_MODEL = OpenApiExample("simulated", "tollhouse/simulated")
 MOST_MODELS = 1000
 LIMIT = re.compile(r"[0-9]{1,4}")
 
@@ -101,7 +102,12 @@ class ModelList(CatalogueView):
 class ModelDetail(CatalogueView):
     """One model. A hidden one answers as an absent one does."""
 
-    @answers("ModelShape", operation_id="getModel", tags=["models"])
+    @answers(
+        "ModelShape",
+        operation_id="getModel",
+        tags=["models"],
+        parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL])],
+    )
     def get(self, request: Request, name: str) -> Response:
         model = inbound_of(request).snapshot.models.get(name)
         if model is None or not self.shows(request, name):
@@ -118,7 +124,7 @@ class Generation(KeyView):
         "GenerationAnswer",
         operation_id="getGeneration",
         tags=["usage"],
-        parameters=[OpenApiParameter("id", str, required=True)],
+        parameters=[OpenApiParameter("id", {"type": "string", "minLength": 1}, required=True)],
     )
     def get(self, request: Request) -> Response:
         text = request.query_params.get("id", "")

@@ -30,16 +30,19 @@ def read_idempotency_key(head: RequestHead) -> str:
 def read_episode(head: RequestHead, given: str | None) -> str:
     """Return the episode of a call: given in the body or x-episode-id, else a fresh one.
 
+    The body is preferred, but a header that makes no sense is refused beside it too.
     Raises RequestError unless it is a UUID, and when a version 7 is of the future.
     """
-    param = "tensorzero::episode_id"
     if given is None and b"x-episode-id" not in head.fields:
         return new_request_id()
-    if given is None:
-        given = head.first(b"x-episode-id").decode("latin-1").strip()
-        param = "x-episode-id"
-        if not given:
-            return new_request_id()
+    named = head.first(b"x-episode-id").decode("latin-1").strip()
+    of_header = _read_episode_id(named, "x-episode-id") if named else ""
+    if given is not None:
+        return _read_episode_id(given, "tensorzero::episode_id")
+    return of_header or new_request_id()
+
+
+def _read_episode_id(given: str, param: str) -> str:
     try:
         episode = uuid.UUID(given)
     except ValueError:

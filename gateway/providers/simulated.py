@@ -31,7 +31,7 @@ from gateway.providers.base import UpstreamRequest
 from gateway.providers.simulated_json import fill_schema
 
 SCRIPT = "script:"
-MAX_TOKENS = 100_000
+MAX_NUMBER = 100_000
 MAX_DELAY_MS = 60_000.0
 # What a schema that is none comes to, once it is filled.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
@@ -168,9 +168,7 @@ def read_script(asked: Mapping[str, Any]) -> Script:
 
 def scripted(wish: Mapping[str, str]) -> Script:
     """Return the script of a query string; a number that is none counts as its default."""
-    tokens = min(int(number(wish, "tokens", 10)), MAX_TOKENS)
-    thoughts = min(int(number(wish, "reasoning", 0)), MAX_TOKENS)
-    words = tuple(f"word{n} " for n in range(tokens))
+    words = tuple(f"word{n} " for n in range(int(number(wish, "tokens", 10))))
     if "text" in wish:
         words = tuple(_WORD.findall(wish["text"]))
     tool = None
@@ -178,7 +176,7 @@ def scripted(wish: Mapping[str, str]) -> Script:
         tool, words = tool_call(wish["tool"], wish.get("arguments", "{}")), ("call",)
     return Script(
         words=words,
-        reasoning=tuple(f"thought{n} " for n in range(thoughts)),
+        reasoning=tuple(f"thought{n} " for n in range(int(number(wish, "reasoning", 0)))),
         tool=tool,
         finish=wish.get("finish", "tool_calls" if tool else "stop"),
         first_ms=min(number(wish, "first_ms", 0), MAX_DELAY_MS),
@@ -190,11 +188,12 @@ def scripted(wish: Mapping[str, str]) -> Script:
 
 
 def number(wish: Mapping[str, str], name: str, default: float) -> float:
+    """Return a number of a script, between -1 and what any of them may be."""
     try:
-        found = float(wish.get(name, default))
+        wanted = float(wish.get(name, default))
     except ValueError:
         return default
-    return max(found, -1) if isfinite(found) else default
+    return min(max(wanted, -1), MAX_NUMBER) if isfinite(wanted) else default
 
 
 def limited(script: Script, max_tokens: int | None) -> Script:
@@ -222,14 +221,18 @@ def reply(asked: Mapping[str, Any], said: str) -> str:
 def wanted_tool(
     asked: Mapping[str, Any], last: Mapping[str, Any], said: str
 ) -> dict[str, Any] | None:
-    """Return the tool call that the request forces or the question suggests, if any."""
-    functions = [tool["function"] for tool in asked.get("tools") or () if "function" in tool]
+    """Return the tool call that the request forces or the question suggests, if any.
+
+    Tools that are no functions are never called.
+    """
+    given = asked.get("tools") or ()
+    functions = [tool["function"] for tool in given if tool["type"] == "function"]
     tools = {function["name"]: function for function in functions}
     choice = asked.get("tool_choice") or "auto"
     if not tools or choice == "none":
         return None
     if isinstance(choice, Mapping):
-        name = choice.get("function", {}).get("name", "")
+        name = choice["function"]["name"] if choice["type"] == "function" else ""
     elif choice == "required":
         name = next(iter(tools))
     else:

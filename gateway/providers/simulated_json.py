@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 MAX_DEPTH = 16
+# A schema may multiply: lists of lists, or parts that refer to each other.
+MAX_VALUES = 1_000
+# What copying a constant out of the schema counts for, in values.
+BYTES_PER_VALUE = 64
 
 
 def fill_schema(schema: object) -> Any:
     """Return a small value for the parts of JSON Schema that structured outputs use.
 
     Knows const, enum, default, anyOf/oneOf/allOf (the first), local $ref, type, properties,
-    items. What it does not know counts as an empty object; depth is bounded.
+    items. What it does not know counts as an empty object; depth and size are bounded. What is
+    no schema may raise whatever comes of it (gateway.providers.simulated.MALFORMED).
     """
     return _Filler(schema).fill(schema, 0)
 
@@ -20,15 +27,17 @@ def fill_schema(schema: object) -> Any:
 class _Filler:
     def __init__(self, root: object) -> None:
         self._root = root
+        self._values_left = MAX_VALUES
 
     def fill(self, schema: object, depth: int) -> Any:
-        if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
+        self._values_left -= 1
+        if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._values_left < 0:
             return {}
         for name in ("const", "default"):
             if name in schema:
-                return schema[name]
+                return self._copy(schema[name])
         if schema.get("enum"):
-            return schema["enum"][0]
+            return self._copy(schema["enum"][0])
         if "$ref" in schema:
             return self.fill(self._look_up(str(schema["$ref"])), depth + 1)
         for name in ("anyOf", "oneOf", "allOf"):
@@ -38,6 +47,10 @@ class _Filler:
         if isinstance(kind, list):
             kind = kind[0] if kind else "null"
         return self._fill_kind(str(kind), schema, depth)
+
+    def _copy(self, value: Any) -> Any:
+        self._values_left -= len(msgspec.json.encode(value)) // BYTES_PER_VALUE
+        return value
 
     def _look_up(self, reference: str) -> object:
         found: object = self._root
@@ -50,8 +63,9 @@ class _Filler:
             parts = schema.get("properties") or {}
             return {name: self.fill(part, depth + 1) for name, part in parts.items()}
         if kind == "array":
-            item = self.fill(schema.get("items") or {"type": "string"}, depth + 1)
-            return [item] * min(max(int(schema.get("minItems") or 1), 1), 10)
+            item = schema.get("items") or {"type": "string"}
+            count = min(max(int(schema.get("minItems") or 1), 1), 10)
+            return [self.fill(item, depth + 1) for _ in range(count)]
         if kind == "string":
             return str(schema.get("title") or schema.get("description") or "text")[:40]
         if kind == "integer":

@@ -70,17 +70,21 @@ class SseDecoder:
         for line in lines:
             if line.startswith(b"data:"):
                 data = line[6:] if line[5:6] == b" " else line[5:]
-                self._data.append(data)
-                self._data_bytes += len(data)
-                if self._data_bytes > MAX_EVENT_BYTES:
-                    raise StreamBroken("The provider sent an event that is too large.")
+                self._add(data)
             elif line == b"data":
-                self._data.append(b"")
+                self._add(b"")
             elif not line and self._data:
                 events.append(self._data[0] if len(self._data) == 1 else b"\n".join(self._data))
                 self._data = []
                 self._data_bytes = 0
         return events
+
+    def _add(self, data: bytes) -> None:
+        # With its line end: lines without data are not free either.
+        self._data_bytes += len(data) + 1
+        if self._data_bytes > MAX_EVENT_BYTES:
+            raise StreamBroken("The provider sent an event that is too large.")
+        self._data.append(data)
 
     def finish(self) -> list[bytes]:
         """Return the event left open when the stream ended without a last blank line, if any.

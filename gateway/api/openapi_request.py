@@ -1,0 +1,134 @@
+"""What the types of gateway.ingress.schema cannot say about a request and JSON Schema can.
+
+Each rule here is one that gateway.ingress enforces in code. What JSON Schema cannot say either
+(two tools of one name, a file whose bytes are something else) stands in the list of errors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gateway.core.parameters import STEERING
+from gateway.ingress.guided import BACKENDS, MAX_PATTERN_CHARS
+from gateway.ingress.openai_chat import MAX_NAME_CHARS
+from gateway.ingress.schema import KNOWN, NOT_LOOKED_INTO
+
+Schema = dict[str, Any]
+Schemas = dict[str, Schema]
+
+NOTHING: Schema = {"type": "null"}
+AN_OBJECT: Schema = {"type": "object"}
+SOME_TEXT: Schema = {"type": "string", "minLength": 1}
+UUID: Schema = {"type": "string", "format": "uuid"}
+PATTERN: Schema = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS, "format": "regex"}
+CHOICE: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+ITS_TEXT: Schema = {
+    "type": "string",
+    "pattern": r"^[ \t\r\n]*\{",
+    "contentMediaType": "application/json",
+}
+OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
+ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
+# What Python takes for false: these members are read and ignored.
+EMPTY: Schema = {"enum": [None, [], False, 0, "", {}]}
+
+
+def optional(schema: Schema) -> Schema:
+    """Return the schema with null, which means absent throughout."""
+    return {"anyOf": [schema, NOTHING]}
+
+
+def or_empty(*schemas: Schema) -> Schema:
+    """Return the schema of a text outside a body, where an empty one means absent."""
+    return {"anyOf": [{"type": "string"} | schema for schema in (*schemas, {"maxLength": 0})]}
+
+
+# The contents of structured_outputs; the same ones stand at the top under other names.
+GUIDED: Schemas = {
+    "json": OBJECT_OR_ITS_TEXT,
+    "regex": PATTERN,
+    "choice": CHOICE,
+    "grammar": SOME_TEXT,
+    "structural_tag": OBJECT_OR_ITS_TEXT,
+    "whitespace_pattern": PATTERN,
+}
+VLLM_MEMBERS: Schemas = {
+    "chat_template": {"type": "string"},
+    "chat_template_kwargs": AN_OBJECT,
+    "guided_choice": GUIDED["choice"],
+    "guided_decoding_backend": {
+        "type": "string",
+        "pattern": f"^({'|'.join(sorted(BACKENDS))})(:.*)?$",
+    },
+    "guided_grammar": GUIDED["grammar"],
+    "guided_json": GUIDED["json"],
+    "guided_regex": GUIDED["regex"],
+    "guided_whitespace_pattern": GUIDED["whitespace_pattern"],
+    "mm_processor_kwargs": AN_OBJECT,
+    "structural_tag": GUIDED["structural_tag"],
+    "structured_outputs": {
+        "type": "object",
+        "description": "At most one constraint, here or beside it.",
+        "properties": {name: optional(schema) for name, schema in GUIDED.items()},
+        "additionalProperties": False,
+    },
+}
+
+
+def complete(schemas: Schemas) -> None:
+    """Add the rules to the schemas of a request and of its parts."""
+    _complete_request(schemas["ChatRequest"])
+    schemas["AssistantMessage"]["anyOf"] = [
+        _given("content", {"type": ["string", "array"]}),
+        _given("tool_calls", {"type": "array", "minItems": 1}),
+        _given("function_call", AN_OBJECT),
+        _given("refusal", SOME_TEXT),
+        _given("audio", {"type": "object", "minProperties": 1}),
+    ]
+    schemas["ImageUrl"]["properties"]["url"] |= ADDRESS
+    for spelling in schemas["ImagePart"]["properties"]["image_url"]["anyOf"]:
+        if spelling.get("type") == "string":
+            spelling |= ADDRESS
+
+
+def _complete_request(request: Schema) -> None:
+    members = request["properties"]
+    members |= {name: optional(schema) for name, schema in VLLM_MEMBERS.items()}
+    for name in sorted(NOT_LOOKED_INTO):
+        members.setdefault(name, {"description": "Passed on as it is."})
+    for name in ("plugins", "models"):
+        members[name] = {"enum": [None, []], "description": "Not available here."}
+    members["inferada"] = optional({"type": "object", "properties": {"processors": EMPTY}})
+    members["tensorzero::episode_id"] = optional(UUID)
+    request["additionalProperties"] = True
+    request["propertyNames"] = {
+        "anyOf": [
+            {"enum": sorted(KNOWN)},
+            {
+                "maxLength": MAX_NAME_CHARS,
+                "not": {"anyOf": [{"enum": sorted(STEERING)}, {"pattern": "^tensorzero::"}]},
+            },
+        ]
+    }
+    request["allOf"] = [
+        _unless("top_logprobs", NOTHING, _given("logprobs", {"const": True})),
+        _unless(
+            "tool_choice",
+            {"not": {"const": "required"}},
+            _given("tools", {"type": "array", "minItems": 1}),
+        ),
+        _unless(
+            "tensorzero::deny_unknown_fields",
+            {"enum": [None, False]},
+            {"propertyNames": {"enum": sorted(KNOWN)}},
+        ),
+    ]
+
+
+def _given(name: str, schema: Schema) -> Schema:
+    return {"required": [name], "properties": {name: schema}}
+
+
+def _unless(name: str, schema: Schema, other: Schema) -> Schema:
+    """Return what holds when the member is absent or fits the schema, or else the other does."""
+    return {"anyOf": [{"properties": {name: schema}}, other]}

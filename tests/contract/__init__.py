@@ -1,0 +1,1 @@
+"""The OpenAPI document, held against a running gateway by Schemathesis."""

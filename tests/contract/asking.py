@@ -1,0 +1,52 @@
+"""Schemathesis against a gateway of its own. To ask it more than the test does:
+
+    python -m tests.contract.asking --max-examples 1000 --seed 7
+
+Other options of `schemathesis run` are taken too. A failure prints the `curl` line that shows it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.support.servers import ROOT, GatewayServer, prepare_home, running_gateway
+
+CONFIG = Path(__file__).with_name("schemathesis.toml")
+
+
+def ask(server: GatewayServer, *options: str) -> subprocess.CompletedProcess[str]:
+    """Ask a gateway everything that its document says, under the seeded key, and return what
+    Schemathesis printed. Exit status 0: nothing found."""
+    # Calls may cost anything that a limit can say: money shall not be what ends them.
+    server.manage("grant_credits", "Demo", "1000000", "--reason", "Calls of any price")
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "--no-color"]
+    return subprocess.run(
+        [*command, "run", f"{server.base_url}/openapi.json", *options],
+        cwd=ROOT,
+        env=os.environ | {"CONTRACT_KEY": server.key, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+
+
+def main(options: Sequence[str]) -> int:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder) / "home"
+        prepare_home(home)
+        with running_gateway(home) as server:
+            done = ask(server, *options)
+            sys.stdout.write(done.stdout)
+            if "Traceback" in (log := server.log.read_text()):
+                sys.stdout.write(log[log.index("Traceback") :][:10_000])
+            return done.returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,141 @@
+"""Where mutation starts: what the other tests send, and inputs that once broke something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from gateway.core.parameters import STEERING
+from gateway.core.profiles import ALL as PROFILES
+from gateway.ingress.schema import KNOWN
+from tests.flows.test_validation import MESSAGES, TOP_LEVEL
+from tests.gateway.ingress import test_strict
+
+FOUND = Path(__file__).with_name("found")  # found/<target>/*: kept for ever, replayed by tests
+GOLDEN = Path(__file__).parents[1] / "golden"
+HELLO = {"role": "user", "content": "hello"}
+DATA_URL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
+FULL: dict[str, Any] = {
+    "model": "m",
+    "messages": [
+        {"role": "developer", "content": [{"type": "text", "text": "Say é 😀"}]},
+        {"role": "user", "content": [{"type": "image_url", "image_url": {"url": DATA_URL}}]},
+        {"role": "user", "content": [{"type": "file", "file": {"file_data": "aGVsbG8="}}]},
+        {"role": "user", "content": [{"type": "file", "data": "JVBERi0=", "filename": "a/b.pdf"}]},
+        {
+            "role": "user",
+            "content": [{"type": "input_audio", "input_audio": {"data": "SUQz", "format": "mp3"}}],
+        },
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [
+                {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}},
+                {"id": "2", "type": "custom", "custom": {"name": "c", "input": "x"}},
+            ],
+        },
+        {"role": "tool", "content": "18°", "tool_call_id": "1"},
+    ],
+    "tools": [
+        {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}},
+        {"type": "custom", "custom": {"name": "c"}},
+    ],
+    "tool_choice": {"type": "function", "function": {"name": "f"}},
+    "response_format": {"type": "json_schema", "json_schema": {"name": "j", "schema": {}}},
+    "stream": True,
+    "stream_options": {"include_usage": True},
+    "max_tokens": 7,
+    "max_completion_tokens": 8,
+    "temperature": 0.5,
+    "stop": ["a", "b"],
+    "logprobs": True,
+    "top_logprobs": 3,
+    "logit_bias": {"7": -1.5},
+    "tensorzero::episode_id": "01890000-0000-7000-8000-000000000000",
+}
+GUIDED: tuple[dict[str, Any], ...] = (
+    {"guided_regex": "a+", "guided_whitespace_pattern": " ?"},
+    {"guided_json": '{"type":"object","properties":{"a":{"$ref":"#/b"}}}'},
+    {"structured_outputs": {"choice": ["a"], "grammar": None}},
+    {"guided_decoding_backend": "xgrammar:fast", "chat_template_kwargs": {}},
+)
+ANSWER = {
+    "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}}],
+    "usage": {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": {}},
+}
+ENDS = (b"\n", b"\r", b"\r\n")
+STREAMS = (
+    *(b"\xef\xbb\xbf: hello%sdata: a%sdata:b%s%sdata%s%s" % ((end,) * 6) for end in ENDS),
+    b"data: a\r\rdata: b\r\n\r\ndata: c\n\n",
+    b"id: 1\nevent: x\ndata: {}\n\ndata: [DONE]",
+    b"data: \xe2\x80\xa8\xc2\x85\n\n",
+    b"data\n" * 70,
+    b"data: " + b"x" * 70 + b"\n\n",
+)
+HEADS = (
+    b"authorization: Bearer sk-1\ncontent-type: application/json; charset=utf-8\ncontent-length: 7",
+    b"x-api-key: a\nauthorization: a\ncontent-encoding: gzip",
+    b"x-compat-profile: bud\nidempotency-key: a.b:c-d_e\nx-require-parameters: TRUE",
+    b"x-episode-id: 01890000-0000-7000-8000-000000000000\nx-client-request-id: r-1",
+    b"x-episode-id: ffffffff-ffff-7fff-bfff-ffffffffffff",
+)
+
+
+def encode(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def bodies() -> Iterable[bytes]:
+    simple = {"model": "m", "messages": [HELLO]}
+    for json_text in (*test_strict.REFUSED.values(), *test_strict.ACCEPTED.values()):
+        # By itself, and where nothing but its JSON can be wrong with it.
+        yield from (json_text, encode(simple)[:-1] + b',"x":' + json_text + b"}")
+    yield b'{"model":"m","model":"n","messages":[{"role":"user","content":"hello"}]}'
+    yield test_strict.CALL
+    yield from (encode(simple | members) for members, _ in TOP_LEVEL)
+    yield from (encode(simple | {"messages": [message]}) for message, _ in MESSAGES)
+    yield from (encode(simple | members) for members in GUIDED)
+    yield encode(FULL)
+
+
+def provider_streams() -> Iterable[bytes]:
+    for file in sorted(GOLDEN.glob("*/*.txt")):
+        body = file.read_bytes().partition(b"\n\n")[2]
+        yield body.replace(b"data: ", b"") if body.startswith(b"data:") else body
+
+
+def seeds_of(target: str) -> list[bytes]:
+    """Return the inputs that a target starts from, those found earlier included."""
+    made: Mapping[str, Iterable[bytes]] = {
+        "decoder": bodies(),
+        "stream": (sizes + stream for stream in STREAMS for sizes in (b"\0\0\0", b"\x05\x01\x09")),
+        "headers": HEADS,
+        "provider": (encode(ANSWER), *provider_streams()),
+    }
+    found = sorted((FOUND / target).glob("*"))
+    return [*dict.fromkeys(made[target]), *(path.read_bytes() for path in found)]
+
+
+def words_of(target: str) -> list[bytes]:
+    """Return what a target's inputs are made of, for the fuzzer's dictionary."""
+    if target == "stream":
+        return [b"data:", b"data", b"\r\n", b"\n\n", b"\r\r", b"\xef\xbb\xbf", b": ", b"id:"]
+    if target == "headers":
+        names = {line.split(b":")[0] for head in HEADS for line in head.split(b"\n")}
+        return sorted({*names, *(profile.name.encode() for profile in PROFILES), b"Bearer "})
+    marks = {b"[DONE]", b"null", b"true", b"\\ud800", b"1e400", b"-0.0", b"NaN", b"{}", b"[]"}
+    return sorted(
+        {encode(name) for name in (*KNOWN, *STEERING, *_names_in([FULL, ANSWER]))} | marks
+    )
+
+
+def _names_in(value: Any) -> Iterable[str]:
+    """Yield every name and every word of a value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        inside = [*value, *value.values()] if isinstance(value, dict) else value
+        for part in inside:
+            yield from _names_in(part)

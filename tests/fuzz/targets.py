@@ -1,0 +1,176 @@
+"""What must hold whatever the bytes are. A target returns, or raises what it was not allowed to.
+
+Only public functions are called, so that what is inside can be rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import cycle
+from typing import Any
+
+from gateway.admission.bearer import read_secret
+from gateway.admission.profile import choose_profile
+from gateway.core.call import Call
+from gateway.core.errors import GatewayError, InvalidJson, StreamBroken, UpstreamError
+from gateway.core.profiles import ALL as PROFILES
+from gateway.core.profiles import UNIFIED
+from gateway.core.request import RequestHead
+from gateway.ingress.body import check_head
+from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
+from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.providers.openai_compatible import OpenAICompatible
+from gateway.streaming import sse
+from tests.fuzz import oracles
+
+Target = Callable[[bytes], None]
+
+# An event this long is too long in the SSE target, so that short streams reach the limit.
+SHORT_EVENT_BYTES = 64
+# How most providers write: whole events, each by itself.
+WRITES = re.compile(rb".*?\n\n|.+", re.DOTALL)
+CALLERS_FAULT = range(400, 432)
+
+
+def head_of(*headers: tuple[bytes, bytes]) -> RequestHead:
+    return RequestHead(
+        request_id="01900000-0000-7000-8000-000000000000",
+        headers=headers,
+        peer="192.0.2.1",
+        started_ns=time.perf_counter_ns(),
+        fields=dict(headers),
+    )
+
+
+@contextmanager
+def callers_fault_only() -> Iterator[None]:
+    """Let nothing out but refusals that tell the caller something."""
+    refused: GatewayError | None = None
+    try:
+        yield
+    except GatewayError as error:
+        refused = error
+    assert refused is None or (refused.status in CALLERS_FAULT and refused.message.encode())
+
+
+def decoder(body: bytes) -> None:
+    """A body is a Call, or the caller's fault; and it is JSON for us where it is for others."""
+    expected, unreadable = None, ""
+    try:
+        expected = oracles.read_json(body)
+    except ValueError as error:
+        unreadable = repr(error)
+    for profile in PROFILES:
+        call, refused_as_json = None, ""
+        with callers_fault_only():
+            try:
+                call = read_call(body, head_of(), profile)
+            except InvalidJson as error:
+                refused_as_json = error.message
+                raise
+        assert unreadable or not refused_as_json, f"others read it: {refused_as_json}"
+        if call is not None:
+            assert not unreadable, f"others do not read it: {unreadable}"
+            check_call(call, expected)
+
+
+def check_call(call: Call, expected: Any) -> None:
+    """Assert that what was checked is what a provider will be told."""
+    assert call.model == expected["model"] != ""
+    assert len(call.messages) == len(expected["messages"]) > 0
+    assert set(call.members) == set(expected)
+    for name, raw in call.members.items():
+        said = oracles.read_json(raw)
+        # Files are told in one spelling, whichever they came in.
+        assert said == expected[name] or name == "messages", name
+    assert len(oracles.read_json(call.members["messages"])) == len(call.messages)
+    limits = [expected.get("max_tokens"), expected.get("max_completion_tokens")]
+    assert call.max_tokens == min(filter(None, limits), default=None)
+    assert call.n == (expected.get("n") or 1)
+    assert call.prompt_tokens_bound >= len(call.messages)
+    prompt_text(call).encode()
+
+
+def stream(data: bytes) -> None:
+    """The first three bytes say how the rest is cut. However it is, the same events come out,
+    and no event is longer than the limit."""
+    sizes, whole = [size % 32 + 1 for size in data[:3]] or [1], data[3:]
+    expected = oracles.read_events(whole)
+    joined = [b"\n".join(lines) for lines in expected]
+    longest = max(map(len, joined), default=0)
+    with limited_events():
+        for pieces in ([whole], cut(whole, sizes), cut(whole, [1]), WRITES.findall(whole)):
+            try:
+                found = list(read_pieces(pieces))
+            except StreamBroken:
+                assert max(longest, oracles.longest_line(whole)) >= SHORT_EVENT_BYTES
+            else:
+                assert found == joined
+                assert longest <= SHORT_EVENT_BYTES
+
+
+@contextmanager
+def limited_events() -> Iterator[None]:
+    usual, sse.MAX_EVENT_BYTES = sse.MAX_EVENT_BYTES, SHORT_EVENT_BYTES
+    try:
+        yield
+    finally:
+        sse.MAX_EVENT_BYTES = usual
+
+
+def cut(whole: bytes, sizes: Iterable[int]) -> Iterator[bytes]:
+    place = 0
+    for size in cycle(sizes):
+        if place >= len(whole):
+            return
+        yield whole[place : place + size]
+        place += size
+
+
+def read_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    decoder = sse.SseDecoder()
+    for piece in pieces:
+        yield from decoder.feed(piece)
+    yield from decoder.finish()
+
+
+def headers(data: bytes) -> None:
+    """One header a line. Each reader returns something, or it is the caller's fault."""
+    lines = [line.partition(b":") for line in data.split(b"\n")]
+    head = head_of(*((name.strip().lower(), value.strip()) for name, _, value in lines))
+    with callers_fault_only():
+        check_head(head, 1_000)
+    with callers_fault_only():
+        assert choose_profile(head, None, UNIFIED) in PROFILES
+    with callers_fault_only():
+        assert len(read_idempotency_key(head)) <= 255
+    with callers_fault_only():
+        assert len(read_episode(head, None)) == 36
+    with callers_fault_only():
+        assert read_secret(head)
+    assert len(head.client_id()) <= 128
+    assert requires_parameters(head) in (True, False)
+
+
+def provider(data: bytes) -> None:
+    """What a provider sends, buffered or streamed, makes sense or is the provider's fault."""
+    dialect = OpenAICompatible()
+    with suppress(UpstreamError):
+        answer = dialect.read_answer(data)
+        assert answer.choices
+    assert isinstance(dialect.read_error(400, {}, data), UpstreamError)
+    with suppress(UpstreamError):
+        events = dialect.open_decoder()
+        for line in data.split(b"\n"):
+            events.feed(line)
+
+
+TARGETS: Mapping[str, Target] = {
+    "decoder": decoder,
+    "stream": stream,
+    "headers": headers,
+    "provider": provider,
+}
