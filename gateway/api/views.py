@@ -88,7 +88,7 @@ class ModelList(CatalogueView):
         ],
     )
     def get(self, request: Request) -> Response:
-        models = inbound_of(request).snapshot.models
+        models = inbound_of(request).snapshot.offered()
         names = [name for name in sorted(models) if self.shows(request, name)]
         start, end = read_page(request.query_params, names)
         shown = [write_model(models[name]) for name in names[start:end]]
@@ -104,7 +104,7 @@ class ModelDetail(CatalogueView):
     @answers("ModelShape", operation_id="getModel", tags=["models"])
     def get(self, request: Request, name: str) -> Response:
         model = inbound_of(request).snapshot.models.get(name)
-        if model is None or not self.shows(request, name):
+        if model is None or not model.targets or not self.shows(request, name):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         return Response(write_model(model))
 

@@ -314,7 +314,7 @@ class ServerStopping(PlatformError):
 
 class NoUpstreamAvailable(PlatformError):
     code = "no_upstream_available"
-    meaning = "No provider serves this model right now."
+    meaning = "There is such a model, but no provider serves it right now."
 
 
 class CallerGone(GatewayError):

@@ -53,10 +53,17 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The catalogue at one moment. version is the id of the newest ConfigChange it includes."""
+    """The catalogue at one moment. version is the id of the newest ConfigChange it includes.
+
+    models: every enabled one, with targets or without: a call to one without is not served now.
+    """
 
     version: int = 0
     models: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+
+    def offered(self) -> dict[str, ModelRecord]:
+        """Return the models that somebody serves: those to tell callers of."""
+        return {name: model for name, model in self.models.items() if model.targets}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
