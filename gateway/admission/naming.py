@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateway.core.errors import FunctionNotFound
+from gateway.core.errors import FunctionNotFound, RequestError
 from gateway.snapshot.types import ModelRecord
 
 OF_A_MODEL = "tensorzero::model_name::"
 OF_A_FUNCTION = "tensorzero::"
+NAMELESS = frozenset({OF_A_MODEL, OF_A_FUNCTION, "tensorzero::function_name::"})
 OF_A_SERVICE = ":chat"
 
 
@@ -16,10 +17,13 @@ def find_by_name(models: Mapping[str, ModelRecord], name: str) -> ModelRecord | 
     """Return the model that is called so, or None.
 
     A model's own name goes first. Else the name may say that it is a model's, or end in the
-    service that is wanted of it. Raises FunctionNotFound for a name that says it is a function's.
+    service that is wanted of it. Raises FunctionNotFound for a name that says it is a function's,
+    and RequestError for one that says no more than what it would be the name of.
     """
     if (model := models.get(name)) is not None:
         return model
+    if name in NAMELESS:
+        raise RequestError(f"{name} has no name behind it.", param="model")
     if name.startswith(OF_A_MODEL):
         name = name.removeprefix(OF_A_MODEL)
     elif name.startswith(OF_A_FUNCTION):

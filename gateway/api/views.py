@@ -21,7 +21,7 @@ from gateway.api.authentication import (
     KeyAuthentication,
     inbound_of,
 )
-from gateway.api.errors import error_response, handle, name_profile
+from gateway.api.errors import error_response, handle, sign
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
@@ -50,8 +50,7 @@ class KeyView(APIView):
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
         inbound = inbound_of(request)
-        final["x-request-id"] = inbound.head.request_id
-        name_profile(final, inbound.profile)
+        sign(final, inbound.head, inbound.profile)
         final["cache-control"] = "no-store"
         return final
 

@@ -4,6 +4,8 @@ GatewayError
 ├── RequestError                the caller's request is at fault
 │   ├── InvalidJson
 │   ├── UnsupportedParameter
+│   ├── UnknownProcessor
+│   ├── PluginUnavailable
 │   ├── PayloadTooLarge
 │   ├── RequestTimeout
 │   ├── UriTooLong
@@ -106,6 +108,16 @@ class InvalidJson(RequestError):
 class UnsupportedParameter(RequestError):
     code = "unsupported_parameter"
     meaning = "The parameter cannot be used here; param names it."
+
+
+class UnknownProcessor(RequestError):
+    code = "unknown_processor"
+    meaning = "There is no such processor; param names the place."
+
+
+class PluginUnavailable(RequestError):
+    code = "plugin_unavailable"
+    meaning = "Nothing here runs this plugin."
 
 
 class PayloadTooLarge(RequestError):

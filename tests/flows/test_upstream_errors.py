@@ -38,6 +38,8 @@ CASES = [
     Case("fail=504", 504, "provider_timeout", should_retry="false"),
     Case("fail=429&retry_after=7", 429, "provider_rate_limit", "7"),
     Case("fail=429", 429, "provider_rate_limit", "1"),
+    Case("fail=429&retry_after=120", 429, "provider_rate_limit", "120"),
+    Case("fail=429&retry_after=121", 429, "provider_rate_limit", "121", should_retry="false"),
     Case("fail=429&retry_after=soon", 429, "provider_rate_limit", "1"),
     Case("fail=429&retry_after=0.2", 429, "provider_rate_limit", "1"),
     Case("fail=529&retry_after=3", 529, "provider_overloaded", "3"),
