@@ -102,8 +102,8 @@ class ModelDetail(CatalogueView):
 
     @answers("ModelShape", operation_id="getModel", tags=["models"])
     def get(self, request: Request, name: str) -> Response:
-        model = inbound_of(request).snapshot.models.get(name)
-        if model is None or not model.targets or not self.shows(request, name):
+        model = inbound_of(request).snapshot.find(name)
+        if model is None or not model.targets or not self.shows(request, model.name):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         return Response(write_model(model))
 

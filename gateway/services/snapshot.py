@@ -31,12 +31,13 @@ def compile_snapshot() -> Snapshot:
     rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
         Prefetch("targets", queryset=targets, to_attr="usable_targets")
     )
-    models = {}
+    models, aliases = {}, {}
     for row in rows:
+        aliases.update(dict.fromkeys(row.aliases, row.name))
         models[row.name] = _compile_model(row, secrets)
         if not models[row.name].targets:
             log.warning("Model %s has no usable target and is not offered.", row.name)
-    return Snapshot(version=newest or 0, models=MappingProxyType(models))
+    return Snapshot(newest or 0, MappingProxyType(models), MappingProxyType(aliases))
 
 
 def _open_credentials() -> Iterator[tuple[Provider, str]]:
