@@ -16,6 +16,7 @@ from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
 from accounts.text import read_line
 from gateway.core.money import MAX_NUSD
+from gateway.core.profiles import BY_NAME
 
 NAME_CHARS = 80
 REASON_CHARS = 200
@@ -216,6 +217,33 @@ def set_stores_bodies(workspace: Workspace, *, stores_bodies: bool, actor: str) 
                 details={"stores_bodies": [not stores_bodies, stores_bodies]},
             )
     workspace.refresh_from_db(fields=["stores_bodies"])
+    return changed == 1
+
+
+def set_profile(workspace: Workspace, *, compat_profile: str, actor: str) -> bool:
+    """Set which product's clients those keys serve that do not say. False: nothing changes.
+
+    compat_profile: a row of gateway.core.profiles, or empty for the installation's.
+    Raises ValidationError for any other.
+    """
+    if compat_profile and compat_profile not in BY_NAME:
+        known = ", ".join(BY_NAME)
+        raise ValidationError({"compat_profile": f"The profiles are {known}."})
+    with transaction.atomic():
+        before = Workspace.objects.values_list("compat_profile", flat=True).get(pk=workspace.pk)
+        changed = (
+            Workspace.objects.filter(pk=workspace.pk)
+            .exclude(compat_profile=compat_profile)
+            .update(compat_profile=compat_profile)
+        )
+        if changed:
+            _record(
+                workspace,
+                actor=actor,
+                action="workspace.set_profile",
+                details={"compat_profile": [before, compat_profile]},
+            )
+    workspace.refresh_from_db(fields=["compat_profile"])
     return changed == 1
 
 

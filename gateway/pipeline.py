@@ -9,7 +9,7 @@ back. Stages arrive as plain callables, wired once per process in gateway.wiring
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, Protocol
@@ -158,7 +158,8 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
                 refusal = error
             meter.end_attempt(refusal)
             if meter.has_answered or not refusal.retry_elsewhere:
-                break
+                raise refusal
+        refusal.details["attempts"] = [told(attempt, grant.model) for attempt in meter.attempts]
         raise refusal
     except BaseException as error:
         await live.end()
@@ -170,6 +171,16 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
         stages.watch.leave(live)
         if live.is_interrupted:
             await live.end()
+
+
+def told(attempt: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """Return what a caller may know of an attempt: what a provider calls the model is ours."""
+    return {
+        "provider": attempt["provider"],
+        "model": model,
+        "code": attempt["code"],
+        "status": attempt["status"],
+    }
 
 
 class Tab:

@@ -24,6 +24,8 @@ _PRICES = {
     "cached_input_pusd_per_token": "cached_usd",
     "output_pusd_per_token": "output_usd",
 }
+# Not as the form shows them: lists and objects are text there.
+_OTHERS = ("aliases", "unknown_fields", "default_params")
 _SAME = ("display_name", "owned_by", "description", "context_tokens", "max_output_tokens")
 
 
@@ -57,6 +59,15 @@ class ParametersField(forms.CharField):
             raise ValidationError('This is not JSON. Write it such as {"seed": 7}.') from None
 
 
+class NamesField(forms.CharField):
+    """Names separated by commas; a list when clean."""
+
+    widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+
+    def clean(self, value: Any) -> Any:
+        return [part.strip() for part in super().clean(value).split(",") if part.strip()]
+
+
 def _ability(label: str) -> forms.ChoiceField:
     choices = [("", "Not said"), ("yes", "Yes"), ("no", "No")]
     return forms.ChoiceField(
@@ -72,6 +83,11 @@ class ModelForm(forms.Form):
     )
     owned_by = forms.CharField(
         max_length=80, required=False, label="Made by", help_text="Empty: the provider."
+    )
+    aliases = NamesField(
+        required=False,
+        label="Other names",
+        help_text="What callers may write as model, too, separated by commas.",
     )
     description = forms.CharField(
         max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})
@@ -118,7 +134,7 @@ class ModelForm(forms.Form):
     def described(self) -> dict[str, Any]:
         """Return the fields of update_model and add_model."""
         data = self.cleaned_data
-        fields = {name: data[name] for name in (*_SAME, "unknown_fields", "default_params")}
+        fields = {name: data[name] for name in (*_SAME, *_OTHERS)}
         return fields | {
             f"supports_{ability}": _ANSWERS[data[f"supports_{ability}"]] for ability in ABILITIES
         }
@@ -166,6 +182,7 @@ def initial_of_model(model: LanguageModel) -> dict[str, Any]:
         "input_usd": format_usd_per_mtok(model.input_pusd_per_token),
         "cached_usd": cached,
         "output_usd": format_usd_per_mtok(model.output_pusd_per_token),
+        "aliases": ", ".join(model.aliases),
         "unknown_fields": model.unknown_fields,
         "default_params": json.dumps(defaults, indent=2, ensure_ascii=False) if defaults else "",
         **{name: _WORDS[getattr(model, name)] for name in _ability_fields()},
@@ -175,7 +192,7 @@ def initial_of_model(model: LanguageModel) -> dict[str, Any]:
 
 def model_mark(model: LanguageModel) -> str:
     """Return a mark that differs when anything that the form edits differs."""
-    names = (*_PRICES, *_SAME, *_ability_fields(), "unknown_fields", "default_params")
+    names = (*_PRICES, *_SAME, *_OTHERS, *_ability_fields())
     return mark_of([getattr(model, name) for name in names])
 
 

@@ -1,4 +1,4 @@
-"""The settings of a workspace: its name, whether it keeps bodies, and the lock."""
+"""The settings of a workspace: its name, its profile, whether it keeps bodies, and the lock."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ from accounts.selectors import members_of
 from accounts.services import (
     lock_workspace,
     rename_workspace,
+    set_profile,
     set_stores_bodies,
     unlock_workspace,
 )
-from dashboard.forms.settings import LockForm, NameForm
+from dashboard.forms.settings import LockForm, NameForm, ProfileForm
 from dashboard.htmx import PageRequest, variables
 from dashboard.workspace import require
 
@@ -35,6 +36,7 @@ class SettingsContext:
     workspace: Workspace
     members: Sequence[Membership]
     name_form: forms.Form
+    profile_form: forms.Form
     lock_form: forms.Form
     may_unlock: bool
 
@@ -56,6 +58,22 @@ def rename(request: PageRequest) -> HttpResponse:
 
     if not _done(form, write):
         return _page(request, workspace, name_form=form, status=422)
+    messages.success(request, "Saved.")
+    return _back()
+
+
+@login_required
+@require_POST
+def choose_profile(request: PageRequest) -> HttpResponse:
+    workspace = require(request, Action.MANAGE_WORKSPACE)
+    form = ProfileForm(request.POST)
+
+    def write() -> None:
+        wanted = form.cleaned_data["compat_profile"]
+        set_profile(workspace, compat_profile=wanted, actor=request.user.email)
+
+    if not _done(form, write):
+        return _page(request, workspace, profile_form=form, status=422)
     messages.success(request, "Saved.")
     return _back()
 
@@ -116,6 +134,7 @@ def _page(
     workspace: Workspace,
     *,
     name_form: forms.Form | None = None,
+    profile_form: forms.Form | None = None,
     lock_form: forms.Form | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -123,6 +142,8 @@ def _page(
         workspace=workspace,
         members=list(members_of(workspace)),
         name_form=name_form or NameForm(initial={"name": workspace.name}),
+        profile_form=profile_form
+        or ProfileForm(initial={"compat_profile": workspace.compat_profile}),
         lock_form=lock_form or LockForm(),
         may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
     )

@@ -128,7 +128,7 @@ class Admission:
     def find_model(self, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
         """Return the model meant by the name. Raises ModelNotFound, FunctionNotFound or
         ModelNotAllowed; with hides, a model the key may not use is not found either."""
-        model = find_by_name(self._snapshot.current().models, name)
+        model = find_by_name(self._snapshot.current(), name)
         if model is None or (hides and not key.may_use(model.name)):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         if not key.may_use(model.name):

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from gateway.core.errors import FunctionNotFound
-from gateway.snapshot.types import ModelRecord
+from gateway.core.errors import FunctionNotFound, RequestError
+from gateway.snapshot.types import ModelRecord, Snapshot
 
 OF_A_MODEL = "tensorzero::model_name::"
 OF_A_FUNCTION = "tensorzero::"
+NAMELESS = frozenset({OF_A_MODEL, OF_A_FUNCTION, "tensorzero::function_name::"})
 OF_A_SERVICE = ":chat"
 
 
-def find_by_name(models: Mapping[str, ModelRecord], name: str) -> ModelRecord | None:
+def find_by_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
     """Return the model that is called so, or None.
 
-    A model's own name goes first. Else the name may say that it is a model's, or end in the
-    service that is wanted of it. Raises FunctionNotFound for a name that says it is a function's.
+    A model's own name goes first, then one it has beside. Else the name may say that it is a
+    model's, or end in the service that is wanted of it. Raises FunctionNotFound for a name that
+    says it is a function's, and RequestError for one that says no more than whose it would be.
     """
-    if (model := models.get(name)) is not None:
+    if (model := snapshot.find(name)) is not None:
         return model
+    if name in NAMELESS:
+        raise RequestError(f"{name} has no name behind it.", param="model")
     if name.startswith(OF_A_MODEL):
         name = name.removeprefix(OF_A_MODEL)
     elif name.startswith(OF_A_FUNCTION):
         function = name.removeprefix(OF_A_FUNCTION).removeprefix("function_name::")
         raise FunctionNotFound(f"There is no function called {function[:256]}.", param="model")
-    return models.get(name) or models.get(name.removesuffix(OF_A_SERVICE))
+    return snapshot.find(name) or snapshot.find(name.removesuffix(OF_A_SERVICE))

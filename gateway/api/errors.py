@@ -13,6 +13,7 @@ from gateway.api.mount import SCOPE_KEY
 from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, RequestError
 from gateway.core.ids import new_request_id
 from gateway.core.profiles import UNIFIED, Profile
+from gateway.core.request import RequestHead
 from gateway.ingress.refusal import refusal
 
 READS = ["GET", "HEAD", "OPTIONS"]  # the methods of every address that is not a call to a model
@@ -30,12 +31,16 @@ def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
     for name, value in headers:
         response[name.decode()] = value.decode()
     response["x-request-id"] = request_id
-    name_profile(response, profile)
+    if inbound:
+        sign(response, inbound.head, profile)
     return response
 
 
-def name_profile(response: HttpResponse, profile: Profile) -> None:
-    """Say whose flavour an answer has, when it is not our own."""
+def sign(response: HttpResponse, head: RequestHead, profile: Profile) -> None:
+    """Add the headers that every answer has: its ids, and whose flavour it is when not ours."""
+    response["x-request-id"] = head.request_id
+    if client_id := head.client_id():
+        response["x-client-request-id"] = client_id
     if profile is not UNIFIED:
         response["x-compat-profile"] = profile.name
 

@@ -37,7 +37,7 @@ class Status(KeyView):
             {
                 "status": "ok",
                 "version": gateway.__version__,
-                "models": len(inbound_of(request).snapshot.models),
+                "models": len(inbound_of(request).snapshot.offered()),
                 "ledger_checked_at": None if check is None else check.checked_at.isoformat(),
                 "ledger_breaks": None if check is None else len(check.breaks),
             }

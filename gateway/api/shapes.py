@@ -189,9 +189,14 @@ class GenerationShape(Struct):
     ttft_ms: int | None
     generation_time_ms: int
     queued_ms: int
+    processors_ms: int
     credits_used: float
     absorbed_cost: float
+    fallback_from: str | None
+    fallback_depth: int
     attempts: list[AnyObject]
+    function_name: str | None
+    variant_name: str | None
     user: str | None
     api_key_id: str
     client_request_id: str | None

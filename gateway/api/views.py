@@ -21,7 +21,7 @@ from gateway.api.authentication import (
     KeyAuthentication,
     inbound_of,
 )
-from gateway.api.errors import error_response, handle, name_profile
+from gateway.api.errors import error_response, handle, sign
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
@@ -51,8 +51,7 @@ class KeyView(APIView):
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
         inbound = inbound_of(request)
-        final["x-request-id"] = inbound.head.request_id
-        name_profile(final, inbound.profile)
+        sign(final, inbound.head, inbound.profile)
         final["cache-control"] = "no-store"
         return final
 
@@ -89,7 +88,7 @@ class ModelList(CatalogueView):
         ],
     )
     def get(self, request: Request) -> Response:
-        models = inbound_of(request).snapshot.models
+        models = inbound_of(request).snapshot.offered()
         names = [name for name in sorted(models) if self.shows(request, name)]
         start, end = read_page(request.query_params, names)
         shown = [write_model(models[name]) for name in names[start:end]]
@@ -109,8 +108,8 @@ class ModelDetail(CatalogueView):
         parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL])],
     )
     def get(self, request: Request, name: str) -> Response:
-        model = inbound_of(request).snapshot.models.get(name)
-        if model is None or not self.shows(request, name):
+        model = inbound_of(request).snapshot.find(name)
+        if model is None or not model.targets or not self.shows(request, model.name):
             raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
         return Response(write_model(model))
 

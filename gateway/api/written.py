@@ -61,7 +61,10 @@ def write_pricing(price: Price) -> dict[str, Any]:
 
 
 def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
-    """shown_id: the id by which its caller knows the call, where that is not ours."""
+    """Members of what no call here has, such as a function, are there and say so.
+
+    shown_id: the id by which its caller knows the call, where that is not ours.
+    """
     return {
         "id": shown_id or str(record.pk),
         "model": record.model or record.requested_model,
@@ -88,9 +91,14 @@ def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
         "ttft_ms": None if record.ttft_us is None else round(record.ttft_us / 1000),
         "generation_time_ms": round(record.upstream_us / 1000),
         "queued_ms": round(record.queued_us / 1000),
+        "processors_ms": 0,
         "credits_used": credits_used(record.charge_nusd),
         "absorbed_cost": usd(record.absorbed_nusd),
+        "fallback_from": None,
+        "fallback_depth": 0,
         "attempts": record.attempts,
+        "function_name": None,
+        "variant_name": None,
         "user": record.user or None,
         "api_key_id": str(record.key_id),
         "client_request_id": record.client_request_id or None,

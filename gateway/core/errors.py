@@ -4,6 +4,8 @@ GatewayError
 ├── RequestError                the caller's request is at fault
 │   ├── InvalidJson
 │   ├── UnsupportedParameter
+│   ├── UnknownProcessor
+│   ├── PluginUnavailable
 │   ├── PayloadTooLarge
 │   ├── RequestTimeout
 │   ├── UriTooLong
@@ -106,6 +108,16 @@ class InvalidJson(RequestError):
 class UnsupportedParameter(RequestError):
     code = "unsupported_parameter"
     meaning = "The parameter cannot be used here; param names it."
+
+
+class UnknownProcessor(RequestError):
+    code = "unknown_processor"
+    meaning = "There is no such processor; param names the place."
+
+
+class PluginUnavailable(RequestError):
+    code = "plugin_unavailable"
+    meaning = "Nothing here runs this plugin."
 
 
 class PayloadTooLarge(RequestError):
@@ -314,7 +326,7 @@ class ServerStopping(PlatformError):
 
 class NoUpstreamAvailable(PlatformError):
     code = "no_upstream_available"
-    meaning = "No provider serves this model right now."
+    meaning = "There is such a model, but no provider serves it right now."
 
 
 class CallerGone(GatewayError):

@@ -16,6 +16,7 @@ class ProviderKind:
     start looks for its key. limit_field: how this provider spells the output limit.
     wants_usage_option: True when a stream reports usage only if stream_options asks for it.
     drops: parameters that it does not take; they stay here and are named in x-dropped-params.
+    takes_many_choices: False where it has no `n`, and a call for several choices is refused.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ProviderKind:
     limit_field: str = "max_tokens"
     wants_usage_option: bool = True
     drops: frozenset[str] = frozenset()
+    takes_many_choices: bool = True
 
 
 # Sampling parameters of open models' servers that these APIs reject.
@@ -49,6 +51,7 @@ ALL: tuple[ProviderKind, ...] = (
         "https://api.deepseek.com/v1",
         "DEEPSEEK_API_KEY",
         drops=_NOT_OPENAIS,
+        takes_many_choices=False,
     ),
     ProviderKind(
         "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"

@@ -66,6 +66,9 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
             if isinstance(part, schema.ImagePart):
                 needs.add("vision")
                 _check_image(part, path)
+                if isinstance(part.image_url, str):
+                    image = {"url": part.image_url}
+                    respelled[row, column] = {"type": "image_url", "image_url": image}
             elif isinstance(part, schema.AudioPart):
                 needs.add("audio")
                 _check_audio(part.input_audio, f"{path}.input_audio")
@@ -150,7 +153,7 @@ def _normalise_file(part: schema.FilePart, path: str) -> tuple[dict[str, Any] | 
 def _agree(content: bytes, declared: str, filename: str, param: str) -> str:
     """Return the type that the bytes have. Raises InvalidFile when others were declared."""
     found = sniff(content)
-    if not found:
+    if not found or found.startswith(("audio/", "video/")):
         raise InvalidFile("The file is of no type that is taken here.", param=param)
     declared = declared or _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")
     is_text = found == "text/plain"

@@ -13,7 +13,12 @@ from typing import Any
 import msgspec
 
 from gateway.core.call import Call
-from gateway.core.errors import RequestError, UnsupportedParameter
+from gateway.core.errors import (
+    PluginUnavailable,
+    RequestError,
+    UnknownProcessor,
+    UnsupportedParameter,
+)
 from gateway.core.parameters import STEERING
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
@@ -24,6 +29,7 @@ from gateway.core.tokens import (
     bound_tokens,
 )
 from gateway.ingress import guided, schema, strict
+from gateway.ingress.answer_format import read_format
 from gateway.ingress.blocks import read_blocks, respell
 from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.ingress.schema import ChatRequest
@@ -80,12 +86,18 @@ def _smaller(one: int | None, other: int | None) -> int | None:
 
 
 def _check_members(
-    request: ChatRequest, members: Mapping[str, bytes], unknown: tuple[str, ...]
+    request: ChatRequest, members: dict[str, bytes], unknown: tuple[str, ...]
 ) -> None:
-    """Check what types cannot say. Raises RequestError, UnsupportedParameter."""
+    """Check what types cannot say, and say in the usual way what has an older one.
+
+    Raises RequestError, UnsupportedParameter, PluginUnavailable, UnknownProcessor.
+    """
     _refuse_forbidden(members)
     _check_meaning(request)
     _check_guided(request, members)
+    if isinstance(request.response_format, schema.ResponseJsonSchema):
+        raw = members["response_format"]
+        members["response_format"] = read_format(request.response_format, raw)
     _check_unknown(request, unknown)
 
 
@@ -147,15 +159,21 @@ def _check_meaning(request: ChatRequest) -> None:
     if request.top_logprobs is not None and not request.logprobs:
         raise RequestError("top_logprobs needs logprobs: true.", param="top_logprobs")
     _check_tools(request)
-    _check_response_format(request)
     if request.plugins:
-        raise UnsupportedParameter("Plugins are not available here.", param="plugins")
-    if request.inferada and request.inferada.get("processors"):
-        raise UnsupportedParameter(
-            "Processors are not available here.", param="inferada.processors"
-        )
+        raise PluginUnavailable("Plugins are not available here.", param="plugins")
+    _check_processors(request.inferada or {})
     if request.models:
         raise UnsupportedParameter("A list of fallback models is not available.", param="models")
+
+
+def _check_processors(settings: Mapping[str, Any]) -> None:
+    wanted = settings.get("processors") or []
+    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
+        raise RequestError("processors is a list of names.", param="inferada.processors")
+    if wanted:
+        raise UnknownProcessor(
+            f"There is no processor {wanted[0][:64]}.", param="inferada.processors[0]"
+        )
 
 
 def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:
@@ -194,25 +212,6 @@ def _check_tools(request: ChatRequest) -> None:
             )
     if choice == "required" and not names:
         raise RequestError("tool_choice is required, but there are no tools.", param="tool_choice")
-
-
-def _check_response_format(request: ChatRequest) -> None:
-    """Refuse a schema that refers to another place: nothing is fetched for a caller."""
-    wanted = request.response_format
-    if not isinstance(wanted, schema.ResponseJsonSchema):
-        return
-    pending: list[Any] = [wanted.json_schema.schema]
-    while pending:
-        part = pending.pop()
-        if isinstance(part, dict):
-            reference = part.get("$ref")
-            if isinstance(reference, str) and not reference.startswith("#"):
-                raise RequestError(
-                    "A schema may only refer to itself.", param="response_format.json_schema.schema"
-                )
-            pending += part.values()
-        elif isinstance(part, list):
-            pending += part
 
 
 def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> tuple[str, str]:

@@ -11,6 +11,8 @@ from gateway.core.profiles import UNIFIED, Profile
 from gateway.ingress.wording import word
 
 Headers = list[tuple[bytes, bytes]]
+# Longer waits the official SDKs would not heed: they would come again at once.
+LONGEST_RETRY_S = 120
 
 
 def refusal(
@@ -30,6 +32,9 @@ def refusal(
         headers.append((b"allow", ", ".join(allow).encode()))
     if error.retry_after_s is not None or status in (429, 503, 529):
         headers.append((b"retry-after", b"%d" % max(ceil(error.retry_after_s or 1), 1)))
-    if error.should_retry is not None:
-        headers.append((b"x-should-retry", b"true" if error.should_retry else b"false"))
+    should_retry = error.should_retry
+    if status == 429 and (error.retry_after_s or 0) > LONGEST_RETRY_S:
+        should_retry = False
+    if should_retry is not None:
+        headers.append((b"x-should-retry", b"true" if should_retry else b"false"))
     return status, headers, body

@@ -154,7 +154,9 @@ class ResponseJsonObject(Struct, tag_field="type", tag="json_object"):
 
 
 class JsonSchema(Struct):
-    name: Name
+    """name and schema are required, unless this is a schema itself (answer_format)."""
+
+    name: Name | None = None
     schema: AnyObject | None = None
     strict: bool | None = None
     description: str | None = None
@@ -242,10 +244,14 @@ class ChatRequest(Struct):
     reasoning_effort: Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"] | None = (
         None
     )
+    repetition_penalty: float | None = None
+    min_p: float | None = None
+    ignore_eos: bool | None = None
     user: User | None = None
     metadata: AnyObject | None = None
     inferada: AnyObject | None = None
     plugins: list[AnyObject] | None = None
+    hi_tool_events: bool | None = None
     models: list[str] | None = None
     episode_id: str | None = msgspec.field(name="tensorzero::episode_id", default=None)
     deny_unknown_fields: bool | None = msgspec.field(
@@ -259,14 +265,10 @@ NOT_LOOKED_INTO = frozenset(
         "audio",
         "function_call",
         "functions",
-        "hi_tool_events",
-        "ignore_eos",
-        "min_p",
         "modalities",
         "prediction",
         "prompt_cache_key",
         "prompt_cache_retention",
-        "repetition_penalty",
         "safety_identifier",
         "service_tier",
         "store",

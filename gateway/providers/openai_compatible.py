@@ -55,6 +55,8 @@ class OpenAICompatible:
 
     def check(self, call: Call, target: TargetRecord) -> set[str]:
         kind = BY_NAME[target.kind]
+        if call.n > 1 and not kind.takes_many_choices:
+            raise UnsupportedParameter(f"{call.model} makes one choice a call.", param="n")
         dropped = {name for name in kind.drops.intersection(call.members) if call.gives(name)}
         if kind.name == "vllm":
             return dropped | vllm.dropped(call.members, target.structured_dialect)

@@ -19,7 +19,8 @@ LACKS: dict[str, type[GatewayError]] = {
     "audio": AudioNotSupported,
     "pdf": PdfNotSupported,
 }
-# Every provider takes these, so that a call of nothing else needs no look at the model.
+# Every provider takes these, n as far as it is 1: a call of nothing else needs no look at the
+# model.
 TAKEN_BY_ALL = frozenset(
     {
         "frequency_penalty",
@@ -47,7 +48,7 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
     dropped when the caller requires every parameter; RequestError for an unknown one where the
     model rejects those.
     """
-    if call.members.keys() <= TAKEN_BY_ALL and not call.needs:
+    if call.members.keys() <= TAKEN_BY_ALL and not call.needs and call.n == 1:
         return ()
     _check_abilities(call, model)
     dropped: set[str] = set()

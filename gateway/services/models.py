@@ -20,16 +20,19 @@ MAX_PUSD_PER_TOKEN = 10**12
 MAX_TOKENS = 2**31 - 1
 NATIVE_CHARS = 200
 DESCRIPTION_CHARS = 2_000
+MAX_ALIASES = 20
+NAMES_ARE = "1 to 200 letters, digits and . _ : / @ + -, starting with one of the first."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 
 
 class Described(TypedDict, total=False):
     """What a model is like, beside its name, prices and targets.
 
-    default_params: members that go upstream where the caller does not say. supports_*: None
-    where nobody has said; only a plain no refuses a call.
+    aliases: other names that callers may use. default_params: members that go upstream where the
+    caller does not say. supports_*: None where nobody has said; only a plain no refuses a call.
     """
 
+    aliases: list[str]
     display_name: str
     description: str
     owned_by: str
@@ -68,9 +71,7 @@ def add_model(
     Raises ValidationError for the fields that cannot be taken.
     """
     if not _NAME.fullmatch(name):
-        raise ValidationError(
-            {"name": "1 to 200 letters, digits and . _ : / @ + -, starting with one of the first."}
-        )
+        raise ValidationError({"name": NAMES_ARE})
     prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
     described["owned_by"] = described.get("owned_by") or provider.name
     model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described, **prices)
@@ -187,8 +188,23 @@ def _check(model: LanguageModel) -> None:
             raise ValidationError({field: "Control characters are not allowed here."})
     if len(model.description) > DESCRIPTION_CHARS or "\0" in model.description:
         raise ValidationError({"description": f"At most {DESCRIPTION_CHARS} characters."})
+    _check_aliases(model)
     check_default_params(model.default_params)
     model.full_clean()
+
+
+def _check_aliases(model: LanguageModel) -> None:
+    """Raise ValidationError unless each name of the model means no other model."""
+    aliases = model.aliases
+    if not all(_NAME.fullmatch(name) for name in aliases):
+        raise ValidationError({"aliases": NAMES_ARE})
+    if len(aliases) > MAX_ALIASES or len({model.name, *aliases}) <= len(aliases):
+        raise ValidationError({"aliases": f"At most {MAX_ALIASES} names, each once."})
+    for name, others in LanguageModel.objects.exclude(pk=model.pk).values_list("name", "aliases"):
+        if taken := {name, *others}.intersection(aliases):
+            raise ValidationError({"aliases": f"{taken.pop()} is a name of {name}."})
+        if model.name in others:
+            raise ValidationError({"name": f"{model.name} is a name of {name}."})
 
 
 def _record(model: LanguageModel, *, actor: str, action: str, details: dict[str, Any]) -> None:

@@ -20,9 +20,9 @@ log = logging.getLogger(__name__)
 
 
 def compile_snapshot() -> Snapshot:
-    """Return the enabled models that can be served, with the secrets of their targets.
+    """Return the enabled models, with those of their targets that can be used, and their secrets.
 
-    A row that cannot be used is left out and logged; the rest is served. The version is read
+    A provider that cannot be used is left out and logged; the rest is served. The version is read
     before the rows: a change in between is compiled again rather than missed.
     """
     newest = ConfigChange.objects.order_by("-id").values_list("id", flat=True).first()
@@ -31,14 +31,13 @@ def compile_snapshot() -> Snapshot:
     rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
         Prefetch("targets", queryset=targets, to_attr="usable_targets")
     )
-    models = {}
+    models, aliases = {}, {}
     for row in rows:
-        record = _compile_model(row, secrets)
-        if record.targets:
-            models[record.name] = record
-        else:
-            log.warning("Model %s has no usable target and is not offered.", record.name)
-    return Snapshot(version=newest or 0, models=MappingProxyType(models))
+        aliases.update(dict.fromkeys(row.aliases, row.name))
+        models[row.name] = _compile_model(row, secrets)
+        if not models[row.name].targets:
+            log.warning("Model %s has no usable target and is not offered.", row.name)
+    return Snapshot(newest or 0, MappingProxyType(models), MappingProxyType(aliases))
 
 
 def _open_credentials() -> Iterator[tuple[Provider, str]]:

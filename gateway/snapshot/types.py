@@ -53,10 +53,23 @@ class ModelRecord:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The catalogue at one moment. version is the id of the newest ConfigChange it includes."""
+    """The catalogue at one moment. version is the id of the newest ConfigChange it includes.
+
+    models: every enabled one, with targets or without: a call to one without is not served now.
+    aliases: other names, each with the name it stands for.
+    """
 
     version: int = 0
     models: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+    aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def find(self, name: str) -> ModelRecord | None:
+        """Return the model that has the name, as its own or beside it."""
+        return self.models.get(name) or self.models.get(self.aliases.get(name, ""))
+
+    def offered(self) -> dict[str, ModelRecord]:
+        """Return the models that somebody serves: those to tell callers of."""
+        return {name: model for name, model in self.models.items() if model.targets}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,6 +17,7 @@ from tests.corpus.bodies import HELLO
 
 NONE = "http://127.0.0.1:9/none"
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 32).decode()
+WAV = base64.b64encode(b"RIFF\x24\0\0\0WAVEfmt ").decode()
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,14 @@ def names_of_models() -> Iterator[Case]:
             "%",
         ),
         *("' OR 1=1 --", "{{7*7}}", "${jndi:ldap://127.0.0.1/x}", "<script>", "null", "__proto__"),
-        *("tensorzero::model_name::", "tensorzero::model_name::none", "fake-model,free-model"),
+        *("tensorzero::model_name::none", "fake-model,free-model"),
         *("\U0001f600", "\u202emodel", "m" * 256, "tensorzero::model_name::openai::gpt-4o"),
     ]
     for name in near:
         yield Case(f"C4 {name[:30]!r}", {"model": name}, "model", "model_not_found", 404)
-    for name in ("tensorzero::function_name::f", "tensorzero::f", "tensorzero::function_name::"):
+    for name in ("tensorzero::", "tensorzero::model_name::", "tensorzero::function_name::"):
+        yield Case(f"C4 {name}", {"model": name}, "model")
+    for name in ("tensorzero::function_name::f", "tensorzero::f"):
         yield Case(f"C4 {name}", {"model": name}, "model", "function_not_found", 404)
     for wrong in ("", "m" * 257, 7, ["fake-model"], {"id": "fake-model"}, True, None):
         yield Case(f"C4 {wrong!r:.20}", {"model": wrong}, "model")
@@ -263,6 +266,8 @@ def media() -> Iterator[Case]:
     yield Case(
         "C40 nested", user([{"type": "file", "file": {"file_id": "f"}}]), block, "file_not_found"
     )
+    sound_file = {"type": "file", "file": {"filename": "a.wav", "file_data": WAV}}
+    yield Case("a sound", user([sound_file]), f"{block}.file.file_data", "invalid_file")
     away = {"type": "file", "file": {"file_url": NONE}}
     yield Case("a file elsewhere", user([away]), f"{block}.file.file_url", "unsupported_parameter")
 
@@ -275,7 +280,7 @@ def steering() -> Iterator[Case]:
     ):
         yield Case(f"T1 {name}", {name: NONE}, name)
     plugins = [{"id": "web_fetch", "urls": [NONE] * 1_000}]
-    yield Case("C44", {"plugins": plugins}, "plugins", "unsupported_parameter")
+    yield Case("C44", {"plugins": plugins}, "plugins", "plugin_unavailable")
     for name in ("cache_options", "extra_body", "extra_headers", "credentials", "params", "tags"):
         name = f"tensorzero::{name}"
         yield Case(name, {name: {"url": NONE}}, name, "unsupported_parameter")

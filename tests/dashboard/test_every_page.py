@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db
 
 POST_ONLY = {
     *("workspace", "theme"),
-    *(f"settings-{action}" for action in ("name", "bodies", "lock", "unlock")),
+    *(f"settings-{action}" for action in ("name", "profile", "bodies", "lock", "unlock")),
     *("model-switch", "provider-switch"),
 }
 NAMES = [str(pattern.name) for pattern in urlpatterns]

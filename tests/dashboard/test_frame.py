@@ -142,14 +142,23 @@ def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) 
     answers = [viewer.post(f"/settings/{it}").status_code for it in ("name", "bodies", "lock")]
     owner.post("/settings/name", {"name": "Renamed"})
     owner.post("/settings/bodies", {"stores_bodies": "on"})
+    owner.post("/settings/profile", {"compat_profile": "bud"})
 
     workspace.refresh_from_db()
     assert answers == [403, 403, 403]
     assert (workspace.name, workspace.stores_bodies) == ("Renamed", True)
+    assert workspace.compat_profile == "bud"
+    assert b'value="bud" selected' in owner.get("/settings").content
 
 
 @pytest.mark.parametrize(
-    ("path", "form"), [("name", {"name": " "}), ("name", {"name": "\u202e"}), ("lock", {})]
+    ("path", "form"),
+    [
+        ("name", {"name": " "}),
+        ("name", {"name": "\u202e"}),
+        ("profile", {"compat_profile": "nobody"}),
+        ("lock", {}),
+    ],
 )
 def test_settings_that_cannot_be_taken_are_named(
     workspace: Workspace, path: str, form: dict[str, str]

@@ -60,6 +60,7 @@ def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator
         NEW,
         new_form(
             native_model="Qwen/Qwen3",
+            aliases="qwen, Qwen/Qwen3",
             context_tokens="131072",
             supports_vision="no",
             supports_tools="yes",
@@ -77,6 +78,7 @@ def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator
     assert (model.supports_audio, model.unknown_fields) == (None, "reject")
     assert (model.default_params, model.owned_by) == ({"temperature": 0.2}, "up")
     assert (target.provider.name, target.native_model) == ("up", "Qwen/Qwen3")
+    assert model.aliases == ["qwen", "Qwen/Qwen3"]
     assert AuditEvent.objects.get(action="model.add").actor == operator.email
 
 
@@ -124,7 +126,9 @@ def test_what_cannot_be_taken_is_named_and_nothing_is_made(
 
 
 def test_a_form_that_nobody_touched_changes_nothing(client: Client) -> None:
-    model = make_model(default_params={"top_p": 0.5}, supports_pdf=False, cached_input_pusd=1)
+    model = make_model(
+        aliases=["b", "a"], default_params={"top_p": 0.5}, supports_pdf=False, cached_input_pusd=1
+    )
     before = ConfigChange.objects.count()
 
     answer = client.post(f"/models/{model.pk}", edit_form(model), follow=True)

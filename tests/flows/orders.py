@@ -83,6 +83,11 @@ def provider(*, name: str, **fields: Any) -> str:
     return providers.add_provider(name=name, actor=ACTOR, **fields).name
 
 
+def switch_provider(*, name: str, enabled: bool) -> bool:
+    found = Provider.objects.get(name=name)
+    return providers.set_provider_enabled(found, enabled=enabled, actor=ACTOR)
+
+
 def model(*, name: str, provider: str, **fields: Any) -> str:
     """Add a model of 1 USD in and 2 USD out per million tokens, where fields do not differ."""
     defaults = {"input_pusd": 10**6, "output_pusd": 2 * 10**6, "max_output_tokens": 16_384}
@@ -147,6 +152,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
         *(
             set_prices,
             offer,
+            switch_provider,
             describe_provider,
             describe_model,
             compatibility,

@@ -95,6 +95,27 @@ def test_members_that_nobody_knows_are_treated_as_told(
     assert upstream_body(before)["zing"] == 1
 
 
+def test_a_model_is_called_by_its_other_names_and_answers_by_its_own(
+    site: Site, model: str
+) -> None:
+    caller, other = caller_of(site, model), f"{model}-by-another-name"
+    site.gateway.manage("set_model", model, "--aliases", f"{other}, vendor/{model}")
+    wait_until(lambda: caller.ask(model=other).status == 200, what="the other name")
+
+    for name in (f"vendor/{model}", f"{other}:chat", f"tensorzero::model_name::{other}"):
+        answer = caller.ask(model=name)
+        assert (answer.json["model"], answer.headers["x-model-used"]) == (model, model)
+        assert site.record(answer.call_id)["requested_model"] == name
+    shown = caller.ask(method="GET", path=f"/v1/models/{other}", raw=b"")
+    assert (shown.status, shown.json["id"]) == (200, model)
+    assert other not in site.gateway.offered()
+    narrow = site.caller(allowed_models=["fake-model"]).ask(model=other)
+    assert (narrow.status, narrow.error["code"]) == (403, "model_not_allowed")
+
+    site.gateway.manage("set_model", model, "--aliases", "")
+    wait_until(lambda: caller.ask(model=other).status == 404, what="the name to be gone")
+
+
 def test_a_provider_is_spoken_to_in_the_dialect_that_is_set(site: Site) -> None:
     provider = f"vllm-{next(_numbers)}"
     site.office.do("provider", name=provider, kind="vllm", base_url=site.upstream.base_url)

@@ -10,6 +10,7 @@ import pytest
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import CREDENTIAL, OUTPUT_NUSD, Site
 from tests.support.servers import free_port
+from tests.support.waiting import wait_until
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ CASES = [
     Case("fail=504", 504, "provider_timeout", should_retry="false"),
     Case("fail=429&retry_after=7", 429, "provider_rate_limit", "7"),
     Case("fail=429", 429, "provider_rate_limit", "1"),
+    Case("fail=429&retry_after=120", 429, "provider_rate_limit", "120"),
+    Case("fail=429&retry_after=121", 429, "provider_rate_limit", "121", should_retry="false"),
     Case("fail=429&retry_after=soon", 429, "provider_rate_limit", "1"),
     Case("fail=429&retry_after=0.2", 429, "provider_rate_limit", "1"),
     Case("fail=529&retry_after=3", 529, "provider_overloaded", "3"),
@@ -103,7 +106,8 @@ def test_whatever_a_provider_sends_the_caller_gets_our_json(
 
     assert answer.status == {400: 400, 401: 502, 429: 429, 500: 502, 503: 502}[status]
     assert answer.headers["content-type"] == "application/json"
-    assert set(answer.error) == {"message", "type", "code", "param", "request_id"}
+    members = {"message", "type", "code", "param", "request_id"}
+    assert members <= set(answer.error) <= members | {"details"}
     assert "<html" not in answer.error["message"]
 
 
@@ -202,6 +206,79 @@ def test_when_every_target_fails_the_last_failure_is_told(
     assert (answer.status, answer.headers["retry-after"]) == (429, "9")
     assert len(site.tries(answer.call_id)) == 2
     assert len(site.record(answer.call_id)["attempts"]) == 2
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_when_every_target_fails_each_attempt_is_told(
+    site: Site, caller: Caller, spare_model: str, stream: bool
+) -> None:
+    answer = caller.with_(model="spare-model").ask("script:fail=529", stream=stream)
+
+    attempt = {"provider": "fake", "model": "spare-model", "code": "provider_overloaded"}
+    assert answer.status == 529
+    assert answer.error["details"] == {"attempts": [{**attempt, "status": 529}] * 2}
+
+
+def test_no_attempt_is_told_of_a_call_that_no_other_target_could_serve(
+    caller: Caller, spare_model: str
+) -> None:
+    answer = caller.with_(model="spare-model").ask("script:fail=400")
+
+    assert (answer.status, "details" in answer.error) == (400, False)
+
+
+@pytest.fixture(scope="module")
+def stranded_model(site: Site) -> str:
+    """A model whose only provider is switched off."""
+    site.office.do("provider", name="resting", base_url=site.upstream.base_url)
+    site.add_model("stranded-model", provider="resting")
+    site.office.do("switch_provider", name="resting", enabled=False)
+    wait_until(lambda: "stranded-model" not in site.gateway.offered(), what="the provider's rest")
+    return "stranded-model"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_model_that_nobody_serves_is_unavailable_and_not_unknown(
+    site: Site, caller: Caller, stranded_model: str, stream: bool
+) -> None:
+    answer = caller.with_(model=stranded_model).ask(stream=stream)
+
+    assert (answer.status, answer.error["code"]) == (503, "no_upstream_available")
+    assert answer.headers["retry-after"] == "5"
+    assert site.tries(answer.call_id) == []
+    record = site.record(answer.call_id)
+    assert (record["status"], record["charge_basis"]) == ("platform_aborted", "zero_platform")
+    assert (record["charge_nusd"], record["attempts"]) == (0, [])
+
+
+@pytest.mark.parametrize(
+    ("profile", "status", "code"),
+    [
+        ("inferada", 503, "no_upstream_available"),
+        ("bud", 503, 503),
+        ("infery", 503, "no_upstream_available"),
+        ("hyperinfer", 502, "provider_unavailable"),
+        ("inferexchange", 503, "SERVICE_UNAVAILABLE"),
+    ],
+)
+def test_each_profile_has_its_word_for_a_model_that_nobody_serves(
+    caller: Caller, stranded_model: str, profile: str, status: int, code: object
+) -> None:
+    stranded = caller.with_(model=stranded_model)
+
+    answer = stranded.ask(path=f"/compat/{profile}/v1/chat/completions")
+
+    assert (answer.status, answer.error["code"]) == (status, code)
+
+
+def test_a_model_that_nobody_serves_is_hidden_from_keys_as_any_other(
+    site: Site, stranded_model: str
+) -> None:
+    narrow = site.caller(allowed_models=["fake-model"]).with_(model=stranded_model)
+
+    answer = narrow.ask()
+
+    assert (answer.status, answer.error["code"]) == (403, "model_not_allowed")
 
 
 @pytest.mark.parametrize("script", ["reset_after=2", "error_after=2", "truncate_after=2"])

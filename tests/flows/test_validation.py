@@ -79,6 +79,18 @@ TOP_LEVEL: list[tuple[dict[str, Any], str]] = [
     ({"response_format": {}}, "response_format.type"),
     ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),
     ({"response_format": {"type": "json_schema", "json_schema": {"name": "a b"}}}, "…name"),
+    ({"response_format": {"type": "json_schema", "json_schema": {"name": "a"}}}, "…schema"),
+    ({"response_format": {"type": "json_schema", "json_schema": {"schema": {}}}}, "…name"),
+    ({"response_format": {"type": "json_schema", "json_schema": {}}}, "…name"),
+    ({"response_format": {"type": "json_schema", "json_schema": {"strict": True}}}, "…name"),
+    (
+        {"response_format": {"type": "json_schema", "json_schema": {"$ref": "http://x/"}}},
+        "response_format.json_schema",
+    ),
+    ({"repetition_penalty": "1"}, "repetition_penalty"),
+    ({"min_p": True}, "min_p"),
+    ({"ignore_eos": 1}, "ignore_eos"),
+    ({"hi_tool_events": "yes"}, "hi_tool_events"),
     ({"tools": tool()}, "tools"),
     ({"tools": [{}]}, "tools[0].type"),
     ({"tools": [{"type": "function"}]}, "tools[0].function"),
@@ -213,21 +225,27 @@ def test_a_caller_cannot_steer_where_we_connect(
 
 
 @pytest.mark.parametrize(
-    ("members", "param"),
+    ("members", "param", "code"),
     [
-        ({"plugins": [{"id": "web"}]}, "plugins"),
-        ({"models": ["free-model"]}, "models"),
-        ({"inferada": {"processors": ["haystack"]}}, "inferada.processors"),
-        ({"guided_json": {}}, "guided_json"),
-        ({"chat_template": "x"}, "chat_template"),
+        ({"plugins": [{"id": "web"}]}, "plugins", "plugin_unavailable"),
+        ({"models": ["free-model"]}, "models", "unsupported_parameter"),
+        (
+            {"inferada": {"processors": ["haystack"]}},
+            "inferada.processors[0]",
+            "unknown_processor",
+        ),
+        ({"inferada": {"processors": "haystack"}}, "inferada.processors", "invalid_request"),
+        ({"inferada": {"processors": [7]}}, "inferada.processors", "invalid_request"),
+        ({"guided_json": {}}, "guided_json", "unsupported_parameter"),
+        ({"chat_template": "x"}, "chat_template", "unsupported_parameter"),
     ],
 )
 def test_what_cannot_be_done_is_refused_and_not_dropped(
-    site: Site, caller: Caller, members: dict[str, Any], param: str
+    site: Site, caller: Caller, members: dict[str, Any], param: str, code: str
 ) -> None:
     answer = caller.ask(**members)
 
-    assert (answer.status, answer.error["code"]) == (400, "unsupported_parameter")
+    assert (answer.status, answer.error["code"]) == (400, code)
     assert answer.error["param"] == param
     assert site.tries(answer.call_id) == []
 
@@ -271,6 +289,8 @@ ACCEPTED: list[dict[str, Any]] = [
     {"stream_options": {"include_usage": True}},
     {"tools": [tool("n" * 64)], "tool_choice": "none", "parallel_tool_calls": False},
     {"tools": [], "plugins": [], "response_format": {"type": "text"}, "metadata": {"a": 1}},
+    {"inferada": {}, "hi_tool_events": True},
+    {"inferada": {"processors": []}, "min_p": 0.1, "repetition_penalty": 1, "ignore_eos": False},
     {"messages": [{"role": "user", "content": ""}]},
     {"messages": [{"role": "assistant", "tool_calls": [call()]}, HELLO]},
     {"messages": [{"role": "developer", "content": [{"type": "text", "text": "x"}]}, HELLO]},

@@ -120,6 +120,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
         _on_workspace(services.set_stores_bodies, stores_bodies=True),
         "workspace",
     ),
+    "set_profile": (_on_workspace(services.set_profile, compat_profile="bud"), "workspace"),
     "issue_key": (_issue, "key"),
     "update_key": (_on_key(key_services.update_key, label="New", **RULES), "key"),
     "set_compatibility": (

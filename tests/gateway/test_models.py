@@ -50,7 +50,10 @@ def test_names_as_providers_write_them_are_taken(name: str) -> None:
     ("field", "fields"),
     [
         *(("name", {"name": name}) for name in ("", " ", "a b", "-a", "/a", "a\n", "é", "x" * 201)),
-        ("name", {"name": "taken"}),
+        *(("name", {"name": name}) for name in ("taken", "taken-too")),
+        *(("aliases", {"aliases": [name]}) for name in ("taken", "taken-too", "fresh", "a b", "")),
+        ("aliases", {"aliases": ["x", "x"]}),
+        ("aliases", {"aliases": [f"x{number}" for number in range(21)]}),
         ("input_pusd_per_token", {"input_pusd": -1}),
         ("output_pusd_per_token", {"output_pusd": MAX_PUSD_PER_TOKEN + 1}),
         ("cached_input_pusd_per_token", {"cached_input_pusd": -1}),
@@ -63,7 +66,7 @@ def test_names_as_providers_write_them_are_taken(name: str) -> None:
     ],
 )
 def test_what_cannot_work_is_refused_by_its_field(field: str, fields: dict[str, object]) -> None:
-    make_model("taken")
+    make_model("taken", aliases=["taken-too"])
 
     with pytest.raises(ValidationError) as refusal:
         make_model(**({"name": "fresh"} | fields))  # type: ignore[arg-type]

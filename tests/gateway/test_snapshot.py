@@ -64,9 +64,9 @@ def test_what_is_switched_off_is_not_offered() -> None:
         set_provider_enabled(model.targets.all()[0].provider, enabled=False, actor=ACTOR)
     set_model_enabled(off, enabled=False, actor=ACTOR)
 
-    models = compile_snapshot().models
-    assert list(models) == ["keeps"]
-    assert [target.provider for target in models["keeps"].targets] == ["spare"]
+    snapshot = compile_snapshot()
+    assert list(snapshot.offered()) == ["keeps"]
+    assert [target.provider for target in snapshot.models["keeps"].targets] == ["spare"]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_a_broken_provider_is_left_out_and_logged_and_the_rest_is_served(
     with caplog.at_level(logging.WARNING):
         snapshot = compile_snapshot()
 
-    assert list(snapshot.models) == ["good"]
+    assert list(snapshot.offered()) == ["good"]
     assert "Provider lost is left out" in caplog.text
     assert "Model bad has no usable target" in caplog.text
 

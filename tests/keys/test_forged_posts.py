@@ -185,7 +185,7 @@ def test_no_member_can_undo_what_an_operator_locked(role: str) -> None:
 
 
 @pytest.mark.parametrize("role", [Role.DEVELOPER, *OTHERS])
-@pytest.mark.parametrize("page", ["name", "bodies", "lock", "unlock"])
+@pytest.mark.parametrize("page", ["name", "profile", "bodies", "lock", "unlock"])
 def test_a_member_who_may_not_manage_the_workspace_changes_nothing_of_it(
     role: str, page: str
 ) -> None:
@@ -194,7 +194,7 @@ def test_a_member_who_may_not_manage_the_workspace_changes_nothing_of_it(
 
     response = client.post(
         reverse(f"dashboard:settings-{page}"),
-        {"name": "Mine", "reason": "mine", "stores_bodies": "on"},
+        {"name": "Mine", "reason": "mine", "stores_bodies": "on", "compat_profile": "bud"},
     )
 
     assert response.status_code == 403

@@ -103,6 +103,11 @@ def test_S1_54_deepseek(site: Site, client: Client) -> None:
 
     thought = client.ask("script:reasoning=2", model="model-of-deepseek")
     assert thought.json["choices"][0]["message"]["reasoning_content"]
+    several: dict[str, Any] = {"n": 2, "headers": {"x-compat-profile": "unified"}}
+    refused = client.ask(model="model-of-deepseek", **several)
+    assert (refused.status, refused.error["param"]) == (400, "n")
+    assert refused.error["code"] == "unsupported_parameter"
+    assert len(client.ask(model="fake-model", **several).json["choices"]) == 2
 
 
 def test_S1_55_fireworks(site: Site, client: Client) -> None:

@@ -128,6 +128,17 @@ def test_S1_13_response_format_is_an_object_or_null(bud: Client) -> None:
     assert_refused(bud, "response_format", response_format="json")
 
 
+def test_S1_13_the_deprecated_form_has_the_schema_itself(bud: Client) -> None:
+    deprecated = {"type": "json_schema", "json_schema": PERSON}
+
+    sent = bud.sent(response_format=deprecated)["response_format"]
+
+    usual = {"name": "response", "schema": PERSON}
+    assert sent == {"type": "json_schema", "json_schema": usual}
+    abroad = {**deprecated, "json_schema": {"type": "object", "items": {"$ref": "http://x/"}}}
+    assert_refused(bud, "response_format.json_schema", response_format=abroad)
+
+
 def test_S1_14_tools_and_how_to_choose_among_them(bud: Client) -> None:
     tool = {"type": "function", "function": {"name": "f"}}
 
@@ -267,6 +278,8 @@ def test_S1_27_image_blocks(bud: Client, url: str) -> None:
     messages = user({"type": "image_url", "image_url": {"url": url}})
 
     assert bud.sent(messages=messages)["messages"] == messages
+    plain = user({"type": "image_url", "image_url": url})
+    assert bud.sent(messages=plain)["messages"] == messages
     wrong = user({"type": "image_url", "image_url": {"url": data_url("image/png", JPEG)}})
     assert_refused(bud, "messages[0].content[0].image_url.url", messages=wrong)
 

@@ -177,9 +177,11 @@ def test_S3_17_response_format(hyperinfer: Client) -> None:
     )
     for form in forms:
         assert hyperinfer.sent(response_format=form)["response_format"] == form
-    nameless = {"type": "json_schema", "json_schema": {"schema": {}}}
-    path = "response_format.json_schema.name"
-    assert_refused(hyperinfer, path, response_format=nameless)
+    for missing in ("name", "schema"):
+        rest = {name: value for name, value in schema.items() if name != missing}
+        incomplete = {"type": "json_schema", "json_schema": rest}
+        path = f"response_format.json_schema.{missing}"
+        assert_refused(hyperinfer, path, response_format=incomplete)
 
 
 def test_S3_18_reasoning_effort_is_low_medium_or_high(site: Site, hyperinfer: Client) -> None:

@@ -196,7 +196,9 @@ def assert_refused(client: Client, status: int, kind: str, **options: Any) -> No
 def test_S0_31_an_invalid_body_is_400(inferada: Client) -> None:
     assert_refused(inferada, 400, "invalid_request", raw=b"{")
     assert_refused(inferada, 400, "invalid_request", temperature=3)
-    assert_refused(inferada, 400, "invalid_request", inferada={"processors": ["no-such"]})
+    unknown: dict[str, Any] = {"inferada": {"processors": ["no-such"]}}
+    assert_refused(inferada, 400, "invalid_request", **unknown)
+    assert inferada.ask(**unknown).error["code"] == "unknown_processor"
 
 
 def test_S0_32_a_missing_or_invalid_token_is_401(inferada: Client) -> None:

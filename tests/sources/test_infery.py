@@ -279,6 +279,9 @@ def test_S2_26_a_request_may_bring_an_id_of_its_own(site: Site, infery: Client, 
     assert answer.headers["x-client-request-id"] == "job-17"
     assert answer.headers["x-request-id"] != "job-17"
     assert site.record(answer.call_id)["client_request_id"] == "job-17"
+    for path, status in (("/v1/models", 200), ("/v1/models/none", 404), ("/v1/nowhere", 404)):
+        beside = infery.ask(method="GET", path=path, raw=b"", headers={name: "job-18"})
+        assert (beside.status, beside.headers["x-client-request-id"]) == (status, "job-18")
 
 
 def test_S2_28_models_have_plain_names(infery: Client) -> None:

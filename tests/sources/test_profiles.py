@@ -8,6 +8,7 @@ from gateway.core.profiles import BY_NAME
 from tests.flows.caller import CHAT
 from tests.flows.site import Site
 from tests.sources.product import Client, client_of
+from tests.support.waiting import wait_until
 
 OTHERS = sorted(BY_NAME.keys() - {"unified"})
 
@@ -36,6 +37,18 @@ def test_the_header_goes_before_the_address_and_the_address_before_the_key(site:
 
     assert by_address.headers["x-compat-profile"] == "hyperinfer"
     assert by_header.headers["x-compat-profile"] == "infery"
+
+
+def test_a_key_that_names_none_has_its_workspaces(site: Site) -> None:
+    client, own = client_of(site, "unified"), client_of(site, "infery")
+
+    for caller in (client, own):
+        site.gateway.manage("set_workspace", caller.workspace_id, "--profile", "bud")
+    wait_until(lambda: client.ask().headers.get("x-compat-profile") == "bud")
+    site.gateway.manage("set_workspace", client.workspace_id, "--profile", "installation")
+
+    wait_until(lambda: "x-compat-profile" not in client.ask().headers)
+    assert own.ask().headers["x-compat-profile"] == "infery"
 
 
 def test_a_key_may_forbid_the_header(site: Site) -> None:
