@@ -141,7 +141,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     live = stages.watch.enter(caller, grant.key_id, call.stream, outlives)
     try:
         caller.begin(call, grant, claim)
-        refusal: GatewayError = NoUpstreamAvailable()
+        refusal: GatewayError | None = None
         for target in stages.route(admitted.model):
             meter.begin_attempt(target)
             try:
@@ -159,6 +159,8 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
             meter.end_attempt(refusal)
             if meter.has_answered or not refusal.retry_elsewhere:
                 raise refusal
+        if refusal is None:
+            raise NoUpstreamAvailable
         refusal.details["attempts"] = [told(attempt, grant.model) for attempt in meter.attempts]
         raise refusal
     except BaseException as error:

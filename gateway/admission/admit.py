@@ -177,27 +177,28 @@ class Admission:
         limit = min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
         hold_nusd, affordable = await self._set_aside(key.workspace_id, call, price, limit, model)
         cap = min(limit, affordable)
+        # In the order of the fields: names are looked up one by one, and cost more than the rest.
         grant = Grant(
-            call_id=head.request_id,
-            workspace_id=key.workspace_id,
-            key_id=key.key_id,
-            requested_model=call.model,
-            model=model.name,
-            streamed=call.stream,
-            stores_bodies=key.stores_bodies,
-            price=price,
-            hold_nusd=hold_nusd,
-            limit_tokens=cap * call.n,
+            head.request_id,
+            key.workspace_id,
+            key.key_id,
+            call.model,
+            model.name,
+            call.stream,
+            key.stores_bodies,
+            price,
+            hold_nusd,
+            cap * call.n,
             # Unless the limit has to change, the caller's own words stay as they are.
-            cap_tokens=cap if cap < (call.max_tokens or limit) else None,
-            admitted_at=time.time(),
-            user=call.user,
-            ip=caller.ip,
-            client_request_id=adopted_id or head.client_id(),
-            adopted_id=adopted_id,
-            episode_id=call.episode_id,
-            profile=profile.name,
-            dropped_params=dropped,
+            cap if cap < (call.max_tokens or limit) else None,
+            time.time(),
+            call.user,
+            caller.ip,
+            adopted_id or head.client_id(),
+            call.episode_id,
+            profile.name,
+            dropped,
+            adopted_id,
         )
         self._journal(grant)
         return grant
