@@ -159,10 +159,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
             meter.end_attempt(refusal)
             if meter.has_answered or not refusal.retry_elsewhere:
                 raise refusal
-        if refusal is None:
-            raise NoUpstreamAvailable
-        refusal.details["attempts"] = [told(attempt, grant.model) for attempt in meter.attempts]
-        raise refusal
+        raise explain_all(refusal, meter, grant.model)
     except BaseException as error:
         await live.end()
         await tab.close(error)
@@ -173,6 +170,14 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
         stages.watch.leave(live)
         if live.is_interrupted:
             await live.end()
+
+
+def explain_all(last: GatewayError | None, meter: Meter, model: str) -> GatewayError:
+    """Return why no target answered: the last one's refusal, with what came of each."""
+    if last is None:
+        return NoUpstreamAvailable()
+    last.details["attempts"] = [told(attempt, model) for attempt in meter.attempts]
+    return last
 
 
 def told(attempt: Mapping[str, Any], model: str) -> dict[str, Any]:

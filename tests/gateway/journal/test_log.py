@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -36,7 +36,7 @@ class Shelf:
 class Target:
     provider: str = "openai"
     native_model: str = "gpt-5-2026"
-    price: Price = Price(401, 402, 403)
+    price: Price = field(default_factory=lambda: Price(401, 402, 403))
 
 
 GRANT = Grant(
