@@ -129,7 +129,7 @@ def test_silence_before_the_first_token_is_filled(caller: Caller) -> None:
 
 
 def test_silence_between_tokens_is_filled(caller: Caller) -> None:
-    answer = caller.stream("script:stall_after=4&stall_ms=1600")
+    answer = caller.stream("script:stall_after=4&stall_ms=4000")
 
     assert_well_formed(answer)
     assert answer.frames.index(": keep-alive") == 5
