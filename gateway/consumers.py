@@ -274,7 +274,7 @@ class ChatCaller:
 
     def _common_headers(self) -> Headers:
         headers = [(b"x-request-id", self._shown_id().encode())]
-        if self.profile is not UNIFIED:
+        if not self.profile.is_ours:
             headers.append((b"x-compat-profile", self.profile.name.encode()))
         client_id = self._head.client_id() if self._grant is None else self._grant.client_request_id
         if client_id and (self._grant is None or not self._grant.adopted_id):

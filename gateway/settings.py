@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONCE, NONE, SELF
 
-from gateway.core.profiles import BY_NAME
+from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.env import (
     read_bool,
     read_choice,
@@ -192,6 +192,9 @@ PUBLIC_MODEL_CATALOG = read_bool("TOLLHOUSE_PUBLIC_MODEL_CATALOG", False)
 CORS_ORIGINS = read_origins("TOLLHOUSE_CORS_ORIGINS")
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
 DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
+# Where the profile unified puts a stream's usage, and what providers learn of a call's user.
+STREAM_USAGE_MODE = read_choice("TOLLHOUSE_STREAM_USAGE_MODE", "auto", OWN_USAGE_MODES)
+FORWARD_USER = read_choice("TOLLHOUSE_FORWARD_USER", "plain", ("plain", "hashed"))
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # What one connection may ask of us before any application runs (gateway.edge.limits).

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import hmac
 import logging
 import uuid
 from collections.abc import Callable, Coroutine
@@ -18,6 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import Error as DatabaseError
 from django.db import close_old_connections
+from msgspec.structs import replace
 
 from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokens import count_tokens
@@ -33,7 +35,7 @@ from gateway.core.errors import (
     UpstreamError,
 )
 from gateway.core.grant import Grant
-from gateway.core.profiles import BY_NAME, Profile
+from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.ingress.openai_chat import prompt_text, read_call
@@ -101,7 +103,7 @@ class Runtime:
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen,
-            read_call=read_call,
+            read_call=read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody,
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
             claim=self.claim,
@@ -115,6 +117,7 @@ class Runtime:
             watch=self.watch,
         )
         self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
+        self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
         self._starting: asyncio.Future[None] | None = None
         self.is_ready = False
         self._background: set[asyncio.Task[None]] = set()
@@ -154,7 +157,9 @@ class Runtime:
         await self.transports.network.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
-        return choose_profile(head, None if caller is None else caller.key, self._default_profile)
+        key = None if caller is None else caller.key
+        chosen = choose_profile(head, key, self._default_profile)
+        return self._unified if chosen is UNIFIED else chosen
 
     async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim:
         """Return the claim on the call's idempotency key."""
@@ -293,6 +298,15 @@ async def load_key(digest: str) -> KeyRecord | None:
     except DatabaseError as error:
         raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
     return record
+
+
+def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile) -> Call:
+    """Return the call, its user for us as it says, and for providers a name that tells nothing."""
+    call = read_call(body, head, profile)
+    if not call.user:
+        return call
+    alias = hmac.digest(settings.SECRET_KEY.encode(), call.user.encode(), "sha256").hex()
+    return replace(call, members={**call.members, "user": f'"{alias}"'.encode()})
 
 
 async def count_prompt(call: Call) -> int:

@@ -41,7 +41,7 @@ def sign(response: HttpResponse, head: RequestHead, profile: Profile) -> None:
     response["x-request-id"] = head.request_id
     if client_id := head.client_id():
         response["x-client-request-id"] = client_id
-    if profile is not UNIFIED:
+    if not profile.is_ours:
         response["x-compat-profile"] = profile.name
 
 

@@ -43,8 +43,15 @@ class Profile(msgspec.Struct, frozen=True):
     body_limit_bytes: int | None = None
     key_prefixes: tuple[str, ...] = ()
 
+    @property
+    def is_ours(self) -> bool:
+        """True for unified, in whatever way an installation has set it."""
+        return self.name == "unified"
+
 
 UNIFIED = Profile("unified")
+# two_chunk is not among them: what sums up the chunks would count double.
+OWN_USAGE_MODES = ("auto", "on_request", "on_finish", "separate")
 ALL: tuple[Profile, ...] = (
     UNIFIED,
     Profile("inferada", streams_by_default=True, usage_mode="on_request"),

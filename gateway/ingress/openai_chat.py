@@ -43,7 +43,7 @@ _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
-    if profile is not UNIFIED:
+    if not profile.is_ours:
         _check_profile(request, profile)
     members = {name: bytes(raw) for name, raw in schema.member_decoder.decode(body).items()}
     unknown: tuple[str, ...] = ()

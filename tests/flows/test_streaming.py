@@ -121,7 +121,7 @@ def test_usage_that_makes_no_sense_is_counted_by_us(
 
 
 def test_silence_before_the_first_token_is_filled(caller: Caller) -> None:
-    answer = caller.stream("script:first_ms=1600")
+    answer = caller.stream("script:first_ms=4000")
 
     assert_well_formed(answer)
     assert answer.frames[0] == ": keep-alive"
@@ -129,7 +129,7 @@ def test_silence_before_the_first_token_is_filled(caller: Caller) -> None:
 
 
 def test_silence_between_tokens_is_filled(caller: Caller) -> None:
-    answer = caller.stream("script:stall_after=4&stall_ms=1600")
+    answer = caller.stream("script:stall_after=4&stall_ms=4000")
 
     assert_well_formed(answer)
     assert answer.frames.index(": keep-alive") == 5
@@ -145,7 +145,7 @@ def test_a_failure_before_the_first_byte_is_an_http_error(site: Site, caller: Ca
 
 
 def test_a_failure_after_a_keep_alive_is_an_event(caller: Caller) -> None:
-    answer = caller.stream("script:first_ms=1600&fail=503")
+    answer = caller.stream("script:first_ms=4000&fail=503")
 
     assert answer.frames[0] == ": keep-alive"
     assert_failed(answer, "provider_unavailable")

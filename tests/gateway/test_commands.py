@@ -222,6 +222,7 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
     assert answer == {
         "model_id": str(LanguageModel.objects.get().pk),
         "name": "llama",
+        "aliases": [],
         "display_name": "",
         "owned_by": "up",
         "provider": "up",

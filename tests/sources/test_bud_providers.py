@@ -1,4 +1,5 @@
-"""Bud's list of providers: those of items S1-51 to S1-62 that speak OpenAI's dialect.
+"""Bud's list of providers: those of items S1-51 to S1-62 that speak OpenAI's dialect, and what
+they serve that is no model of its own (S1-03).
 
 Each stands at the fake upstream, which shows what the provider is sent.
 """
@@ -125,3 +126,12 @@ def test_S1_61_hyperbolic(site: Site, client: Client) -> None:
 
 def test_S1_62_xai(site: Site, client: Client) -> None:
     assert_speaks(site, client, Kind("xai", drops=frozenset(OPEN_MODELS_ONLY)))
+
+
+def test_S1_03_an_adapter_is_a_model_by_its_own_name_there(site: Site, client: Client) -> None:
+    site.add_model("tuned-for-us", provider="vllm", native_model="qwen-with-our-lora")
+
+    answer = client.ask("script:echo", model="tuned-for-us")
+
+    assert json.loads(answer.echo["body_text"])["model"] == "qwen-with-our-lora"
+    assert answer.json["model"] == "tuned-for-us"

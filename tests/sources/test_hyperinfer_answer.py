@@ -91,7 +91,7 @@ def test_S3_32_the_order_of_a_stream(hyperinfer: Client) -> None:
 
 def test_S3_33_silence_is_filled_with_comments(hyperinfer: Client) -> None:
     """The site of these tests waits one second for what is 15 by default."""
-    answer = hyperinfer.ask("script:tokens=2&first_ms=1300", stream=True)
+    answer = hyperinfer.ask("script:tokens=2&first_ms=4000", stream=True)
 
     assert answer.frames[0] == ": keep-alive"
     assert answer.chunks[0]["choices"][0]["delta"]["role"] == "assistant"

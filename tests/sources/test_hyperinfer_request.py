@@ -1,4 +1,4 @@
-"""HyperInfer, the request: items S3-01 to S3-24 and S3-38 to S3-41 but for its plugins."""
+"""HyperInfer, the request: items S3-01 to S3-24 and S3-38 to S3-41, no plugin being there."""
 
 from __future__ import annotations
 
@@ -274,3 +274,18 @@ def test_S3_41_the_example_request(hyperinfer: Client) -> None:
     )
 
     assert (answer.status, answer.json["choices"][0]["finish_reason"]) == (200, "stop")
+
+
+def test_S3_21_a_plugin_that_nothing_here_runs_is_refused(hyperinfer: Client) -> None:
+    for plugin in ({"id": "web_search"}, {"id": "datetime", "events": True}):
+        answer = hyperinfer.ask(plugins=[plugin])
+        assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+        assert answer.error["details"] == {"code": "plugin_unavailable"}
+    assert_refused(hyperinfer, "plugins", plugins={"id": "web_search"})
+    assert "plugins" not in hyperinfer.sent(plugins=[])
+
+
+def test_S3_22_tool_events_are_switched_by_a_boolean(hyperinfer: Client) -> None:
+    for wish in (True, False, None):
+        assert "hi_tool_events" not in hyperinfer.sent(hi_tool_events=wish)
+    assert_refused(hyperinfer, "hi_tool_events", hi_tool_events="yes")

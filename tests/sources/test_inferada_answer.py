@@ -136,3 +136,17 @@ def test_S0_44_allowed_models_filter_the_list_and_the_calls(site: Site) -> None:
     assert allowed.status == 200
     assert (hidden.status, hidden.error["code"]) == (403, "model_not_allowed")
     assert hidden.error["param"] == "model"
+
+
+def test_S0_23_without_processors_the_answer_says_nothing_of_them(inferada: Client) -> None:
+    buffered = inferada.ask(inferada={"processors": []}, stream=False)
+    streamed = inferada.ask(inferada={"processors": []}, stream=True)
+
+    assert all("inferada" not in body for body in (buffered.json, *streamed.chunks))
+
+
+def test_S0_27_without_processors_their_time_is_absent(inferada: Client) -> None:
+    answer = inferada.ask(stream=False)
+
+    assert "processors_ms" not in answer.json["timings"]
+    assert inferada.get(f"generation?id={answer.call_id}").json["data"]["processors_ms"] == 0

@@ -1,4 +1,5 @@
-"""Inferada, the request: items S0-01 to S0-18, S0-31 to S0-37 and S0-45."""
+"""Inferada, the request: items S0-01 to S0-18, S0-31 to S0-37 and S0-45, as far as they go
+without templates and processors."""
 
 from __future__ import annotations
 
@@ -243,3 +244,22 @@ def test_S0_45_tokens_have_scopes_and_addresses(site: Site) -> None:
     assert called.status == 200
     assert (usage.status, usage.error["code"]) == (403, "insufficient_scope")
     assert CREDENTIAL not in called.body.decode()
+
+
+def test_S0_06_a_system_message_reaches_the_model_as_it_is(inferada: Client) -> None:
+    system = {"role": "system", "content": "Be {{ tone }} {% if x %}and brief{% endif %}."}
+    messages = [system, {"role": "user", "content": "script:echo"}]
+
+    assert inferada.sent(messages=messages, stream=False)["messages"] == messages
+
+
+def test_S0_17_the_inferada_object_stays_here_and_names_what_is_unknown(inferada: Client) -> None:
+    empty: tuple[Any, ...] = ({}, {"processors": []}, {"language": "nl"}, None)
+    for settings in empty:
+        assert "inferada" not in inferada.sent(inferada=settings, stream=False)
+    several = inferada.ask(inferada={"processors": ["anonymise", "spellcheck"], "language": "nl"})
+    wrong = inferada.ask(inferada={"processors": "anonymise"})
+
+    assert (several.status, several.error["code"]) == (400, "unknown_processor")
+    assert several.error["param"] == "inferada.processors[0]"
+    assert (wrong.status, wrong.error["param"]) == (400, "inferada.processors")

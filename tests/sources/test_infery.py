@@ -295,3 +295,11 @@ def test_S2_29_answers_and_chunks_have_their_schema(infery: Client) -> None:
     assert buffered["object"] == "chat.completion"
     assert buffered["credits_used"] > 0
     assert {chunk["object"] for chunk in streamed.chunks} == {"chat.completion.chunk"}
+
+
+def test_S2_24_nothing_is_said_of_a_fallback_where_none_served(infery: Client) -> None:
+    for answer in (infery.ask(), infery.ask(stream=True), infery.ask(model="two-ways")):
+        assert answer.status == 200
+        assert not {"x-fallback-from", "x-fallback-depth"} & answer.headers.keys()
+        told = infery.get(f"generation?id={answer.call_id}").json["data"]
+        assert (told["fallback_from"], told["fallback_depth"]) == (None, 0)

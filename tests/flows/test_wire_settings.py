@@ -1,0 +1,65 @@
+"""What an installation may set of the wire: where usage goes, what providers learn of users."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.flows.caller import Answer, Caller
+from tests.flows.site import Site, running_site
+
+ENV = {"TOLLHOUSE_STREAM_USAGE_MODE": "separate", "TOLLHOUSE_FORWARD_USER": "hashed"}
+
+
+@pytest.fixture(scope="module")
+def set_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("set") / "home"))
+    with running_site(home, ENV) as running:
+        yield running
+
+
+def usage_of(answer: Answer) -> list[tuple[int, bool]]:
+    """Return how many choices each of the last two chunks has, and whether it has usage."""
+    return [(len(chunk["choices"]), bool(chunk.get("usage"))) for chunk in answer.chunks[-2:]]
+
+
+@pytest.mark.parametrize("options", [None, {}, {"include_usage": False}, {"include_usage": True}])
+def test_usage_is_always_a_chunk_of_its_own(set_site: Site, options: Any) -> None:
+    answer = set_site.caller().stream("one two", stream_options=options)
+
+    assert usage_of(answer) == [(1, False), (0, True)]
+    assert "x-compat-profile" not in answer.headers
+
+
+def test_other_profiles_keep_to_their_product(set_site: Site) -> None:
+    answer = set_site.caller().stream("one two", headers={"x-compat-profile": "bud"})
+
+    assert usage_of(answer) == [(1, False), (1, False)]
+
+
+def sent_as(caller: Caller, user: str) -> str:
+    answer = caller.ask("script:echo", user=user)
+    return str(json.loads(answer.echo["body_text"])["user"])
+
+
+def test_providers_know_users_apart_and_no_more(set_site: Site) -> None:
+    caller = set_site.caller()
+
+    ann, bob = sent_as(caller, "ann@example.com"), sent_as(caller, "bob@example.com")
+
+    assert ann == sent_as(caller, "ann@example.com") != bob
+    assert re.fullmatch("[0-9a-f]{64}", ann)
+    names = {record["user"] for record in set_site.records(caller, count=3)}
+    assert names == {"ann@example.com", "bob@example.com"}
+
+
+def test_a_call_of_nobody_is_sent_as_such(set_site: Site) -> None:
+    answer = set_site.caller().ask("script:echo", user=None)
+
+    assert json.loads(answer.echo["body_text"])["user"] is None
