@@ -65,12 +65,11 @@ OWN_COLUMNS = (
 )
 COLUMNS = (*COMMON_COLUMNS, *OWN_COLUMNS)
 INSERT_CALLS = Insert("gateway_callrecord", COMMON_COLUMNS, OWN_COLUMNS)
-# Who called and when is known from the beginning: to set it again would cost every index a move.
-ENDING_COLUMNS = tuple(
-    column
-    for column in COLUMNS
-    if column not in ("id", "workspace_id", "key_id", "process_id", "created_at")
+# What every journal's Admitted has said already: to set it again would cost each index a move.
+KNOWN_COLUMNS = frozenset(
+    {"id", "process_id", "workspace_id", "key_id", "created_at", "requested_model", "streamed"}
 )
+ENDING_COLUMNS = tuple(column for column in COLUMNS if column not in KNOWN_COLUMNS)
 END_CALL = (
     "UPDATE gateway_callrecord SET "  # noqa: S608 (constants only)
     + ", ".join(f'"{column}" = %s' for column in ENDING_COLUMNS)
