@@ -15,11 +15,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from django.db import IntegrityError, connection, models, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import F
 from django.utils import timezone
 
-from accounts.ids import new_id
+from accounts.ids import new_id, stored_id
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry, Purse, Wallet, Workspace
 
 MAX_NUSD = 2**63 - 1
@@ -221,10 +221,10 @@ def post_usage(
     purses: list[tuple[Any, ...]] = []
     entries: list[tuple[Any, ...]] = []
     moment = connection.ops.adapt_datetimefield_value(at)
-    process = _raw(process_id)
+    process = stored_id(process_id)
     for workspace_id, group in groupby(ordered, key=lambda spend: spend.workspace_id):
         own = list(group)
-        wallet = _raw(workspace_id)
+        wallet = stored_id(workspace_id)
         total_nusd = sum(spend.charge_nusd for spend in own)
         wallets.append((total_nusd, total_nusd, len(own), wallet, total_nusd))
         purses.append((total_nusd, wallet, process, total_nusd))
@@ -233,7 +233,7 @@ def post_usage(
             later_nusd -= spend.charge_nusd
             entry = f"{source}:{spend.key_id.hex}"
             amounts = (behind, -spend.charge_nusd, later_nusd)
-            key = _raw(spend.key_id)
+            key = stored_id(spend.key_id)
             entries.append((*amounts, entry, key, spend.calls, moment, wallet))
     with connection.cursor() as cursor:
         cursor.executemany(SPEND_WALLET, wallets)
@@ -301,8 +301,3 @@ def _undraw(workspace_id: uuid.UUID, amount_nusd: int) -> None:
     wallet = Wallet.objects.filter(pk=workspace_id, drawn_nusd__gte=amount_nusd)
     if not wallet.update(drawn_nusd=F("drawn_nusd") - amount_nusd):
         raise BookError(f"wallet {workspace_id} has less than {amount_nusd} nUSD drawn")
-
-
-def _raw(value: uuid.UUID) -> Any:
-    """Return the id as this database stores it."""
-    return models.UUIDField().get_db_prep_value(value, connection)

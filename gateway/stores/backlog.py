@@ -86,8 +86,8 @@ class Backlog:
 
     def _post(self, post: Post) -> None:
         life = self._life
-        positions = [position for _, position in self._batch if position is not None]
-        end = positions[-1] if positions else life.drained
+        positions = (position for _, position in reversed(self._batch))
+        end = next((position for position in positions if position is not None), life.drained)
         records = [record for record, _ in self._batch]
         charges = drain(life.process_id, records, life.drained, end, post=post)
         life.teller.spend(charges)

@@ -8,8 +8,10 @@ the same process after a commit whose answer was lost, or the reaper.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Protocol
 
 from django.db import connection, transaction
@@ -18,9 +20,10 @@ from django.utils import timezone
 from accounts import book
 from gateway.journal.file import Position
 from gateway.journal.record import Admitted, Record, Refused, Settled
+from gateway.stores.inserts import Row
 from gateway.stores.process import is_drained_to, move_position
-from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALL, Row, Rows
-from gateway.stores.tally import Tally
+from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
+from gateway.stores.tally import Tally, quarter_of
 
 CHUNK = 500
 
@@ -81,19 +84,23 @@ def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> d
     for record in settled.values():
         (fresh if admitted.pop(record.call_id, None) else running).append(record)
     running = _still_in_progress(rows, running)
-    ended = fresh + running
-    for record in ended:
-        tally.count(record)
+    fresh.sort(key=attrgetter("call_id"))
+    inserts: dict[Row, list[Row]] = defaultdict(list)
+    for quarter, group in _grouped(fresh):
+        tally.count(quarter, group)
+        inserts[rows.common_of(group[0])] += map(rows.own_of, group)
+    for quarter, group in _grouped(running):
+        tally.count(quarter, group)
     for refusal in refused:
         tally.count_refused(refusal)
-    inserts: list[Row] = [rows.of_settled(record) for record in fresh]
-    inserts += [rows.of_admitted(record) for record in admitted.values()]
-    inserts += [rows.of_refused(record) for record in refused]
-    updates = [(*row[1:], row[0]) for row in map(rows.of_settled, running)]
+    parts = [*map(rows.of_admitted, admitted.values()), *map(rows.of_refused, refused)]
+    for common, own in parts:
+        inserts[common].append(own)
+    ended = fresh + running
     bodies = [rows.of_body(record) for record in ended if record.request_body]
     with connection.cursor() as cursor:
-        cursor.executemany(INSERT_CALL, inserts)
-        cursor.executemany(END_CALL, updates)
+        INSERT_CALLS.run(cursor, inserts)
+        cursor.executemany(END_CALL, [rows.ending_of(record) for record in running])
         cursor.executemany(INSERT_BODY, bodies)
     book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
     tally.write_rollups()
@@ -115,6 +122,14 @@ def _sort(
         else:
             refused.append(record)
     return admitted, settled, refused
+
+
+def _grouped(records: Sequence[Settled]) -> Iterable[tuple[int, list[Settled]]]:
+    """Part ended calls into such as are alike and of one quarter of an hour; yield both."""
+    groups: dict[tuple[int, Row], list[Settled]] = defaultdict(list)
+    for record in records:
+        groups[quarter_of(record), alike(record)].append(record)
+    return ((quarter, group) for (quarter, _), group in groups.items())
 
 
 def _still_in_progress(rows: Rows, records: list[Settled]) -> list[Settled]:

@@ -1,4 +1,4 @@
-"""Journal records as rows of the call table: plain tuples for executemany, either database.
+"""Journal records as rows of the call table: plain tuples for raw SQL, either database.
 
 Raw SQL, because a row of the call table costs ten times as much through the ORM, and every call
 pays it. Texts that callers and providers choose are cut to the column's width.
@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.db import connection
 
 from gateway.journal.record import Admitted, Refused, Settled
+from gateway.stores.inserts import Insert, Row
 
-COLUMNS = (
-    "id",
+# What calls of one key to one model mostly have in common, and what is each call's own.
+COMMON_COLUMNS = (
+    "process_id",
     "workspace_id",
     "key_id",
-    "process_id",
-    "created_at",
     "status",
     "http_status",
     "error_code",
@@ -30,21 +31,19 @@ COLUMNS = (
     "provider",
     "native_model",
     "streamed",
-    "attempts",
     "finish_reason",
-    "user",
-    "client_request_id",
     "ip",
     "profile",
-    "episode_id",
     "dropped_params",
+    "input_pusd_per_token",
+    "cached_input_pusd_per_token",
+    "output_pusd_per_token",
+)
+NUMBERS = (
     "prompt_tokens",
     "completion_tokens",
     "cached_tokens",
     "reasoning_tokens",
-    "input_pusd_per_token",
-    "cached_input_pusd_per_token",
-    "output_pusd_per_token",
     "hold_nusd",
     "charge_nusd",
     "absorbed_nusd",
@@ -55,28 +54,61 @@ COLUMNS = (
     "ttft_us",
     "upstream_us",
 )
-QUOTED = ", ".join(f'"{column}"' for column in COLUMNS)
-INSERT_CALL = (
-    f"INSERT INTO gateway_callrecord ({QUOTED}) "  # noqa: S608 (constants only)
-    f"VALUES ({', '.join(['%s'] * len(COLUMNS))})"
+OWN_COLUMNS = (
+    "id",
+    "created_at",
+    *NUMBERS,
+    "attempts",
+    "user",
+    "client_request_id",
+    "episode_id",
 )
-# Everything but the id; the id comes last, for the condition.
+COLUMNS = (*COMMON_COLUMNS, *OWN_COLUMNS)
+INSERT_CALLS = Insert("gateway_callrecord", COMMON_COLUMNS, OWN_COLUMNS)
+# What every journal's Admitted has said already: to set it again would cost each index a move.
+KNOWN_COLUMNS = frozenset(
+    {"id", "process_id", "workspace_id", "key_id", "created_at", "requested_model", "streamed"}
+)
+ENDING_COLUMNS = tuple(column for column in COLUMNS if column not in KNOWN_COLUMNS)
 END_CALL = (
     "UPDATE gateway_callrecord SET "  # noqa: S608 (constants only)
-    + ", ".join(f'"{column}" = %s' for column in COLUMNS[1:])
+    + ", ".join(f'"{column}" = %s' for column in ENDING_COLUMNS)
     + " WHERE id = %s AND status = 'in_progress'"
 )
 INSERT_BODY = (
     "INSERT INTO gateway_callbody (call_id, workspace_id, created_at, request, response) "
     "VALUES (%s, %s, %s, %s, %s)"
 )
+BLANK: dict[str, Any] = {
+    **dict.fromkeys(COLUMNS, ""),
+    **dict.fromkeys(NUMBERS, 0),
+    "http_status": 0,
+    "input_pusd_per_token": 0,
+    "cached_input_pusd_per_token": 0,
+    "output_pusd_per_token": 0,
+    "ttft_us": None,
+    "streamed": False,
+    "attempts": "[]",
+    "dropped_params": "[]",
+    "episode_id": None,
+}
 MICROS_PER_S = 1_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-Row = tuple[Any, ...]
+Parts = tuple[Row, Row]
+
+# The fields of Settled behind COMMON_COLUMNS, without the process.
+alike = attrgetter(*COMMON_COLUMNS[1:-3], "input_pusd", "cached_input_pusd", "output_pusd")
+_numbers = attrgetter(*NUMBERS)
+_common = itemgetter(*COMMON_COLUMNS)
+_own = itemgetter(*OWN_COLUMNS)
+_ending = itemgetter(*map(COLUMNS.index, (*ENDING_COLUMNS, "id")))
 
 
 class Rows:
-    """Turns one process's records into rows for the database in use."""
+    """Turns one process's records into rows for the database in use.
+
+    A row comes in two parts: the values of COMMON_COLUMNS and those of OWN_COLUMNS.
+    """
 
     def __init__(self, process_id: str) -> None:
         self._id: Callable[[str], Any] = raw_id if connection.vendor == "sqlite" else str
@@ -86,39 +118,38 @@ class Rows:
     def id_of(self, call_id: str) -> Any:
         return self._id(call_id)
 
-    def of_admitted(self, record: Admitted) -> Row:
+    def of_admitted(self, record: Admitted) -> Parts:
         """Return the row of a call that runs."""
-        return (
-            self._id(record.call_id),
-            self._id(record.workspace_id),
-            self._id(record.key_id),
-            self._process,
-            self._moment(record.at),
-            "in_progress",
-            *(0, "", ""),
-            record.model[:200],
-            record.requested_model[:256],
-            *("", "", record.streamed, "[]", ""),
-            record.user[:256],
-            record.client_request_id[:128],
-            record.ip[:45],
-            record.profile,
-            self._id(record.episode_id) if record.episode_id else None,
-            "[]",
-            *(0, 0, 0, 0),
-            *(record.input_pusd, record.cached_input_pusd, record.output_pusd),
-            record.hold_nusd,
-            *(0, 0, 0, 0, 0, 0, None, 0),
+        return self._parts(
+            record,
+            status="in_progress",
+            model=record.model[:200],
+            streamed=record.streamed,
+            user=record.user[:256],
+            profile=record.profile,
+            episode_id=self._id(record.episode_id) if record.episode_id else None,
+            input_pusd_per_token=record.input_pusd,
+            cached_input_pusd_per_token=record.cached_input_pusd,
+            output_pusd_per_token=record.output_pusd,
+            hold_nusd=record.hold_nusd,
         )
 
-    def of_settled(self, record: Settled) -> Row:
-        """Return the row of a call that has ended."""
+    def of_refused(self, record: Refused) -> Parts:
+        """Return the row of a call that was not let in."""
+        return self._parts(
+            record,
+            status="refused",
+            http_status=record.http_status,
+            error_code=record.error_code[:60],
+            total_us=record.total_us,
+        )
+
+    def common_of(self, record: Settled) -> Row:
+        """Return the part of a call that has ended which others may share: see `alike`."""
         return (
-            self._id(record.call_id),
+            self._process,
             self._id(record.workspace_id),
             self._id(record.key_id),
-            self._process,
-            self._moment(record.at),
             record.status,
             record.http_status,
             record.error_code[:60],
@@ -128,53 +159,30 @@ class Rows:
             record.provider[:60],
             record.native_model[:200],
             record.streamed,
-            record.attempts,
             record.finish_reason[:32],
-            record.user[:256],
-            record.client_request_id[:128],
             record.ip[:45],
             record.profile,
-            self._id(record.episode_id) if record.episode_id else None,
             record.dropped_params,
-            record.prompt_tokens,
-            record.completion_tokens,
-            record.cached_tokens,
-            record.reasoning_tokens,
             record.input_pusd,
             record.cached_input_pusd,
             record.output_pusd,
-            record.hold_nusd,
-            record.charge_nusd,
-            record.absorbed_nusd,
-            record.total_us,
-            record.admit_us,
-            record.queued_us,
-            record.failed_us,
-            record.ttft_us,
-            record.upstream_us,
         )
 
-    def of_refused(self, record: Refused) -> Row:
-        """Return the row of a call that was not let in."""
+    def own_of(self, record: Settled) -> Row:
+        """Return the part of a call that has ended which is its own."""
         return (
             self._id(record.call_id),
-            self._id(record.workspace_id),
-            self._id(record.key_id),
-            self._process,
             self._moment(record.at),
-            "refused",
-            record.http_status,
-            record.error_code[:60],
-            *("", ""),
-            record.requested_model[:256],
-            *("", "", False, "[]", "", ""),
+            *_numbers(record),
+            record.attempts,
+            record.user[:256],
             record.client_request_id[:128],
-            record.ip[:45],
-            *("", None, "[]"),
-            *(0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
-            record.total_us,
-            *(0, 0, 0, None, 0),
+            self._id(record.episode_id) if record.episode_id else None,
         )
+
+    def ending_of(self, record: Settled) -> Row:
+        """Return the values of END_CALL."""
+        return tuple(_ending(self.common_of(record) + self.own_of(record)))
 
     def of_body(self, record: Settled) -> Row:
         """Return the row of what was said."""
@@ -185,6 +193,18 @@ class Rows:
             record.request_body,
             record.response_body,
         )
+
+    def _parts(self, record: Admitted | Refused, **known: Any) -> Parts:
+        values = BLANK | known
+        values["id"] = self._id(record.call_id)
+        values["process_id"] = self._process
+        values["workspace_id"] = self._id(record.workspace_id)
+        values["key_id"] = self._id(record.key_id)
+        values["created_at"] = self._moment(record.at)
+        values["requested_model"] = record.requested_model[:256]
+        values["client_request_id"] = record.client_request_id[:128]
+        values["ip"] = record.ip[:45]
+        return _common(values), _own(values)
 
 
 def micros(at: float) -> int:

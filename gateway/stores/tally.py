@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection
@@ -11,6 +12,7 @@ from django.db import connection
 from accounts.book import Spend
 from gateway.core.buckets import bucket_of
 from gateway.journal.record import Refused, Settled
+from gateway.stores.inserts import Insert, Row
 from gateway.stores.rows import MICROS_PER_S, micros, moment, raw_id, sqlite_moment
 
 QUARTER_S = 900
@@ -28,12 +30,13 @@ ON CONFLICT (workspace_id, starts_at, key_id, model, status) DO UPDATE SET
     charge_nusd = gateway_usagerollup.charge_nusd + excluded.charge_nusd,
     absorbed_nusd = gateway_usagerollup.absorbed_nusd + excluded.absorbed_nusd
 """
-ADD_LATENCY = """
-INSERT INTO gateway_latencyrollup (starts_at, workspace_id, model, measure, bucket, calls)
-VALUES (%s, %s, %s, %s, %s, %s)
-ON CONFLICT (workspace_id, starts_at, model, measure, bucket) DO UPDATE SET
-    calls = gateway_latencyrollup.calls + excluded.calls
-"""
+ADD_LATENCY = Insert(
+    "gateway_latencyrollup",
+    ("starts_at", "workspace_id", "model", "measure"),
+    ("bucket", "calls"),
+    on_conflict="ON CONFLICT (workspace_id, starts_at, model, measure, bucket) DO UPDATE SET "
+    "calls = gateway_latencyrollup.calls + excluded.calls",
+)
 
 
 class Tally:
@@ -42,32 +45,31 @@ class Tally:
     def __init__(self) -> None:
         self._spent: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
         self._usage: dict[tuple[int, str, str, str, str], list[int]] = {}
-        self._latency: dict[tuple[int, str, str, str, int], int] = defaultdict(int)
+        self._latency: dict[tuple[int, str, str, str], Counter[int]] = defaultdict(Counter)
 
-    def count(self, record: Settled) -> None:
-        """Add an admitted call that has ended."""
-        quarter = micros(record.at) // QUARTER_US
-        place = (quarter, record.workspace_id, record.key_id, record.model[:200], record.status)
-        sums = self._usage.get(place)
-        if sums is None:
-            sums = self._usage[place] = [0, 0, 0, 0, 0]
-        sums[0] += 1
-        sums[1] += record.prompt_tokens
-        sums[2] += record.completion_tokens
-        sums[3] += record.charge_nusd
-        sums[4] += record.absorbed_nusd
-        if record.charge_nusd:
-            spent = self._spent[record.workspace_id, record.key_id]
-            spent[0] += record.charge_nusd
-            spent[1] += 1
-        if record.status == "ok":
-            self._count_durations(quarter, record)
+    def count(self, quarter: int, calls: Sequence[Settled]) -> None:
+        """Add admitted calls that have ended: of one key and model, with one status.
+
+        quarter: of an hour, since the epoch, in which all of them began; see `quarter_of`.
+        """
+        like = calls[0]
+        charges_nusd = [call.charge_nusd for call in calls if call.charge_nusd]
+        sums = self._sums(quarter, like, like.model[:200], like.status)
+        sums[0] += len(calls)
+        sums[1] += sum([call.prompt_tokens for call in calls])
+        sums[2] += sum([call.completion_tokens for call in calls])
+        sums[3] += sum(charges_nusd)
+        sums[4] += sum([call.absorbed_nusd for call in calls])
+        if charges_nusd:
+            spent = self._spent[like.workspace_id, like.key_id]
+            spent[0] += sum(charges_nusd)
+            spent[1] += len(charges_nusd)
+        if like.status == "ok":
+            self._count_durations((quarter, like.workspace_id, like.model[:200]), calls)
 
     def count_refused(self, record: Refused) -> None:
         """Add a call that was not let in; it counts by status alone."""
-        place = (micros(record.at) // QUARTER_US, record.workspace_id, record.key_id, "", "refused")
-        sums = self._usage.setdefault(place, [0, 0, 0, 0, 0])
-        sums[0] += 1
+        self._sums(quarter_of(record), record, "", "refused")[0] += 1
 
     def spends(self) -> list[Spend]:
         """Return what each key has spent."""
@@ -85,20 +87,28 @@ class Tally:
             (start(quarter * QUARTER_S), raw(workspace_id), raw(key_id), model, status, *sums)
             for (quarter, workspace_id, key_id, model, status), sums in sorted(self._usage.items())
         ]
-        latency: list[tuple[Any, ...]] = [
-            (start(quarter * QUARTER_S), raw(workspace_id), model, measure, bucket, calls)
-            for (quarter, workspace_id, model, measure, bucket), calls in sorted(
-                self._latency.items()
-            )
-        ]
+        latency: dict[Row, list[Row]] = {
+            (start(quarter * QUARTER_S), raw(workspace_id), model, measure): sorted(counts.items())
+            for (quarter, workspace_id, model, measure), counts in sorted(self._latency.items())
+        }
         with connection.cursor() as cursor:
             cursor.executemany(ADD_USAGE, usage)
-            cursor.executemany(ADD_LATENCY, latency)
+            ADD_LATENCY.run(cursor, latency)
 
-    def _count_durations(self, quarter: int, record: Settled) -> None:
-        place = (quarter, record.workspace_id, record.model[:200])
-        latency = self._latency
-        latency[*place, "total", bucket_of(record.total_us)] += 1
-        latency[*place, "added", bucket_of(record.total_us - record.upstream_us)] += 1
-        if record.streamed and record.ttft_us is not None:
-            latency[*place, "ttft", bucket_of(record.ttft_us)] += 1
+    def _sums(self, quarter: int, of: Settled | Refused, model: str, status: str) -> list[int]:
+        place = (quarter, of.workspace_id, of.key_id, model, status)
+        return self._usage.setdefault(place, [0, 0, 0, 0, 0])
+
+    def _count_durations(self, place: tuple[int, str, str], calls: Sequence[Settled]) -> None:
+        total = [call.total_us for call in calls]
+        added = [call.total_us - call.upstream_us for call in calls]
+        self._latency[*place, "total"].update(map(bucket_of, total))
+        self._latency[*place, "added"].update(map(bucket_of, added))
+        ttft = [call.ttft_us for call in calls if call.streamed and call.ttft_us is not None]
+        if ttft:
+            self._latency[*place, "ttft"].update(map(bucket_of, ttft))
+
+
+def quarter_of(record: Settled | Refused) -> int:
+    """Return the quarter of an hour, counted from the epoch, in which a call began."""
+    return micros(record.at) // QUARTER_US

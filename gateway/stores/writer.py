@@ -31,7 +31,7 @@ from gateway.stores.teller import Answer, Draw, GiveBack
 
 log = logging.getLogger(__name__)
 
-DRAIN_EVERY_S = 0.08
+DRAIN_EVERY_S = 0.1
 SYNC_EVERY_S = 0.04
 REAP_EVERY_S = 5.0
 RETRY_S = 0.25

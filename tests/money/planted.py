@@ -25,6 +25,7 @@ from gateway.journal.file import START
 from gateway.services import reaping
 from gateway.stores import backlog, bank, drain, rows, tally, teller
 from gateway.stores.account import Account, Waiter
+from gateway.stores.inserts import Insert
 from gateway.stores.purse import Purse as PurseInMemory
 
 Patch = pytest.MonkeyPatch
@@ -279,8 +280,9 @@ def totals_count_a_batch_twice(patch: Patch) -> None:
 
 def replace_rows(patch: Patch) -> None:
     """Take down the second defence against a batch that comes again: the rows' primary key."""
-    upsert = rows.INSERT_CALL.replace("INSERT", "INSERT OR REPLACE")
-    patch.setattr("gateway.stores.drain.INSERT_CALL", upsert)
+    columns = rows.COMMON_COLUMNS, rows.OWN_COLUMNS
+    upsert = Insert("gateway_callrecord", *columns, verb="INSERT OR REPLACE")
+    patch.setattr(drain, "INSERT_CALLS", upsert)
 
 
 def exact_pusd(usage: Usage, price: Price) -> int:
