@@ -60,7 +60,8 @@ def test_a_database_that_was_never_set_up_is_said(tmp_path: Path) -> None:
 
 def test_a_database_that_waits_for_migrations_is_said(home: Path) -> None:
     with sqlite3.connect(home / "tollhouse.sqlite3") as database:
-        database.execute("DELETE FROM django_migrations WHERE app='gateway' AND name LIKE '0003%'")
+        newest = "SELECT max(id) FROM django_migrations WHERE app = 'gateway'"
+        database.execute(f"DELETE FROM django_migrations WHERE id = ({newest})")
     database.close()
 
     done = start_by_hand(home)
