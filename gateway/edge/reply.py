@@ -61,7 +61,11 @@ class Reply:
         if cycle.scope["method"] == "HEAD":
             return False
         length_bytes = None
-        headers = [*cycle.default_headers, *message.get("headers", ())]
+        # Django writes Content-Length, and what is not seen here would be framed twice.
+        headers = [
+            (name.lower(), value)
+            for name, value in (*cycle.default_headers, *message.get("headers", ()))
+        ]
         for name, value in headers:
             if name == b"content-length":
                 length_bytes = int(value)
