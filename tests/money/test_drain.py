@@ -108,3 +108,41 @@ def test_row_and_totals_agree_at_the_edge_of_a_quarter(workspace: Workspace, at:
 
     assert prove().breaks == []
     assert LatencyRollup.objects.count() == 2
+
+
+def test_calls_that_land_together_keep_what_is_their_own(workspace: Workspace) -> None:
+    begun = [admitted(str(workspace.pk), 100) for _ in range(87)]
+    ended = [
+        settled(
+            call,
+            charge_nusd=number % 7,
+            model=("m", "other")[number % 5 == 0],
+            user=f"user {number}",
+            total_us=1_000 + number,
+        )
+        for number, call in enumerate(begun)
+    ]
+
+    drain(PROCESS, [*begun, *reversed(ended)], START, FIRST)
+
+    rows = {str(call.pk): call for call in CallRecord.objects.all()}
+    assert len(rows) == 87
+    for record in ended:
+        row = rows[record.call_id]
+        said = (record.charge_nusd, record.model, record.user, record.total_us)
+        assert (row.charge_nusd, row.model, row.user, row.total_us) == said
+    assert prove().breaks == []
+
+
+def test_end_of_a_call_tells_what_an_older_journal_left_out_of_its_beginning(
+    workspace: Workspace,
+) -> None:
+    begun = admitted(str(workspace.pk), 100)
+    assert begun.model == ""
+
+    drain(PROCESS, [begun], START, FIRST)
+    drain(PROCESS, [settled(begun, 40, user="u", ip="127.0.0.1")], FIRST, SECOND)
+
+    call = CallRecord.objects.get()
+    assert (call.model, call.user, call.ip) == ("m", "u", "127.0.0.1")
+    assert prove().breaks == []
