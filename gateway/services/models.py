@@ -13,6 +13,7 @@ from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
 from gateway.models import LanguageModel, Provider, Target
+from gateway.services.changed_fields import change_fields
 from gateway.services.default_params import check_default_params
 
 # 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
@@ -90,19 +91,10 @@ def update_model(model: LanguageModel, *, actor: str, **fields: Unpack[ModelFiel
 
     Raises ValidationError for those that cannot be taken.
     """
-    stored = LanguageModel.objects.get(pk=model.pk)
-    before = {name: getattr(stored, name) for name in fields}
-    changed = {name: value for name, value in fields.items() if before[name] != value}
-    if not changed:
-        return False
-    for name, value in changed.items():
-        setattr(stored, name, value)
-    _check(stored)
-    stored.save(update_fields=list(changed))
-    model.refresh_from_db()
-    details = {name: [before[name], value] for name, value in changed.items()}
-    _record(model, actor=actor, action="model.update", details=details)
-    return True
+    details = change_fields(model, fields, _check)
+    if details:
+        _record(model, actor=actor, action="model.update", details=details)
+    return bool(details)
 
 
 @transaction.atomic

@@ -14,6 +14,7 @@ from gateway.core import provider_kinds
 from gateway.core.provider_kinds import ProviderKind
 from gateway.models import Provider
 from gateway.services.addresses import origin_of, read_base_url
+from gateway.services.changed_fields import change_fields
 from gateway.services.sealing import seal
 
 CREDENTIAL_CHARS = 4_096
@@ -64,19 +65,10 @@ def update_provider(provider: Provider, *, actor: str, **fields: Unpack[Provider
 
     Raises ValidationError for those that cannot be taken.
     """
-    stored = Provider.objects.get(pk=provider.pk)
-    before = {name: getattr(stored, name) for name in fields}
-    changed = {name: value for name, value in fields.items() if before[name] != value}
-    if not changed:
-        return False
-    for name, value in changed.items():
-        setattr(stored, name, value)
-    _check(stored)
-    stored.save(update_fields=list(changed))
-    provider.refresh_from_db()
-    details = {name: [before[name], value] for name, value in changed.items()}
-    _record(provider, actor=actor, action="provider.update", **details)
-    return True
+    details = change_fields(provider, fields, _check)
+    if details:
+        _record(provider, actor=actor, action="provider.update", **details)
+    return bool(details)
 
 
 @transaction.atomic

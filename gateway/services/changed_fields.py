@@ -1,0 +1,31 @@
+"""Changing some fields of a row, with what they were before: the audit trail wants both."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import Model
+
+Row = TypeVar("Row", bound=Model)
+
+
+def change_fields(
+    row: Row, fields: Mapping[str, Any], check: Callable[[Row], None]
+) -> dict[str, list[Any]]:
+    """Save the fields whose value is another, as the database has them, and refresh the row.
+
+    Returns {name: [before, after]}, empty when nothing is different. Raises as check does, of
+    the row with its new values; then nothing is saved. Call it in a transaction.
+    """
+    stored = type(row)._default_manager.get(pk=row.pk)
+    before = {name: getattr(stored, name) for name in fields}
+    changed = {name: value for name, value in fields.items() if before[name] != value}
+    if not changed:
+        return {}
+    for name, value in changed.items():
+        setattr(stored, name, value)
+    check(stored)
+    stored.save(update_fields=list(changed))
+    row.refresh_from_db()
+    return {name: [before[name], value] for name, value in changed.items()}
