@@ -186,6 +186,8 @@ class GenerationShape(Struct):
     native_model: str | None
     streamed: bool
     finish_reason: str | None
+    native_finish_reason: str | None
+    num_tool_calls: int
     ttft_ms: int | None
     generation_time_ms: int
     queued_ms: int

@@ -88,6 +88,8 @@ def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
         "native_model": record.native_model or None,
         "streamed": record.streamed,
         "finish_reason": record.finish_reason or None,
+        "native_finish_reason": record.native_finish_reason or None,
+        "num_tool_calls": record.num_tool_calls,
         "ttft_ms": None if record.ttft_us is None else round(record.ttft_us / 1000),
         "generation_time_ms": round(record.upstream_us / 1000),
         "queued_ms": round(record.queued_us / 1000),

@@ -24,11 +24,12 @@ class Delta(msgspec.Struct, frozen=True):
 
 
 class Finish(msgspec.Struct, frozen=True):
-    """One choice is complete."""
+    """One choice is complete. native: the reason in the provider's own word."""
 
     index: int
     reason: str
     logprobs: Any = None
+    native: str = ""
 
 
 class Reported(msgspec.Struct, frozen=True):
@@ -46,12 +47,13 @@ StreamEvent = Delta | Finish | Reported | Ended
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """One complete choice of a buffered answer."""
+    """One complete choice of a buffered answer. native: the reason in the provider's own word."""
 
     index: int
     message: Members
     finish_reason: str
     logprobs: Any = None
+    native: str = ""
 
 
 class Answer(msgspec.Struct, frozen=True):

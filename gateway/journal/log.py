@@ -108,6 +108,8 @@ class CallLog:
                 grant.profile,
                 grant.episode_id,
                 msgspec.json.encode(dropped).decode() if dropped else "[]",
+                meter.native_finish_reason,
+                len(meter.tool_calls),
             )
         )
 

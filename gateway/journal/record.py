@@ -77,6 +77,8 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     profile: str = ""
     episode_id: str = ""
     dropped_params: str = "[]"
+    native_finish_reason: str = ""
+    num_tool_calls: int = 0
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):

@@ -50,6 +50,9 @@ class CallRecord(models.Model):
     streamed = models.BooleanField(default=False)
     attempts = models.JSONField(default=list)
     finish_reason = models.CharField(max_length=32, blank=True)
+    native_finish_reason = models.CharField(
+        max_length=32, blank=True, help_text="In the provider's own word."
+    )
     user = models.CharField(max_length=256, blank=True)
     client_request_id = models.CharField(max_length=128, blank=True)
     ip = models.CharField(max_length=45, blank=True)
@@ -61,6 +64,7 @@ class CallRecord(models.Model):
     completion_tokens = models.BigIntegerField(default=0)
     cached_tokens = models.BigIntegerField(default=0)
     reasoning_tokens = models.BigIntegerField(default=0)
+    num_tool_calls = models.BigIntegerField(default=0)
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)
     output_pusd_per_token = models.BigIntegerField(default=0)

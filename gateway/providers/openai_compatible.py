@@ -218,7 +218,7 @@ def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
             events.append(Delta(index, members, logprobs))
             logprobs = None
         if reason:
-            events.append(Finish(index, read_finish_reason(reason), logprobs))
+            events.append(Finish(index, read_finish_reason(reason), logprobs, native(reason)))
     return events
 
 
@@ -247,7 +247,7 @@ def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_choice(choice: Mapping[str, Any]) -> Choice:
-    raw = choice["message"]
+    raw, reason = choice["message"], choice.get("finish_reason")
     members = _read_members(raw)
     message = {"role": "assistant", "content": raw.get("content")}
     if message["content"] is None and "tool_calls" not in members:
@@ -256,8 +256,9 @@ def _read_choice(choice: Mapping[str, Any]) -> Choice:
     return Choice(
         _read_index(choice.get("index")),
         message,
-        read_finish_reason(choice.get("finish_reason")),
+        read_finish_reason(reason),
         choice.get("logprobs"),
+        native(reason),
     )
 
 
@@ -270,6 +271,11 @@ def _read_extras(raw: Mapping[str, Any]) -> dict[str, Any]:
 def read_finish_reason(reason: object) -> str:
     """Return one of OpenAI's reasons; what we do not know is `stop`."""
     return reason if isinstance(reason, str) and reason in FINISH_REASONS else "stop"
+
+
+def native(reason: object) -> str:
+    """Return the provider's own word, empty when it is none."""
+    return reason if isinstance(reason, str) else ""
 
 
 def read_usage(raw: object) -> Usage | None:

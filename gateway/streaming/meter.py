@@ -18,7 +18,8 @@ class Meter:
 
     deltas, chars: pieces with output in them, and their characters. has_answered: a byte of
     the answer went to the caller, so no other target may be tried. finished: the choices that
-    the provider said are complete; finish_reason: why the first of them is.
+    the provider said are complete; finish_reason: why the first of them is, native_finish_reason:
+    the same in the provider's word. tool_calls: which were made, by choice and position.
     """
 
     __slots__ = (
@@ -32,8 +33,10 @@ class Meter:
         "finished",
         "first_event_ns",
         "has_answered",
+        "native_finish_reason",
         "started_ns",
         "target",
+        "tool_calls",
         "upstream_ns",
         "usage",
     )
@@ -50,16 +53,18 @@ class Meter:
         self.deltas = 0
         self.chars = 0
         self.usage: Usage | None = None
-        self.finish_reason = ""
+        self.finish_reason = self.native_finish_reason = ""
         self.finished: set[int] = set()
+        self.tool_calls: set[tuple[int, Any]] = set()
         self.has_answered = False
 
     def begin_attempt(self, target: Any) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
         self.target = target
         self.usage = None
-        self.finish_reason = ""
+        self.finish_reason = self.native_finish_reason = ""
         self.finished.clear()
+        self.tool_calls.clear()
         self.attempt_ns = perf_counter_ns()
 
     def count_delta(self, chars: int) -> None:
@@ -70,10 +75,18 @@ class Meter:
             self.deltas += 1
             self.chars += chars
 
-    def finish(self, choice: int, reason: str) -> None:
+    def note_tool_calls(self, choice: int, calls: Any) -> None:
+        """Note which tool calls a delta or a message is about."""
+        if isinstance(calls, list):
+            for position, call in enumerate(calls):
+                index = call.get("index") if isinstance(call, dict) else None
+                self.tool_calls.add((choice, index if isinstance(index, int) else position))
+
+    def finish(self, choice: int, reason: str, native: str = "") -> None:
         """Note that a choice is complete."""
         self.finished.add(choice)
-        self.finish_reason = self.finish_reason or reason
+        if not self.finish_reason:
+            self.finish_reason, self.native_finish_reason = reason, native
 
     def end_attempt(self, error: GatewayError | None = None) -> None:
         """Close the running attempt: served when error is None, else failed."""

@@ -78,7 +78,9 @@ async def relay_answer(exchange: Exchange, caller: Caller, meter: Meter, close: 
     answer = await exchange.read()
     for choice in answer.choices:
         meter.count_delta(count_chars(choice.message))
-        meter.finish(choice.index, choice.finish_reason)
+        meter.finish(choice.index, choice.finish_reason, choice.native)
+        if "tool_calls" in choice.message:
+            meter.note_tool_calls(choice.index, choice.message["tool_calls"])
     meter.usage = answer.usage
     meter.end_attempt()
     await caller.send_answer(answer, await close())
@@ -146,6 +148,8 @@ def take_batch(
     for event in batch:
         if isinstance(event, Delta):
             meter.count_delta(count_chars(event.members))
+            if "tool_calls" in event.members:
+                meter.note_tool_calls(event.index, event.members["tool_calls"])
             frames += caller.encode(event)
             if meter.deltas > cut.deltas or meter.chars > cut.chars:
                 return frames, True
@@ -159,7 +163,7 @@ def take_batch(
 def take(event: Finish | Reported, caller: Caller, meter: Meter) -> bytes:
     """Note what a choice or the whole came to, and return the frames it amounts to."""
     if isinstance(event, Finish):
-        meter.finish(event.index, event.reason)
+        meter.finish(event.index, event.reason, event.native)
     elif event.usage is not None:
         meter.usage = event.usage
     return caller.encode(event)

@@ -101,7 +101,9 @@ def test_the_record_of_a_beginning() -> None:
 def test_the_record_of_an_end() -> None:
     shelf = Shelf()
     meter = Meter(1, 2)
-    meter.target, meter.finish_reason = Target(), "length"
+    meter.target = Target()
+    meter.finish(0, "length", "max_output")
+    meter.note_tool_calls(0, [{"index": 0}, {"index": 4}, {"index": 4}])
     meter.attempts = [{"provider": "openai"}]
     error = ProviderTimeout("It took too long.")
 
@@ -136,4 +138,6 @@ def test_the_record_of_an_end() -> None:
         "request_body": "question",
         "response_body": "answer",
         "dropped_params": '["seed","top_k"]',
+        "native_finish_reason": "max_output",
+        "num_tool_calls": 2,
     }
