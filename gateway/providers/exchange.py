@@ -72,20 +72,13 @@ class ProviderStream:
         self._sse = SseDecoder()
 
     def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]:
-        """Return the events that the bytes complete, and what went wrong behind them."""
-        events: list[StreamEvent] = []
-        try:
-            for data in self._sse.feed(chunk):
-                events += self._decoder.feed(data)
-        except UpstreamError as error:
-            return events, conceal(error, self._request)
-        return events, None
+        """Return the events that the bytes complete, and what went wrong behind them.
 
-    def finish(self) -> tuple[list[StreamEvent], UpstreamError | None]:
-        """Return what the bytes left open when they ended, as feed does."""
+        No bytes are the end: it completes what was left open.
+        """
         events: list[StreamEvent] = []
         try:
-            for data in self._sse.finish():
+            for data in self._sse.feed(chunk) if chunk else self._sse.finish():
                 events += self._decoder.feed(data)
         except UpstreamError as error:
             return events, conceal(error, self._request)

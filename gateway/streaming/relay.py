@@ -56,8 +56,6 @@ class Stream(Protocol):
 
     def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]: ...
 
-    def finish(self) -> tuple[list[StreamEvent], UpstreamError | None]: ...
-
     async def close(self, *, is_over: bool) -> None: ...
 
 
@@ -112,7 +110,7 @@ async def relay_stream(
                 raise broken_off(error) from error
             live.heard_at = time.monotonic()
             has_more = bool(chunk)
-            events, failure = stream.feed(chunk) if has_more else stream.finish()
+            events, failure = stream.feed(chunk)
             frames, is_over = take_batch(events, caller, meter, cut)
             if frames:
                 meter.has_answered = True

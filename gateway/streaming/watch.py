@@ -90,11 +90,6 @@ class LiveCall:
         self._helpers: list[asyncio.Task[None]] = []
 
     @property
-    def is_heeded(self) -> bool:
-        """True once somebody listens for this caller's hang-up."""
-        return bool(self._helpers)
-
-    @property
     def is_interrupted(self) -> bool:
         """True when an interruption was made that nobody has explained."""
         return self._reason is not None
