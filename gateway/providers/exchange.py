@@ -7,6 +7,7 @@ as an UpstreamError. Whatever happens, the connection is given back or cut.
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from gateway.core.errors import UpstreamError
@@ -65,7 +66,8 @@ class ProviderStream:
     def __init__(
         self, response: UpstreamResponse, decoder: Decoder, request: UpstreamRequest
     ) -> None:
-        self.read, self.broken_by = response.read, response.broken_by
+        self.read: Callable[[], Awaitable[bytes]] = response.read
+        self.broken_by = response.broken_by
         self._response = response
         self._decoder = decoder
         self._request = request

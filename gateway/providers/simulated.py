@@ -18,9 +18,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from math import isfinite
 from typing import Any
 from urllib.parse import parse_qsl
@@ -88,11 +87,16 @@ class SimulatedTransport:
 class SimulatedResponse:
     """An answer made up as it is read."""
 
+    broken_by: tuple[type[Exception], ...] = (ScriptedBreak,)
+
     def __init__(self, status: int, chunks: AsyncGenerator[bytes, None]) -> None:
         self.status = status
         self.headers: Mapping[str, str] = {"content-type": "application/json"}
-        self.read: Callable[[], Awaitable[bytes]] = partial(anext, chunks, b"")
-        self.broken_by: tuple[type[Exception], ...] = (ScriptedBreak,)
+        self.is_encoded = False
+        self._chunks = chunks
+
+    async def read(self) -> bytes:
+        return await anext(self._chunks, b"")
 
     async def drain(self) -> None:
         while await self.read():

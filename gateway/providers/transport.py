@@ -1,60 +1,59 @@
 """The seam between us and providers: the only module that opens connections to them.
 
-aiohttp's client, called without httpx's request and response types on top: those cost a tenth
-of a whole call, and they name a refused connection and a dropped one alike (docs/adr/0015).
 What matters for money is kept apart: a request that never left may be tried again blindly
 (ProviderUnreachable), one that was sent and then dropped may have run (ProviderUnavailable).
 
 Waiting for a first byte, for the next piece and for the whole is bounded by
 gateway.streaming.watch, which sees every live call; only connecting has its own clock here.
 Redirects are never followed, proxy variables of the environment are not read, answers come
-uncompressed.
+uncompressed (docs/adr/0027).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
-from typing import Protocol
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Protocol
 
-import aiohttp
+import aiohappyeyeballs
 from yarl import URL
 
-from gateway.core.errors import (
-    GatewayError,
-    ProviderUnavailable,
-    ProviderUnreachable,
-    StreamBroken,
-)
+from gateway.core.errors import ProviderUnavailable, ProviderUnreachable, StreamBroken
 from gateway.providers.base import UpstreamRequest
+from gateway.providers.connection import BrokenOff, Connection, NetworkResponse
 
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 KEEPALIVE_S = 30.0
-DRAIN_S = 0.25
-# Events of one piece are held decoded while a caller does not read: many would be a lot of memory.
-PIECE_BYTES = 32 * 1024
-MAX_URLS = 10_000
-BROKEN_BY = (aiohttp.ClientError, OSError)
-NEVER_SENT = (
-    aiohttp.ClientConnectorError,
-    aiohttp.ConnectionTimeoutError,
-    aiohttp.InvalidURL,
-)
+HAPPY_EYEBALLS_S = 0.25
+SWEEP_S = 10.0
+NAMES_S = 10.0
+MAX_PLACES = 10_000
 
 
 class UpstreamResponse(Protocol):
-    """A provider's answer, its head read, its body not yet. Close it in every case."""
+    """A provider's answer, its head read, its body not yet. Release it in every case.
+
+    is_encoded: the body is compressed or otherwise not as it is.
+    """
 
     status: int
-    headers: Mapping[str, str]
-    read: Callable[[], Awaitable[bytes]]
-    """Returns what has arrived of the body, waiting for some; empty at its end.
+    is_encoded: bool
 
-    Raises one of broken_by when it breaks off.
-    """
-    broken_by: tuple[type[Exception], ...]
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The header fields, names in lower case."""
+
+    @property
+    def broken_by(self) -> tuple[type[Exception], ...]:
+        """What read raises when the answer breaks off."""
+
+    async def read(self) -> bytes:
+        """Return what has arrived of the body, waiting for some; empty at its end."""
 
     async def drain(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
@@ -77,88 +76,157 @@ class Transport(Protocol):
         """Close every connection."""
 
 
-class NetworkResponse:
-    """An answer that comes over a socket."""
+class Place:
+    """Where the requests to one URL go, what their heads begin with, and the connections that
+    wait there for the next one, the last used last. Shared by the URLs of an origin: idle."""
 
-    __slots__ = ("_response", "broken_by", "headers", "read", "status")
+    __slots__ = ("begin", "host", "idle", "port", "uses_tls")
 
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
-        # The library's own coroutine: one of ours around it would be resumed for every piece.
-        self.read: Callable[[], Awaitable[bytes]] = partial(response.content.read, PIECE_BYTES)
-        self.broken_by: tuple[type[Exception], ...] = BROKEN_BY
+    def __init__(self, url: URL, idle: list[Connection]) -> None:
+        self.host = url.raw_host or ""
+        self.port = url.port or 0
+        self.uses_tls = url.scheme == "https"
+        self.begin = f"POST {url.raw_path_qs} HTTP/1.1\r\nhost: {url.host_port_subcomponent}\r\n"
+        self.idle = idle
 
-    async def drain(self) -> None:
-        try:
-            async with asyncio.timeout(DRAIN_S):
-                while await self.read():
-                    pass
-        except (TimeoutError, *BROKEN_BY):
-            pass
-
-    def release(self) -> None:
-        self._response.release()
+    def take_idle(self) -> Connection | None:
+        """Return a connection that is still good, as far as anybody knows."""
+        while self.idle:
+            connection = self.idle.pop()
+            if connection.is_open:
+                return connection
+        return None
 
 
 class NetworkTransport:
     """Connections to every provider, kept alive and shared by all calls of a process."""
 
     def __init__(self, *, connect_s: float) -> None:
-        self._timeout = aiohttp.ClientTimeout(total=None, sock_connect=connect_s)
-        self._session: aiohttp.ClientSession | None = None
-        self._urls: dict[str, URL] = {}
-
-    def _open_session(self) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S)
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            timeout=self._timeout,
-            trust_env=False,
-        )
-        return self._session
+        self._connect_s = connect_s
+        self._places: dict[str, Place] = {}
+        self._idle: dict[URL, list[Connection]] = {}
+        self._open: set[Connection] = set()
+        self._names = Names()
+        self._sweep: asyncio.TimerHandle | None = None
 
     async def open(self, request: UpstreamRequest) -> NetworkResponse:
-        session = self._session or self._open_session()
+        place = self._places.get(request.url) or self._find(request.url)
+        head = write_head(place.begin, request.headers, len(request.body))
+        connection = place.take_idle() or await self._connect(place)
+        response = connection.ask(head, request.body)
         try:
-            response = await session.request(
-                "POST",
-                self._parsed(request.url),
-                headers=request.headers,
-                data=request.body,
-                allow_redirects=False,
-            )
-        except BROKEN_BY as error:
-            raise read_failure(error) from error
-        return NetworkResponse(response)
-
-    def _parsed(self, url: str) -> URL:
-        """Return the parsed address, which is the same for all calls to a target."""
-        parsed = self._urls.get(url)
-        if parsed is None:
-            if len(self._urls) > MAX_URLS:
-                self._urls.clear()
-            parsed = self._urls[url] = URL(url, encoded=True)
-        return parsed
+            await response.head()
+        except BrokenOff as error:
+            response.release()
+            raise ProviderUnavailable(
+                "The provider closed the connection.", detail=repr(error)
+            ) from error
+        except BaseException:
+            response.release()
+            raise
+        return response
 
     async def aclose(self) -> None:
-        if self._session is not None:
-            await self._session.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for connection in list(self._open):
+            connection.cut()
+
+    def _find(self, url: str) -> Place:
+        """Return where a URL leads; it is the same for all calls to a target."""
+        if len(self._places) > MAX_PLACES:
+            self._places.clear()
+        parsed = URL(url, encoded=True)
+        idle = self._idle.setdefault(parsed.origin(), [])
+        place = self._places[url] = Place(parsed, idle)
+        return place
+
+    async def _connect(self, place: Place) -> Connection:
+        """Return a new connection. Raises ProviderUnreachable: nothing has been sent."""
+        try:
+            async with asyncio.timeout(self._connect_s):
+                connection = await self._reach(place)
+        except (OSError, UnicodeError) as error:  # names, refusals, certificates and time
+            raise ProviderUnreachable(
+                "The provider could not be reached.", detail=repr(error)
+            ) from error
+        self._open.add(connection)
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(SWEEP_S, self._close_idle)
+        return connection
+
+    async def _reach(self, place: Place) -> Connection:
+        loop = asyncio.get_running_loop()
+        found = await self._names.look_up(place.host, place.port)
+        sock = await aiohappyeyeballs.start_connection(
+            found, happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1, loop=loop
+        )
+        options: dict[str, Any] = {"sock": sock}
+        if place.uses_tls:
+            options |= {"ssl": self._tls, "server_hostname": place.host}
+        try:
+            _, connection = await loop.create_connection(
+                lambda: Connection(place.idle, self._open.discard), **options
+            )
+        except BaseException:
+            sock.close()
+            raise
+        return connection
+
+    def _close_idle(self) -> None:
+        """Close what nobody has used for a while."""
+        before = time.monotonic() - KEEPALIVE_S
+        for idle in self._idle.values():
+            for connection in [one for one in idle if one.idle_since < before]:
+                idle.remove(connection)
+                connection.cut()
+        again = bool(self._open)
+        loop = asyncio.get_running_loop()
+        self._sweep = loop.call_later(SWEEP_S, self._close_idle) if again else None
+
+    @cached_property
+    def _tls(self) -> ssl.SSLContext:
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])
+        return context
 
 
-def read_failure(error: Exception) -> GatewayError:
-    """Map a failure to send a request or to get the head of its answer."""
-    if isinstance(error, NEVER_SENT):
-        return ProviderUnreachable("The provider could not be reached.", detail=repr(error))
-    return ProviderUnavailable("The provider closed the connection.", detail=repr(error))
+class Names:
+    """Addresses of hosts, asked for once by all who want them at the same time."""
+
+    def __init__(self) -> None:
+        self._asked: dict[tuple[str, int], tuple[float, asyncio.Future[Any]]] = {}
+
+    async def look_up(self, host: str, port: int) -> list[Any]:
+        """Return what getaddrinfo says, at most NAMES_S old. Raises OSError."""
+        now = time.monotonic()
+        asked_at, answer = self._asked.get((host, port), (0.0, None))
+        if answer is None or now - asked_at > NAMES_S or is_failure(answer):
+            loop = asyncio.get_running_loop()
+            answer = asyncio.ensure_future(loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            if len(self._asked) > MAX_PLACES:
+                self._asked.clear()
+            self._asked[host, port] = (now, answer)
+        found: list[Any] = await asyncio.shield(answer)
+        return found
+
+
+def is_failure(answer: asyncio.Future[Any]) -> bool:
+    return answer.done() and (answer.cancelled() or answer.exception() is not None)
+
+
+def write_head(begin: str, headers: Mapping[str, str], body_bytes: int) -> bytes:
+    """Return the head of a request. Raises ProviderUnreachable for what would be another head:
+    a credential with a line end in it."""
+    fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+    if fields.count("\n") != len(headers) or fields.count("\r") != len(headers) or "\0" in fields:
+        raise ProviderUnreachable("The provider's credential cannot be sent.")
+    return f"{begin}{fields}content-length: {body_bytes}\r\n\r\n".encode()
 
 
 async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BYTES) -> bytes:
     """Return the whole body. Raises ProviderUnavailable when it is compressed or too large."""
-    if response.headers.get("content-encoding", "identity") != "identity":
+    if response.is_encoded:
         raise ProviderUnavailable("The provider's answer is compressed though we asked not to.")
     parts: list[bytes] = []
     size = 0

@@ -1,0 +1,298 @@
+"""One connection to a provider: a request written in one piece, its answer parsed as it arrives.
+
+The parser is httptools (llhttp), the sockets and TLS are the event loop's. One exchange at a
+time; what an exchange needs remembered is in its NetworkResponse, so nothing of one call can be
+seen by the next on the same connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from httptools import HttpParserError, HttpResponseParser
+
+PIECE_BYTES = 32 * 1024
+# More than this is not read from a socket while nobody takes what has arrived.
+HIGH_WATER_BYTES = 64 * 1024
+# Up to here one write of a copy costs less than a write of two pieces.
+MAX_JOINED_BYTES = 64 * 1024
+MAX_HEAD_BYTES = 64 * 1024
+DRAIN_S = 0.25
+
+
+class BrokenOff(ConnectionError):
+    """The provider ended the connection before its answer was complete, or sent what is none."""
+
+
+class NetworkResponse:
+    """An answer that comes over a socket. status is 0 until its head is there."""
+
+    broken_by: tuple[type[Exception], ...] = (BrokenOff,)
+
+    __slots__ = (
+        "_chunks",
+        "_connection",
+        "_error",
+        "_fields",
+        "_size_bytes",
+        "_waiter",
+        "is_complete",
+        "is_encoded",
+        "is_paused",
+        "status",
+    )
+
+    def __init__(self, connection: Connection) -> None:
+        self.status = 0
+        self.is_encoded = False
+        self.is_complete = False
+        self._connection = connection
+        self._fields: list[tuple[bytes, bytes]] = []
+        self._chunks: list[bytes] = []
+        self._size_bytes = 0
+        self.is_paused = False
+        self._error: BrokenOff | None = None
+        self._waiter: asyncio.Future[None] | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """The header fields, names in lower case; of a name that comes twice the last."""
+        fields = self._fields
+        return {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in fields}
+
+    async def head(self) -> None:
+        """Wait until the head has arrived. Raises BrokenOff."""
+        while not self.status:
+            if self._error is not None:
+                raise self._error
+            await self._wait()
+
+    async def read(self) -> bytes:
+        """Return at most PIECE_BYTES of what has arrived of the body, waiting for some; empty at
+        its end. Raises BrokenOff behind the last byte of an answer that is not complete."""
+        while not self._chunks:
+            if self.is_complete:
+                return b""
+            if self._error is not None:
+                raise self._error
+            await self._wait()
+        chunks = self._chunks
+        piece = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+        chunks.clear()
+        if len(piece) > PIECE_BYTES:
+            chunks.append(piece[PIECE_BYTES:])
+            piece = piece[:PIECE_BYTES]
+        self._size_bytes -= len(piece)
+        if self.is_paused and self._size_bytes <= HIGH_WATER_BYTES:
+            self.is_paused = False
+            self._connection.resume_reading()
+        return piece
+
+    async def drain(self) -> None:
+        """Read on to the end if that is near, so that the connection can be used again."""
+        if self.is_complete:
+            return
+        try:
+            async with asyncio.timeout(DRAIN_S):
+                while await self.read():
+                    pass
+        except (TimeoutError, BrokenOff):
+            pass
+
+    def release(self) -> None:
+        """Give the connection back when the whole answer has arrived, else cut it."""
+        self._connection.release(self)
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    # What the connection says
+
+    def on_field(self, name: bytes, value: bytes) -> None:
+        self._fields.append((name, value))
+        if len(name) == 16 and name.lower() == b"content-encoding":
+            self.is_encoded = value.strip().lower() not in (b"", b"identity")
+
+    def on_head(self, status: int) -> None:
+        self.status = status
+        self._wake()
+
+    def on_body(self, body: bytes) -> None:
+        self._chunks.append(body)
+        self._size_bytes += len(body)
+        if self._size_bytes > HIGH_WATER_BYTES and not self.is_paused:
+            self.is_paused = True
+            self._connection.pause_reading()
+        if self._waiter is not None:
+            self._wake()
+
+    def on_end(self) -> None:
+        self.is_complete = True
+        self._wake()
+
+    def on_break(self, error: BrokenOff) -> None:
+        if not self.is_complete and self._error is None:
+            self._error = error
+            self._wake()
+
+    def ends_with_connection(self) -> bool:
+        """True for an answer that has a head, and says of no other end (RFC 9112, 6.3)."""
+        framing = (b"content-length", b"transfer-encoding")
+        return self.status > 0 and not any(name.lower() in framing for name, _ in self._fields)
+
+    def forget_fields(self) -> None:
+        self._fields.clear()
+        self.is_encoded = False
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class Connection(asyncio.Protocol):
+    """A connection, idle or with one exchange on it.
+
+    idle: where it waits when an exchange is over and it can carry another. on_lost: called once,
+    when the connection is gone.
+    """
+
+    __slots__ = (
+        "_head_bytes",
+        "_idle",
+        "_is_reusable",
+        "_on_lost",
+        "_parser",
+        "_response",
+        "_transport",
+        "idle_since",
+    )
+
+    def __init__(self, idle: list[Connection], on_lost: Callable[[Connection], None]) -> None:
+        self.idle_since = 0.0
+        self._is_reusable = False
+        self._idle = idle
+        self._on_lost = on_lost
+        self._parser: Any = HttpResponseParser(self)
+        self._response: NetworkResponse | None = None
+        self._transport: Any = None
+        self._head_bytes = 0
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing()
+
+    def ask(self, head: bytes, body: bytes) -> NetworkResponse:
+        """Send a request and return its answer to be."""
+        self._response = response = NetworkResponse(self)
+        self._is_reusable = False
+        self._head_bytes = 0
+        if len(body) > MAX_JOINED_BYTES:
+            self._transport.writelines((head, body))
+        else:
+            self._transport.write(head + body)
+        return response
+
+    def release(self, response: NetworkResponse) -> None:
+        """End an exchange. One whose answer has not wholly arrived ends the connection."""
+        if self._response is not response:
+            return
+        self._response = None
+        if response.is_paused:
+            self.resume_reading()
+        if response.is_complete and self._is_reusable and self.is_open:
+            self.idle_since = time.monotonic()
+            self._idle.append(self)
+        else:
+            self.cut()
+
+    def cut(self) -> None:
+        """Close at once, whatever is still to be read or written."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def pause_reading(self) -> None:
+        if self.is_open:
+            self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        if self.is_open:
+            self._transport.resume_reading()
+
+    # What the transport says
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
+        if (sock := transport.get_extra_info("socket")) is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+
+    def data_received(self, data: bytes) -> None:
+        response = self._response
+        if response is None:
+            # Nobody asked: whatever it says would be taken for the answer to the next request.
+            self.cut()
+            return
+        if not response.status:
+            self._head_bytes += len(data)
+        try:
+            self._parser.feed_data(data)
+        except HttpParserError as error:
+            response.on_break(BrokenOff(f"The answer is not valid HTTP: {error}"))
+            self.cut()
+        if not response.status and self._head_bytes > MAX_HEAD_BYTES:
+            response.on_break(BrokenOff("The head of the answer is too long."))
+            self.cut()
+
+    def eof_received(self) -> None:
+        """Let the transport close itself."""
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        response = self._response
+        if response is not None:
+            if exc is None and response.ends_with_connection():
+                response.on_end()
+            reason = "The connection was closed." if exc is None else repr(exc)
+            response.on_break(BrokenOff(reason))
+        elif self in self._idle:
+            self._idle.remove(self)
+        self._parser = None
+        self._on_lost(self)
+
+    # What the parser says
+
+    def on_message_begin(self) -> None:
+        if self._response is not None and self._response.is_complete:
+            # A second answer to one request: the connection is out of step.
+            self._transport.abort()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        response = self._response
+        if response is not None and not response.status:
+            response.on_field(name, value)
+
+    def on_headers_complete(self) -> None:
+        response = self._response
+        if response is None or response.status:
+            return
+        status = self._parser.get_status_code()
+        if status < 200:
+            response.forget_fields()  # interim: the answer is still to come
+            return
+        response.on_head(status)
+
+    def on_body(self, body: bytes) -> None:
+        if self._response is not None and not self._response.is_complete:
+            self._response.on_body(body)
+
+    def on_message_complete(self) -> None:
+        response = self._response
+        if response is not None and response.status and not response.is_complete:
+            self._is_reusable = self._parser.should_keep_alive()
+            response.on_end()
