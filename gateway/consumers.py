@@ -21,7 +21,7 @@ from gateway.core.grant import Grant
 from gateway.core.money import credits_used
 from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
-from gateway.core.request import RequestHead
+from gateway.core.request import WRITE_NOW, RequestHead
 from gateway.ingress.body import read_limited
 from gateway.ingress.head import read_head
 from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
@@ -39,6 +39,7 @@ MAX_TRANSCRIPT_BYTES = 1024 * 1024
 # write: a reader on this host would see a frame torn there, and some join no reads.
 MAX_WRITE_BYTES = 16 * 1024
 FRAME_END = b"\n\n"
+NO_EXTENSIONS: dict[str, Any] = {}
 MAX_DROPPED_CHARS = 4096
 # What callers call a parameter is no way to write headers.
 UNPRINTABLE = re.compile(r"[^!-~]")
@@ -67,7 +68,8 @@ class ChatCompletions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
-        caller = ChatCaller(head, receive, send, self._body_limit)
+        write_now = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
+        caller = ChatCaller(head, receive, send, self._body_limit, write_now)
         try:
             stages = self._process.stages
             if not self._process.is_ready:
@@ -107,17 +109,26 @@ class ChatCaller:
         "_sent_headers",
         "_takes_notes",
         "_transcript",
+        "_write_now",
         "_writer",
         "last_write",
         "profile",
         "writing_since",
     )
 
-    def __init__(self, head: RequestHead, receive: Receive, send: Send, body_limit: int) -> None:
+    def __init__(
+        self,
+        head: RequestHead,
+        receive: Receive,
+        send: Send,
+        body_limit: int,
+        write_now: Callable[[bytes], bool] | None = None,
+    ) -> None:
         self._head = head
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
+        self._write_now = write_now
         self._has_head = False
         self._has_ended = False
         self._writer: ChunkWriter | None = None
@@ -162,6 +173,16 @@ class ChatCaller:
     def encode(self, event: Delta | Finish | Reported) -> bytes:
         assert self._writer is not None
         return self._writer.write(event)
+
+    def write_at_once(self, frames: bytes) -> bool:
+        """Write whole frames behind others if that takes no waiting. Returns whether it did."""
+        now = self._write_now
+        if now is None or not self._has_head or len(frames) > MAX_WRITE_BYTES or not now(frames):
+            return False
+        if self._takes_notes:
+            self._transcript.append(frames)
+        self.last_write = time.monotonic()
+        return True
 
     async def write(self, frames: bytes) -> None:
         """Write whole frames of the stream, the head before the first."""

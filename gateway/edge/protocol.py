@@ -22,6 +22,7 @@ from gateway.core.errors import (
     RequestTimeout,
     UriTooLong,
 )
+from gateway.core.request import WRITE_NOW
 from gateway.edge.guard import NEVER, Guard, Idle
 from gateway.edge.head import check_head, check_size
 from gateway.edge.last_words import SlowClose, last_words
@@ -122,7 +123,9 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         super().on_headers_complete()
-        self.cycle.send = Reply(self.cycle).send  # type: ignore[method-assign, assignment]
+        reply = Reply(self.cycle)
+        self.cycle.send = reply.send  # type: ignore[method-assign, assignment]
+        self.scope["extensions"] = {WRITE_NOW: reply.write_now}  # type: ignore[dict-item]
         if not self.pipeline:
             self._running = self.cycle
         # Trailers go nowhere: nothing that decides anything may come after the body.

@@ -51,6 +51,16 @@ class Reply:
             return
         await RequestResponseCycle.send(cycle, message)  # type: ignore[arg-type]
 
+    def write_now(self, body: bytes) -> bool:
+        """Write a piece of a body of no stated length if nothing is in its way. Returns whether."""
+        cycle = self._cycle
+        if cycle.flow.write_paused or cycle.disconnected:
+            return False
+        if self._head or not (cycle.response_started and cycle.chunked_encoding):
+            return False
+        cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+        return True
+
     def _take_head(self, message: Message) -> bool:
         """Keep the head of an answer whose length it says, write any other. Returns False, having
         done nothing, for what is not usual."""

@@ -16,6 +16,8 @@ from gateway.providers.base import Decoder, Provider, UpstreamRequest
 from gateway.providers.transport import Transport, UpstreamResponse, read_body, read_error_body
 from gateway.streaming.sse import SseDecoder
 
+Take = Callable[[bytes], bool]
+
 
 class ProviderExchange:
     """Used once: read() for a buffered answer, open_stream() for a streamed one."""
@@ -58,15 +60,16 @@ class ProviderExchange:
 class ProviderStream:
     """A streamed answer: bytes are awaited, what they amount to is not.
 
-    read: what has arrived, waiting for some; empty at the end. Raises one of broken_by.
+    forward: hands over each piece as it arrives (gateway.providers.transport). Raises one of
+    broken_by when the answer breaks off.
     """
 
-    __slots__ = ("_decoder", "_request", "_response", "_sse", "broken_by", "read")
+    __slots__ = ("_decoder", "_request", "_response", "_sse", "broken_by", "forward")
 
     def __init__(
         self, response: UpstreamResponse, decoder: Decoder, request: UpstreamRequest
     ) -> None:
-        self.read: Callable[[], Awaitable[bytes]] = response.read
+        self.forward: Callable[[Take], Awaitable[bool]] = response.forward
         self.broken_by = response.broken_by
         self._response = response
         self._decoder = decoder

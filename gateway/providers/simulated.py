@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -97,6 +97,12 @@ class SimulatedResponse:
 
     async def read(self) -> bytes:
         return await anext(self._chunks, b"")
+
+    async def forward(self, take: Callable[[bytes], bool]) -> bool:
+        while piece := await self.read():
+            if not take(piece):
+                return True
+        return False
 
     async def drain(self) -> None:
         while await self.read():

@@ -15,7 +15,7 @@ import asyncio
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -54,6 +54,10 @@ class UpstreamResponse(Protocol):
 
     async def read(self) -> bytes:
         """Return what has arrived of the body, waiting for some; empty at its end."""
+
+    async def forward(self, take: Callable[[bytes], bool]) -> bool:
+        """Hand over each piece of the body as it arrives, until `take` says False; return whether
+        it did: else this is the end."""
 
     async def drain(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
@@ -166,7 +170,7 @@ class NetworkTransport:
             options |= {"ssl": self._tls, "server_hostname": place.host}
         try:
             _, connection = await loop.create_connection(
-                lambda: Connection(place.idle, self._open.discard), **options
+                lambda: Connection(loop, place.idle, self._open.discard), **options
             )
         except BaseException:
             sock.close()

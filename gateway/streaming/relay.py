@@ -21,6 +21,7 @@ from gateway.streaming.watch import LiveCall
 OVERRUN = 1.25
 OVERRUN_TOKENS = 16
 MAX_CHARS_OF_ONE_TOKEN = 8
+NOTHING_MORE = b""
 
 Close = Callable[[], Awaitable[Receipt]]
 
@@ -51,7 +52,7 @@ class Exchange(Protocol):
 class Stream(Protocol):
     """A streamed answer, as the relay needs it (gateway.providers.exchange)."""
 
-    read: Callable[[], Awaitable[bytes]]
+    forward: Callable[[Callable[[bytes], bool]], Awaitable[bool]]
     broken_by: tuple[type[Exception], ...]
 
     def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]: ...
@@ -65,6 +66,8 @@ class Caller(Protocol):
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None: ...
 
     def encode(self, event: Delta | Finish | Reported) -> bytes: ...
+
+    def write_at_once(self, frames: bytes) -> bool: ...
 
     async def write(self, frames: bytes) -> None: ...
 
@@ -99,36 +102,73 @@ async def relay_stream(
     closes without saying that it finished.
     """
     cut = Cut.at(limit_tokens)
-    is_over, has_more = False, True
     live.asked_at, live.heard_at = time.monotonic(), 0.0
     stream = await exchange.open_stream()
+    passage = Passage(stream, caller, meter, live, cut)
+    has_more = True
     try:
-        while has_more and not is_over:
+        while has_more and not passage.is_over:
             try:
-                chunk = await stream.read()
+                has_more = await stream.forward(passage.take)
             except stream.broken_by as error:
                 raise broken_off(error) from error
-            live.heard_at = time.monotonic()
-            has_more = bool(chunk)
-            events, failure = stream.feed(chunk)
-            frames, is_over = take_batch(events, caller, meter, cut)
-            if frames:
-                meter.has_answered = True
-                await caller.write(frames)
-            if failure is not None:
-                raise failure
+            if not has_more:
+                passage.take(NOTHING_MORE)
+            await passage.catch_up()
         if cut.is_reached(meter):
             for index in range(choices):
                 take(Finish(index, "length"), caller, meter)
         # A provider that announces no end has to say of every choice that it is complete.
-        elif not meter.finished or (not is_over and len(meter.finished) < choices):
+        elif not meter.finished or (not passage.is_over and len(meter.finished) < choices):
             raise StreamBroken("The provider's stream ended before it was finished.")
         meter.end_attempt()
         receipt = await close()
         meter.has_answered = True
         await caller.finish(receipt)
     finally:
-        await stream.close(is_over=is_over and not cut.is_reached(meter))
+        await stream.close(is_over=passage.is_over and not cut.is_reached(meter))
+
+
+class Passage:
+    """What becomes of each piece of a stream, the moment it arrives.
+
+    A piece whose frames the caller's connection takes at once is done with in `take`, without
+    anybody being woken; any other is kept for catch_up, and no more is taken until then.
+    """
+
+    __slots__ = ("_caller", "_cut", "_failure", "_frames", "_live", "_meter", "_stream", "is_over")
+
+    def __init__(
+        self, stream: Stream, caller: Caller, meter: Meter, live: LiveCall, cut: Cut
+    ) -> None:
+        self.is_over = False
+        self._stream = stream
+        self._caller = caller
+        self._meter = meter
+        self._live = live
+        self._cut = cut
+        self._frames = b""
+        self._failure: UpstreamError | None = None
+
+    def take(self, piece: bytes) -> bool:
+        """Count a piece and pass it on; no bytes are the end. Returns whether to go on."""
+        self._live.heard_at = time.monotonic()
+        events, self._failure = self._stream.feed(piece)
+        frames, self.is_over = take_batch(events, self._caller, self._meter, self._cut)
+        if frames:
+            self._meter.has_answered = True
+            if not self._caller.write_at_once(frames):
+                self._frames = frames
+                return False
+        return self._failure is None and not self.is_over
+
+    async def catch_up(self) -> None:
+        """Write what has to wait for the caller. Raises what the provider reported behind it."""
+        frames, self._frames = self._frames, b""
+        if frames:
+            await self._caller.write(frames)
+        if self._failure is not None:
+            raise self._failure
 
 
 def broken_off(error: Exception) -> StreamBroken:
