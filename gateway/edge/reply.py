@@ -43,9 +43,7 @@ class Reply:
             if self._write_whole(message):
                 return
         elif cycle.response_started:
-            if cycle.chunked_encoding and message.get("more_body") and message.get("body"):
-                body = message["body"]
-                cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+            if message.get("more_body") and self.write_now(message.get("body", b"")):
                 return
         elif self._take_head(message):
             return
@@ -54,9 +52,8 @@ class Reply:
     def write_now(self, body: bytes) -> bool:
         """Write a piece of a body of no stated length if nothing is in its way. Returns whether."""
         cycle = self._cycle
-        if cycle.flow.write_paused or cycle.disconnected:
-            return False
-        if self._head or not (cycle.response_started and cycle.chunked_encoding):
+        is_open = cycle.chunked_encoding and cycle.response_started and not cycle.response_complete
+        if not is_open or not body or cycle.flow.write_paused or cycle.disconnected:
             return False
         cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
         return True

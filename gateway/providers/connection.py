@@ -97,10 +97,14 @@ class NetworkResponse:
             self._take = take
             try:
                 await self._wait()
-                if self._take is None:
-                    return True  # hand_over was told so
+                if self._is_refused():
+                    return True
             finally:
                 self._take = None
+
+    def _is_refused(self) -> bool:
+        """True when hand_over was told False: it then has nobody to hand to any more."""
+        return self._take is None
 
     def _is_at_end(self) -> bool:
         if not self.is_complete and self._error is not None:

@@ -42,8 +42,9 @@ def length(data: bytes, name: bytes = b"content-length") -> tuple[bytes, bytes]:
     return (name, b"%d" % len(data))
 
 
-def answer(messages: Messages, *, direct: bool, method: str, keep_alive: bool) -> dict[str, Any]:
-    """Return all there is to see of an answer to these messages."""
+def answer(messages: Messages, *, way: str, method: str, keep_alive: bool) -> dict[str, Any]:
+    """Return all there is to see of an answer to these messages, sent by uvicorn, by our send, or
+    at once as far as possible."""
     wire, ends = Wire(), []
     cycle = RequestResponseCycle(
         scope={"type": "http", "method": method},  # type: ignore[typeddict-item]
@@ -58,11 +59,14 @@ def answer(messages: Messages, *, direct: bool, method: str, keep_alive: bool) -
         keep_alive=keep_alive,
         on_response=lambda: ends.append("over"),
     )
-    send: Any = Reply(cycle).send if direct else cycle.send
+    reply = Reply(cycle)
+    send: Any = cycle.send if way == "uvicorn" else reply.send
     problem = ""
 
     async def say() -> None:
         for message in messages:
+            if way == "at once" and message.get("more_body") and reply.write_now(message["body"]):
+                continue
             await send(message)
 
     try:
@@ -103,19 +107,36 @@ ANSWERS: dict[str, Messages] = {
 }
 
 
+@pytest.mark.parametrize("way", ["send", "at once"])
 @pytest.mark.parametrize("keep_alive", [True, False])
 @pytest.mark.parametrize("method", ["GET", "POST", "HEAD"])
 @pytest.mark.parametrize("name", ANSWERS)
-def test_it_is_what_uvicorn_would_send(name: str, method: str, keep_alive: bool) -> None:
+def test_it_is_what_uvicorn_would_send(name: str, method: str, keep_alive: bool, way: str) -> None:
     ours, theirs = (
-        answer(ANSWERS[name], direct=direct, method=method, keep_alive=keep_alive)
-        for direct in (True, False)
+        answer(ANSWERS[name], way=each, method=method, keep_alive=keep_alive)
+        for each in (way, "uvicorn")
     )
 
     assert ours == theirs
 
 
 def test_a_head_that_nothing_follows_is_not_written() -> None:
-    seen = answer([start(length(b"ab"))], direct=True, method="POST", keep_alive=True)
+    seen = answer([start(length(b"ab"))], way="send", method="POST", keep_alive=True)
 
     assert (seen["written"], seen["complete"]) == (b"", False)
+
+
+def test_a_piece_is_not_written_at_once_while_the_connection_is_full() -> None:
+    cycle = SimpleNamespace(
+        chunked_encoding=True, response_started=True, response_complete=False, disconnected=False
+    )
+    cycle.flow, cycle.transport = SimpleNamespace(write_paused=True), Wire()
+    reply = Reply(cycle)  # type: ignore[arg-type]
+
+    assert not reply.write_now(b"piece")
+    assert cycle.transport.written == b""
+
+    cycle.flow.write_paused = False
+
+    assert reply.write_now(b"piece")
+    assert cycle.transport.written == b"5\r\npiece\r\n"
