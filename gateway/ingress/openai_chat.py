@@ -76,6 +76,7 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
         requires_parameters=requires_parameters(head),
         messages=request.messages,
         body=body,
+        models=request.models,
     )
 
 
@@ -162,8 +163,6 @@ def _check_meaning(request: ChatRequest) -> None:
     if request.plugins:
         raise PluginUnavailable("Plugins are not available here.", param="plugins")
     _check_processors(request.inferada or {})
-    if request.models:
-        raise UnsupportedParameter("A list of fallback models is not available.", param="models")
 
 
 def _check_processors(settings: Mapping[str, Any]) -> None:
