@@ -92,8 +92,8 @@ class ModelForm(forms.Form):
     fallbacks = NamesField(
         required=False,
         label="Models to fall back to",
-        help_text="They serve its calls, at their own prices, when all its targets failed: "
-        "names in order, separated by commas.",
+        help_text="Names in order, separated by commas. They serve its calls, at their own "
+        "prices, when all its targets failed; their own lists are not followed.",
     )
     description = forms.CharField(
         max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})

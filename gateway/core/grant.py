@@ -27,8 +27,8 @@ class Spare(msgspec.Struct, frozen=True):
 class Grant(msgspec.Struct, frozen=True):
     """Given by admission, closed by settling.
 
-    price: the dearest of the plan at the moment of admission. limit_tokens: the output that
-    the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
+    price: the dearest of the model's targets at the moment of admission. limit_tokens: the output
+    that the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
     None to leave the caller's own words as they are. dropped_params: members that do not go
     upstream because the model's provider does not take them. adopted_id: the caller's own id of
     the call, empty where it has none that could be adopted (docs/adr/0021). spares: the models to

@@ -24,7 +24,8 @@ def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--fallbacks",
         metavar="NAMES",
-        help="Models that serve its calls when it cannot, separated by commas; '': none.",
+        help="Models that serve its calls when all its targets failed, in order, separated by "
+        "commas; '': none. Their own lists are not followed.",
     )
     parser.add_argument("--display-name", metavar="TEXT")
     parser.add_argument("--description", metavar="TEXT")

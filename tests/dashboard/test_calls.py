@@ -125,6 +125,7 @@ def test_calls_that_another_model_served_are_found_and_say_so(client: Client) ->
     page = client.get(reverse("dashboard:call-detail", args=[call.id])).content.decode()
 
     assert shown(listed) == [one.id for one in fallen_back[:50]]
+    assert f"in the place of {call.fallback_from}" in listed.content.decode()
     assert f"fallback {call.fallback_depth} of {call.fallback_from}" in page
     assert f'<span class="cell-sub">{call.model}</span>' in page
 
