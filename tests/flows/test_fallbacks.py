@@ -315,6 +315,17 @@ def test_the_limit_is_lowered_to_that_of_the_model_that_serves(site: Site, calle
     assert json.loads(answer.echo["body_text"])["max_tokens"] == 50
 
 
+def test_the_hold_covers_the_dearest_of_all_that_may_serve(site: Site, caller: Caller) -> None:
+    lists = (None, ["third-choice"], ["third-choice", "second-choice", "blind-choice"])
+
+    answers = [caller.ask(max_tokens=40, models=models) for models in lists]
+
+    plain, alike, dear = (site.record(answer.call_id) for answer in answers)
+    assert alike["hold_nusd"] == plain["hold_nusd"]
+    assert dear["hold_nusd"] == 10 * plain["hold_nusd"]
+    assert dear["charge_nusd"] == plain["charge_nusd"]
+
+
 def test_a_dear_fallback_gets_the_limit_that_the_money_covers(site: Site, models: None) -> None:
     poor = site.caller(credit_nusd=600_000).with_(model="lost-choice")
 
