@@ -29,6 +29,7 @@ HEADER = (
     "key_id",
     "model",
     "requested_model",
+    "fallback_depth",
     "provider",
     "streamed",
     "finish_reason",
@@ -79,7 +80,6 @@ def _cells(call: CallRecord, key_label: str) -> tuple[str, ...]:
         str(call.key_id),
         call.model,
         call.requested_model,
-        call.provider,
     )
     return (
         str(call.id),
@@ -87,6 +87,8 @@ def _cells(call: CallRecord, key_label: str) -> tuple[str, ...]:
         call.status,
         str(call.http_status or ""),
         *map(neutral, chosen_by_others),
+        str(call.fallback_depth),
+        neutral(call.provider),
         "yes" if call.streamed else "no",
         neutral(call.finish_reason),
         neutral(call.user),

@@ -162,6 +162,13 @@ class ChatCaller:
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
 
+    def fall_back(self, call: Call, grant: Grant) -> None:
+        """Take note that another model is at it. A head that is out cannot say so any more: the
+        last frames will."""
+        self.begin(call, grant, self._claim)
+        if self._has_head and self._writer is not None:
+            self._writer.fallback = (grant.fallback_from, grant.fallback_depth)
+
     async def wait_for_hang_up(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
             pass
@@ -308,6 +315,9 @@ class ChatCaller:
         headers = self._common_headers()
         headers.append((b"x-generation-id", self._form.answer_id.encode()))
         headers.append((b"x-model-used", self._grant.model.encode()))
+        if self._grant.fallback_depth:
+            headers.append((b"x-fallback-from", self._grant.fallback_from.encode()))
+            headers.append((b"x-fallback-depth", b"%d" % self._grant.fallback_depth))
         if self._grant.dropped_params:
             names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
             headers.append((b"x-dropped-params", UNPRINTABLE.sub("?", names).encode()))

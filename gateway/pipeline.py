@@ -37,6 +37,8 @@ class Caller(relay.Caller, Edge, Protocol):
 
     def begin(self, call: Call, grant: Grant, claim: Claim | None) -> None: ...
 
+    def fall_back(self, call: Call, grant: Grant) -> None: ...
+
     def transcript(self) -> str: ...
 
     async def replay(self, claim: Claim) -> None: ...
@@ -68,7 +70,7 @@ class Stages:
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
     admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
-    route: Callable[[Any], Sequence[Any]]
+    route: Callable[[Any, Sequence[Any]], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
     needs_count: Callable[[Meter], bool]
     count_prompt: Callable[[Call], Awaitable[int]]
@@ -128,9 +130,10 @@ async def identify(stages: Stages, head: RequestHead, caller: Caller) -> Any:
 async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: Caller) -> None:
     """Carry an admitted call to its record.
 
-    The first target that answers is relayed; a byte sent ends the search. The call is settled
-    and logged exactly once, whether it finishes, fails or the caller hangs up. A buffered call
-    under an idempotency key outlives its caller, who will ask for the answer again.
+    The first target that answers is relayed, the model's own or one of a model to fall back to;
+    a byte sent ends the search. The call is settled and logged exactly once, whether it finishes,
+    fails or the caller hangs up. A buffered call under an idempotency key outlives its caller,
+    who will ask for the answer again.
     Raises the last refusal when every target was tried, or the first that another target would
     only repeat.
     """
@@ -142,7 +145,8 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     try:
         caller.begin(call, grant, claim)
         refusal: GatewayError | None = None
-        for target in stages.route(admitted.model):
+        for target in stages.route(admitted.model, grant.spares):
+            grant = tab.pass_to(target) if grant.spares else grant
             meter.begin_attempt(target)
             try:
                 exchange = stages.prepare(call, grant, target)
@@ -159,7 +163,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
             meter.end_attempt(refusal)
             if meter.has_answered or not refusal.retry_elsewhere:
                 raise refusal
-        raise explain_all(refusal, meter, grant.model)
+        raise explain_all(refusal, meter, admitted.model.name)
     except BaseException as error:
         await live.end()
         await tab.close(error)
@@ -173,7 +177,10 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
 
 
 def explain_all(last: GatewayError | None, meter: Meter, model: str) -> GatewayError:
-    """Return why no target answered: the last one's refusal, with what came of each."""
+    """Return why no target answered: the last one's refusal, with what came of each.
+
+    model: the one whose targets were tried first.
+    """
     if last is None:
         return NoUpstreamAvailable()
     last.details["attempts"] = [told(attempt, model) for attempt in meter.attempts]
@@ -184,7 +191,7 @@ def told(attempt: Mapping[str, Any], model: str) -> dict[str, Any]:
     """Return what a caller may know of an attempt: what a provider calls the model is ours."""
     return {
         "provider": attempt["provider"],
-        "model": model,
+        "model": attempt.get("fallback", model),
         "code": attempt["code"],
         "status": attempt["status"],
     }
@@ -204,6 +211,16 @@ class Tab:
         self._meter = meter
         self._caller = caller
         self._receipt: Receipt | None = None
+
+    def pass_to(self, target: Any) -> Grant:
+        """Return the grant under which the target is to work: another one, which everybody is
+        told of, where the target is another model's."""
+        grant = self._grant
+        if target.model != grant.model:
+            self._grant = grant = grant.passed_to(target.model)
+            self._meter.fallback = grant.model
+            self._caller.fall_back(self._call, grant)
+        return grant
 
     async def close_well(self) -> Receipt:
         """Settle a call that came to its end; called before its last bytes are written."""

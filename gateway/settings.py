@@ -206,6 +206,8 @@ EDGE = {
 }
 # Calls without a valid key that one address may make in ten seconds (gateway.admission.guesses).
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
+# How often a target is asked again that did not take a request (gateway.providers.retrying).
+RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
 PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

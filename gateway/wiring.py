@@ -44,6 +44,7 @@ from gateway.pipeline import Stages
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
+from gateway.providers.retrying import RetryingTransport
 from gateway.providers.simulated import SimulatedTransport
 from gateway.providers.transport import NetworkTransport, Transport
 from gateway.routing.plan import plan
@@ -85,9 +86,10 @@ class Runtime:
         self.keyring = Keyring(load_key)
         self.log = CallLog(self.bank)
         self.feed: ChangeFeed | None = None
-        self.transports = Transports(
-            NetworkTransport(connect_s=patience.connect_s), SimulatedTransport()
-        )
+        network: Transport = NetworkTransport(connect_s=patience.connect_s)
+        if settings.RETRIES:
+            network = RetryingTransport(network, settings.RETRIES)
+        self.transports = Transports(network, SimulatedTransport())
         self.replays = Replays(read)
         self.admission = Admission(
             keyring=self.keyring,

@@ -98,9 +98,9 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
     key_id = read_id(query.get("key", ""))
     if key_id is not None:
         values["key"] = str(key_id)
-    streamed = _YES_NO.get(query.get("streamed", ""))
-    if streamed is not None:
-        values["streamed"] = query["streamed"]
+    for name in ("streamed", "fallback"):
+        if query.get(name) in _YES_NO:
+            values[name] = query[name]
     min_ms = _read_ms(query.get("min_ms", ""))
     if min_ms:
         values["min_ms"] = str(min_ms)
@@ -108,7 +108,8 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
         status=values.get("status", ""),
         model=values.get("model", ""),
         key_id=key_id,
-        streamed=streamed,
+        streamed=_YES_NO.get(values.get("streamed", "")),
+        fell_back=_YES_NO.get(values.get("fallback", "")),
         error_code=values.get("error", ""),
         min_total_us=min_ms * 1_000,
         starts_at=period.period.starts_at if period else None,

@@ -25,7 +25,7 @@ _PRICES = {
     "output_pusd_per_token": "output_usd",
 }
 # Not as the form shows them: lists and objects are text there.
-_OTHERS = ("aliases", "unknown_fields", "default_params")
+_OTHERS = ("aliases", "fallbacks", "unknown_fields", "default_params")
 _SAME = ("display_name", "owned_by", "description", "context_tokens", "max_output_tokens")
 
 
@@ -88,6 +88,12 @@ class ModelForm(forms.Form):
         required=False,
         label="Other names",
         help_text="What callers may write as model, too, separated by commas.",
+    )
+    fallbacks = NamesField(
+        required=False,
+        label="Models to fall back to",
+        help_text="Names in order, separated by commas. They serve its calls, at their own "
+        "prices, when all its targets failed; their own lists are not followed.",
     )
     description = forms.CharField(
         max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})
@@ -183,6 +189,7 @@ def initial_of_model(model: LanguageModel) -> dict[str, Any]:
         "cached_usd": cached,
         "output_usd": format_usd_per_mtok(model.output_pusd_per_token),
         "aliases": ", ".join(model.aliases),
+        "fallbacks": ", ".join(model.fallbacks),
         "unknown_fields": model.unknown_fields,
         "default_params": json.dumps(defaults, indent=2, ensure_ascii=False) if defaults else "",
         **{name: _WORDS[getattr(model, name)] for name in _ability_fields()},

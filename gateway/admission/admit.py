@@ -23,9 +23,24 @@ from gateway.admission.address import (
     parse_address,
 )
 from gateway.admission.bearer import read_digest
+from gateway.admission.fallback import (
+    Candidate,
+    candidates,
+    chained_models,
+    named_models,
+    spares_within,
+)
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
 from gateway.admission.naming import find_by_name
+from gateway.admission.worst_case import (
+    affordable_tokens,
+    cap_of,
+    dearest,
+    limit_of,
+    rates,
+    to_nusd_up,
+)
 from gateway.core.call import Call
 from gateway.core.errors import (
     GatewayError,
@@ -38,7 +53,7 @@ from gateway.core.errors import (
     WorkspaceLocked,
 )
 from gateway.core.grant import Grant
-from gateway.core.money import PUSD_PER_NUSD, Price
+from gateway.core.money import Price
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.snapshot.holder import SnapshotHolder
@@ -165,18 +180,26 @@ class Admission:
         """Return the grant of one call, money set aside and journalled.
 
         When the balance covers less than the worst case, the output limit is lowered to what
-        it covers. Raises AdmissionError, DatabaseUnavailable, StorageUnavailable.
+        it covers. What is set aside also covers the models to fall back to. Raises
+        AdmissionError, DatabaseUnavailable, StorageUnavailable, and as find_model does for the
+        models that the call names.
         """
         key = caller.key
+        others: Sequence[Candidate] = ()
+        if call.models is not None or model.fallbacks:
+            others = self._find_others(key, call, head, profile, model)
         if key.workspace_locked:
             raise WorkspaceLocked
         adopted_id = head.wanted_id()
         if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
             adopted_id = ""
         price = dearest(model)
-        limit = min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
-        hold_nusd, affordable = await self._set_aside(key.workspace_id, call, price, limit, model)
-        cap = min(limit, affordable)
+        limit = limit_of(call, model)
+        also_nusd = max([one.want_nusd for one in others]) if others else 0
+        hold_nusd, affordable = await self._set_aside(
+            key.workspace_id, call, price, limit, model, also_nusd
+        )
+        cap, sent_cap = cap_of(call, limit, affordable)
         # In the order of the fields: names are looked up one by one, and cost more than the rest.
         grant = Grant(
             head.request_id,
@@ -189,8 +212,7 @@ class Admission:
             price,
             hold_nusd,
             cap * call.n,
-            # Unless the limit has to change, the caller's own words stay as they are.
-            cap if cap < (call.max_tokens or limit) else None,
+            sent_cap,
             time.time(),
             call.user,
             caller.ip,
@@ -199,27 +221,58 @@ class Admission:
             profile.name,
             dropped,
             adopted_id,
+            spares_within(hold_nusd, call, others) if others else (),
         )
         self._journal(grant)
         return grant
 
+    def _find_others(
+        self, key: KeyRecord, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
+    ) -> Sequence[Candidate]:
+        """Return the models that may serve in this one's place: those that the call names, or
+        else the model's own. Raises as find_model does for a name of the call's."""
+
+        def find(name: str) -> ModelRecord:
+            return self.find_model(key, name, hides=profile.hides_models)
+
+        if call.models is None:
+            others = list(chained_models(self._snapshot.current(), key, model))
+        else:
+            others = list(named_models(call, find))
+        return () if head.disables_fallback else candidates(call, model, others, self._check)
+
     async def _set_aside(
-        self, workspace_id: str, call: Call, price: Price, limit: int, model: ModelRecord
+        self,
+        workspace_id: str,
+        call: Call,
+        price: Price,
+        limit: int,
+        model: ModelRecord,
+        also_nusd: int,
     ) -> tuple[int, int]:
-        """Return the nano-USD held and the output tokens per choice that they cover."""
-        prompt_tokens = call.prompt_tokens_bound
-        if model.context_tokens is not None:
-            prompt_tokens = min(prompt_tokens, model.context_tokens)
-        prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
-        token_pusd = call.n * price.output_pusd
+        """Return the nano-USD held and the output tokens per choice that they cover.
+
+        also_nusd: what the models to fall back to may cost. What is there of it is held, but a
+        call that the rest covers is not refused for it.
+        """
+        prompt_pusd, token_pusd = rates(call, model, price)
         want_nusd = to_nusd_up(prompt_pusd + limit * token_pusd)
+        if also_nusd > want_nusd:
+            want_nusd = also_nusd
         if not want_nusd or self._bank.try_hold(workspace_id, want_nusd):
             return want_nusd, limit
         least_nusd = to_nusd_up(prompt_pusd + token_pusd)
-        held_nusd = await self._bank.hold(workspace_id, want_nusd=want_nusd, least_nusd=least_nusd)
+        try:
+            held_nusd = await self._bank.hold(
+                workspace_id, want_nusd=want_nusd, least_nusd=least_nusd
+            )
+        except InsufficientCredits:
+            if least_nusd:
+                raise
+            return 0, limit
         if held_nusd >= want_nusd or not token_pusd:
             return held_nusd, limit
-        affordable = (held_nusd * PUSD_PER_NUSD - prompt_pusd) // token_pusd
+        affordable = affordable_tokens(held_nusd, prompt_pusd, token_pusd)
         if affordable < 1:
             self._bank.release(workspace_id, held_nusd, 0)
             raise InsufficientCredits
@@ -243,19 +296,3 @@ def may_call_from(key: KeyRecord, ip: str) -> bool:
     """
     address = parse_address(ip)
     return address is not None and is_in(address, key.networks or ())
-
-
-def dearest(model: ModelRecord) -> Price:
-    """Return the highest of each rate over the model's targets: what a hold must cover."""
-    if len(model.targets) == 1:
-        return model.targets[0].price
-    prices = [target.price for target in model.targets] or [model.price]
-    return Price(
-        max(price.input_pusd for price in prices),
-        max(price.cached_input_pusd for price in prices),
-        max(price.output_pusd for price in prices),
-    )
-
-
-def to_nusd_up(pusd: int) -> int:
-    return -(-pusd // PUSD_PER_NUSD)

@@ -181,6 +181,7 @@ HEADERS: dict[str, tuple[str, Document]] = {
         TEXT,
     ),
     "X-Client-Request-Id": ("Your own id of the request, echoed and kept.", TEXT),
+    "X-Disable-Fallback": ("true: no other model may take the place of this one.", TEXT),
     "X-Require-Parameters": ("true: refuse rather than drop a parameter.", TEXT),
 }
 LINKS: Document = {

@@ -96,8 +96,8 @@ def _complete_request(request: Schema) -> None:
     members |= {name: optional(schema) for name, schema in VLLM_MEMBERS.items()}
     for name in sorted(NOT_LOOKED_INTO):
         members.setdefault(name, {"description": "Passed on as it is."})
-    for name in ("plugins", "models"):
-        members[name] = {"enum": [None, []], "description": "Not available here."}
+    members["plugins"] = {"enum": [None, []], "description": "Not available here."}
+    members["models"]["description"] = "To fall back to, in this order, instead of the model's own."
     members["inferada"] = optional({"type": "object", "properties": {"processors": EMPTY}})
     members["tensorzero::episode_id"] = optional(UUID)
     request["additionalProperties"] = True

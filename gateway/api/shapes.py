@@ -101,6 +101,13 @@ class ErrorShape(Struct):
     error: ErrorBody
 
 
+class FallbackShape(Struct, rename={"model": "from"}):
+    """from: the model that was meant. depth: 1 is the first to fall back to."""
+
+    model: str
+    depth: int
+
+
 class ChatCompletionChunk(Struct):
     """One `data:` event of a stream. The stream ends with `data: [DONE]`."""
 
@@ -114,6 +121,7 @@ class ChatCompletionChunk(Struct):
     credits_used: float | None = None
     system_fingerprint: str | None = None
     service_tier: str | None = None
+    fallback: FallbackShape | None = None
     error: ErrorBody | None = None
 
 

@@ -18,7 +18,8 @@ class Call(msgspec.Struct, frozen=True):
     prompt_tokens_bound: an upper bound, for the hold. unknown: names of members that are
     neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio,
     pdf). idempotency_key: empty when there is none.
-    requires_parameters: nothing may be dropped on the way to the provider.
+    requires_parameters: nothing may be dropped on the way to the provider. models: the names
+    to fall back to, or None when the caller leaves that to the model.
     """
 
     model: str
@@ -36,6 +37,7 @@ class Call(msgspec.Struct, frozen=True):
     requires_parameters: bool
     messages: Sequence[Any]
     body: bytes
+    models: Sequence[str] | None = None
 
     def gives(self, name: str) -> bool:
         """True when the caller gave the member a value: null means absent throughout."""

@@ -25,8 +25,8 @@ Under `/v1` and `/api/v1` every error is JSON, whatever caused it:
 
 `code` is stable: programs may branch on it. `message` is for people and may change. `param` names
 the member of the request that is at fault, where one is; `details`, where there are any, say more:
-when every target of a model failed, `details.attempts` has `provider`, `model`, `code` and `status`
-of each, and the error is the last one's.
+when every target failed, those of fallback models included, `details.attempts` has `provider`,
+`model`, `code` and `status` of each, and the error is the last one's.
 `request_id` is the call's id, also in the
 `x-request-id` header; an operator finds the call by it.
 

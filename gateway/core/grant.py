@@ -2,19 +2,38 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
+from msgspec.structs import replace
 
 from gateway.core.money import Price
+
+
+class Spare(msgspec.Struct, frozen=True):
+    """A model that may serve a call when those before it could not (docs/adr/0024).
+
+    targets: its own, in order. The rest: as a Grant has them, for this model.
+    """
+
+    model: str
+    targets: tuple[Any, ...]
+    price: Price
+    limit_tokens: int
+    cap_tokens: int | None
+    dropped_params: tuple[str, ...]
 
 
 class Grant(msgspec.Struct, frozen=True):
     """Given by admission, closed by settling.
 
-    price: the dearest of the plan at the moment of admission. limit_tokens: the output that
-    the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
+    price: the dearest of the model's targets at the moment of admission. limit_tokens: the output
+    that the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
     None to leave the caller's own words as they are. dropped_params: members that do not go
     upstream because the model's provider does not take them. adopted_id: the caller's own id of
-    the call, empty where it has none that could be adopted (docs/adr/0021).
+    the call, empty where it has none that could be adopted (docs/adr/0021). spares: the models to
+    fall back to, in order. fallback_from: the model that was meant, empty unless another one is
+    at it; fallback_depth: which of the spares that is, 1 the first.
     """
 
     call_id: str
@@ -36,8 +55,26 @@ class Grant(msgspec.Struct, frozen=True):
     profile: str = ""
     dropped_params: tuple[str, ...] = ()
     adopted_id: str = ""
+    spares: tuple[Spare, ...] = ()
+    fallback_from: str = ""
+    fallback_depth: int = 0
 
     @property
     def shown_id(self) -> str:
         """The id under which the caller knows the call."""
         return self.adopted_id or self.call_id
+
+    def passed_to(self, model: str) -> Grant:
+        """Return the same permission for the spare of this name."""
+        depth = next(n for n, spare in enumerate(self.spares, 1) if spare.model == model)
+        spare = self.spares[depth - 1]
+        return replace(
+            self,
+            model=model,
+            price=spare.price,
+            limit_tokens=spare.limit_tokens,
+            cap_tokens=spare.cap_tokens,
+            dropped_params=spare.dropped_params,
+            fallback_from=self.fallback_from or self.model,
+            fallback_depth=depth,
+        )

@@ -42,6 +42,11 @@ class RequestHead(msgspec.Struct, frozen=True):
     def first(self, name: bytes) -> bytes:
         return self.fields.get(name, b"")
 
+    @property
+    def disables_fallback(self) -> bool:
+        """True when no other model may take the place of the one that is asked for."""
+        return self.first(b"x-disable-fallback").strip().lower() == b"true"
+
     def wanted_id(self) -> str:
         """Return the UUID that the caller wants the call to be known by, or the empty string.
 

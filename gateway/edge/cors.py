@@ -21,9 +21,9 @@ ANY = "*"
 PREFLIGHT_S = 7200  # the longest that browsers remember
 # Section 7.6 of the gateway contract: what programs read from an answer's head.
 EXPOSED = (
-    b"x-request-id, x-client-request-id, x-generation-id, x-model-used, x-credits-used, "
-    b"x-dropped-params, x-compat-profile, x-should-retry, idempotent-replayed, retry-after, "
-    b"server-timing"
+    b"x-request-id, x-client-request-id, x-generation-id, x-model-used, x-fallback-from, "
+    b"x-fallback-depth, x-credits-used, x-dropped-params, x-compat-profile, x-should-retry, "
+    b"idempotent-replayed, retry-after, server-timing"
 )
 
 

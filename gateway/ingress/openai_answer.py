@@ -81,7 +81,13 @@ def place_usage(mode: str, include_usage: bool | None) -> str:
 
 
 class ChunkWriter:
-    """Writes one stream. Holds finish chunks back until the cost is known."""
+    """Writes one stream. Holds finish chunks back until the cost is known.
+
+    fallback: the model that was meant and how far from it the one is that serves, where the
+    answer's head could not say so.
+    """
+
+    fallback: tuple[str, int] | None = None
 
     def __init__(self, form: Form, *, include_usage: bool | None) -> None:
         head = {
@@ -178,6 +184,8 @@ class ChunkWriter:
         elif receipt is not None and self._where == ON_FINISH:
             body["usage"] = write_usage(receipt.usage, receipt.charge_nusd)
             body["credits_used"] = credits_used(receipt.charge_nusd)
+        if receipt is not None and self.fallback is not None:
+            body["fallback"] = dict(zip(("from", "depth"), self.fallback, strict=True))
         return role + self._head + _encode(body)[1:] + b"\n\n"
 
     def _write_trailing(self, receipt: Receipt) -> list[bytes]:

@@ -60,22 +60,24 @@ def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Cal
         if blocks.respelled:
             members["messages"] = respell(members["messages"], blocks)
         bound_tokens = _bound_messages(request.messages)
+    # In the order of the fields: more than fifteen names would cost more than all the rest.
     return Call(
-        model=request.model,
-        stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
-        include_usage=request.stream_options.include_usage if request.stream_options else None,
-        max_tokens=_smaller(request.max_tokens, request.max_completion_tokens),
-        n=request.n or 1,
-        user=request.user or "",
-        prompt_tokens_bound=bound_tokens + _bound_members(members),
-        members=members,
-        unknown=unknown,
-        needs=needs,
-        episode_id=read_episode(head, request.episode_id),
-        idempotency_key=read_idempotency_key(head),
-        requires_parameters=requires_parameters(head),
-        messages=request.messages,
-        body=body,
+        request.model,
+        _streams_by_default(head, profile) if request.stream is None else request.stream,
+        request.stream_options.include_usage if request.stream_options else None,
+        _smaller(request.max_tokens, request.max_completion_tokens),
+        request.n or 1,
+        request.user or "",
+        bound_tokens + _bound_members(members),
+        members,
+        unknown,
+        needs,
+        read_episode(head, request.episode_id),
+        read_idempotency_key(head),
+        requires_parameters(head),
+        request.messages,
+        body,
+        request.models,
     )
 
 
@@ -162,8 +164,6 @@ def _check_meaning(request: ChatRequest) -> None:
     if request.plugins:
         raise PluginUnavailable("Plugins are not available here.", param="plugins")
     _check_processors(request.inferada or {})
-    if request.models:
-        raise UnsupportedParameter("A list of fallback models is not available.", param="models")
 
 
 def _check_processors(settings: Mapping[str, Any]) -> None:

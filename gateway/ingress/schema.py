@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
+PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
 Positive = Annotated[int, Meta(ge=1, le=2**53)]
 # The end as JSON Schema means it: Python's $ also matches before a last line feed.
 END = r"(?![\s\S])"
@@ -217,7 +218,7 @@ ToolChoice = Literal["none", "auto", "required"] | NamedTool | NamedCustomTool |
 class ChatRequest(Struct):
     """POST /chat/completions."""
 
-    model: Annotated[str, Meta(min_length=1, max_length=256)]
+    model: PublicName
     messages: Annotated[list[Message], Meta(min_length=1, max_length=100_000)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
@@ -252,7 +253,7 @@ class ChatRequest(Struct):
     inferada: AnyObject | None = None
     plugins: list[AnyObject] | None = None
     hi_tool_events: bool | None = None
-    models: list[str] | None = None
+    models: Annotated[list[PublicName], Meta(max_length=5)] | None = None
     episode_id: str | None = msgspec.field(name="tensorzero::episode_id", default=None)
     deny_unknown_fields: bool | None = msgspec.field(
         name="tensorzero::deny_unknown_fields", default=None

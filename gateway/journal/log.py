@@ -110,6 +110,8 @@ class CallLog:
                 msgspec.json.encode(dropped).decode() if dropped else "[]",
                 meter.native_finish_reason,
                 len(meter.tool_calls),
+                grant.fallback_from,
+                grant.fallback_depth,
             )
         )
 

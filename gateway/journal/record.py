@@ -35,7 +35,8 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     """Written once when an admitted call ends: the whole record, hold released, charge known.
 
     status and charge_basis: the values of gateway.models.CallRecord. attempts: JSON text of
-    [{"provider", "model", "code", "status", "us"}]; dropped_params: JSON text of a list of names.
+    [{"provider", "model", "code", "status", "us"}], those of a model to fall back to with
+    "fallback", its public name; dropped_params: JSON text of a list of names.
     """
 
     call_id: str
@@ -79,6 +80,8 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     dropped_params: str = "[]"
     native_finish_reason: str = ""
     num_tool_calls: int = 0
+    fallback_from: str = ""
+    fallback_depth: int = 0
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):

@@ -21,6 +21,12 @@ def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--aliases", metavar="NAMES", help="Other names for it, separated by commas; '': none."
     )
+    parser.add_argument(
+        "--fallbacks",
+        metavar="NAMES",
+        help="Models that serve its calls when all its targets failed, in order, separated by "
+        "commas; '': none. Their own lists are not followed.",
+    )
     parser.add_argument("--display-name", metavar="TEXT")
     parser.add_argument("--description", metavar="TEXT")
     parser.add_argument("--owned-by", metavar="TEXT", help="Who made it.")
@@ -51,8 +57,9 @@ def read_model_options(options: dict[str, Any]) -> Described:
         "unknown_fields": options["unknown_fields"],
     }
     fields = {name: value for name, value in named.items() if value is not None}
-    if options["aliases"] is not None:
-        fields["aliases"] = [part.strip() for part in options["aliases"].split(",") if part.strip()]
+    for name in ("aliases", "fallbacks"):
+        if options[name] is not None:
+            fields[name] = [part.strip() for part in options[name].split(",") if part.strip()]
     if options["default_params"] is not None:
         fields["default_params"] = _read_json(options["default_params"])
     return cast(Described, fields | _read_abilities(options["supports"] or ()))
@@ -65,6 +72,7 @@ def write_model(model: LanguageModel) -> dict[str, Any]:
         "model_id": str(model.pk),
         "name": model.name,
         "aliases": model.aliases,
+        "fallbacks": model.fallbacks,
         "display_name": model.display_name,
         "owned_by": model.owned_by,
         "provider": targets[0].provider.name,

@@ -59,6 +59,12 @@ class CallRecord(models.Model):
     profile = models.CharField(max_length=20, blank=True)
     episode_id = models.UUIDField(null=True, blank=True)
     dropped_params = models.JSONField(default=list)
+    fallback_from = models.CharField(
+        max_length=200, blank=True, help_text="Public name that was meant, where another was tried."
+    )
+    fallback_depth = models.PositiveSmallIntegerField(
+        default=0, help_text="How many models further down the one is that was tried last."
+    )
 
     prompt_tokens = models.BigIntegerField(default=0)
     completion_tokens = models.BigIntegerField(default=0)

@@ -56,6 +56,9 @@ class LanguageModel(models.Model):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=200, unique=True)
     aliases = models.JSONField(default=list, blank=True, help_text="Other names it has.")
+    fallbacks = models.JSONField(
+        default=list, blank=True, help_text="Models that serve its calls when it cannot, in order."
+    )
     display_name = models.CharField(max_length=200, blank=True)
     description = models.TextField(blank=True)
     owned_by = models.CharField(max_length=80, blank=True)

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gateway.core.errors import NoUpstreamAvailable
+from gateway.core.grant import Spare
 from gateway.snapshot.types import ModelRecord, TargetRecord
 
 
-def plan(model: ModelRecord) -> tuple[TargetRecord, ...]:
-    """Return the model's targets by position. Raises NoUpstreamAvailable when it has none."""
-    if not model.targets:
+def plan(model: ModelRecord, spares: Sequence[Spare]) -> tuple[TargetRecord, ...]:
+    """Return the model's targets by position, then those of each of its spares.
+
+    Raises NoUpstreamAvailable when there are none.
+    """
+    targets = model.targets
+    for spare in spares:
+        targets += spare.targets
+    if not targets:
         raise NoUpstreamAvailable(f"No provider serves {model.name} right now.", retry_after_s=5)
-    return model.targets
+    return targets

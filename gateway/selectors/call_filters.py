@@ -19,12 +19,14 @@ FAILED = "failed"  # a filter word that means all of FAILED_STATUSES
 
 @dataclass(frozen=True, slots=True)
 class CallFilters:
-    """Conditions on calls; the empty ones do not narrow. min_total_us: at least this long."""
+    """Conditions on calls; the empty ones do not narrow. min_total_us: at least this long.
+    fell_back: to another model than the one asked for."""
 
     status: str = ""
     model: str = ""
     key_id: uuid.UUID | None = None
     streamed: bool | None = None
+    fell_back: bool | None = None
     error_code: str = ""
     min_total_us: int = 0
     starts_at: datetime | None = None
@@ -115,6 +117,8 @@ def _rest(filters: CallFilters, *, status: bool, model: bool) -> Q:
         rest &= Q(model=filters.model)
     if filters.streamed is not None:
         rest &= Q(streamed=filters.streamed)
+    if filters.fell_back is not None:
+        rest &= Q(fallback_depth__gt=0) if filters.fell_back else Q(fallback_depth=0)
     if filters.error_code:
         rest &= Q(error_code=filters.error_code)
     if filters.min_total_us:

@@ -22,6 +22,7 @@ MAX_TOKENS = 2**31 - 1
 NATIVE_CHARS = 200
 DESCRIPTION_CHARS = 2_000
 MAX_ALIASES = 20
+MAX_FALLBACKS = 5
 NAMES_ARE = "1 to 200 letters, digits and . _ : / @ + -, starting with one of the first."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 
@@ -29,11 +30,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 class Described(TypedDict, total=False):
     """What a model is like, beside its name, prices and targets.
 
-    aliases: other names that callers may use. default_params: members that go upstream where the
-    caller does not say. supports_*: None where nobody has said; only a plain no refuses a call.
+    aliases: other names that callers may use. fallbacks: names of the models that serve its calls
+    when it cannot, in order. default_params: members that go upstream where the caller does not
+    say. supports_*: None where nobody has said; only a plain no refuses a call.
     """
 
     aliases: list[str]
+    fallbacks: list[str]
     display_name: str
     description: str
     owned_by: str
@@ -181,6 +184,7 @@ def _check(model: LanguageModel) -> None:
     if len(model.description) > DESCRIPTION_CHARS or "\0" in model.description:
         raise ValidationError({"description": f"At most {DESCRIPTION_CHARS} characters."})
     _check_aliases(model)
+    _check_fallbacks(model)
     check_default_params(model.default_params)
     model.full_clean()
 
@@ -197,6 +201,16 @@ def _check_aliases(model: LanguageModel) -> None:
             raise ValidationError({"aliases": f"{taken.pop()} is a name of {name}."})
         if model.name in others:
             raise ValidationError({"name": f"{model.name} is a name of {name}."})
+
+
+def _check_fallbacks(model: LanguageModel) -> None:
+    """Raise ValidationError unless each is the name of another model."""
+    names = model.fallbacks
+    if len(names) > MAX_FALLBACKS or len({model.name, *names}) <= len(names):
+        raise ValidationError({"fallbacks": f"At most {MAX_FALLBACKS} other models, each once."})
+    known = LanguageModel.objects.filter(name__in=names).values_list("name", flat=True)
+    if unknown := set(names).difference(known):
+        raise ValidationError({"fallbacks": f"There is no model {min(unknown)[:60]}."})
 
 
 def _record(model: LanguageModel, *, actor: str, action: str, details: dict[str, Any]) -> None:

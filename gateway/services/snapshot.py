@@ -76,8 +76,10 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
             "pdf": row.supports_pdf,
             "tools": row.supports_tools,
         },
+        fallbacks=tuple(row.fallbacks),
         targets=tuple(
             TargetRecord(
+                model=row.name,
                 provider=target.provider.name,
                 kind=target.provider.kind,
                 base_url=target.provider.base_url,

@@ -18,9 +18,11 @@ from gateway.core.money import Price
 class TargetRecord:
     """One model at one provider with one secret. The secret stays out of repr.
 
-    default_params: members, as raw JSON, that go upstream where the caller does not say.
+    model: the public name that it serves. default_params: members, as raw JSON, that go upstream
+    where the caller does not say.
     """
 
+    model: str
     provider: str
     kind: str
     base_url: str
@@ -36,7 +38,8 @@ class TargetRecord:
 @dataclass(frozen=True, slots=True)
 class ModelRecord:
     """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
-    audio, pdf, tools) that it has or lacks; None where nobody has said."""
+    audio, pdf, tools) that it has or lacks; None where nobody has said. fallbacks: names of the
+    models that serve its calls when it cannot."""
 
     name: str
     display_name: str
@@ -49,6 +52,7 @@ class ModelRecord:
     unknown_fields: str
     targets: tuple[TargetRecord, ...]
     supports: Mapping[str, bool | None] = field(default_factory=dict)
+    fallbacks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

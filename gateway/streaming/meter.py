@@ -20,6 +20,7 @@ class Meter:
     the answer went to the caller, so no other target may be tried. finished: the choices that
     the provider said are complete; finish_reason: why the first of them is, native_finish_reason:
     the same in the provider's word. tool_calls: which were made, by choice and position.
+    fallback: the model that is tried in the place of the one asked for, empty for that itself.
     """
 
     __slots__ = (
@@ -29,6 +30,7 @@ class Meter:
         "chars",
         "deltas",
         "failed_ns",
+        "fallback",
         "finish_reason",
         "finished",
         "first_event_ns",
@@ -57,6 +59,7 @@ class Meter:
         self.finished: set[int] = set()
         self.tool_calls: set[tuple[int, Any]] = set()
         self.has_answered = False
+        self.fallback = ""
 
     def begin_attempt(self, target: Any) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
@@ -107,3 +110,5 @@ class Meter:
                 "us": spent_ns // NS_PER_US,
             }
         )
+        if self.fallback:
+            self.attempts[-1]["fallback"] = self.fallback

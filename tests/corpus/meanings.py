@@ -88,10 +88,13 @@ def names_of_models() -> Iterator[Case]:
         yield Case(f"C4 {name}", {"model": name}, "model", "function_not_found", 404)
     for wrong in ("", "m" * 257, 7, ["fake-model"], {"id": "fake-model"}, True, None):
         yield Case(f"C4 {wrong!r:.20}", {"model": wrong}, "model")
-    for models in (["free-model"], ["none"], ["fake-model", "free-model"]):
-        yield Case(f"C5 {models}", {"models": models}, "models", "unsupported_parameter")
+    for models in (["none"], ["fake-model", "none"], ["free-model", "free-model "]):
+        where = f"models[{len(models) - 1}]"
+        yield Case(f"C5 {models}", {"models": models}, where, "model_not_found", 404)
     yield Case("C5 a text", {"models": "free-model"}, "models")
-    yield Case("C5 a number", {"models": [7]}, "models[0]")
+    yield Case("C5 six", {"models": ["free-model"] * 6}, "models")
+    for wrong in (7, "", "m" * 257, None, ["free-model"]):
+        yield Case(f"C5 {wrong!r:.20}", {"models": [wrong]}, "models[0]")
 
 
 def messages() -> Iterator[Case]:

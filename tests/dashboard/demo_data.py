@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import count
 from math import cos, pi
 
 from django.db import transaction
@@ -99,7 +100,7 @@ def make_demo_data(
     calls_per_day: int = 3_000,
     now: datetime | None = None,
     running: int = 4,
-    seed: int = 7,
+    seed: int = 23,
 ) -> list[ApiKey]:
     """Write `days` of calls with their records, rollups and ledger; return the keys they used."""
     now = now or datetime.now(UTC)
@@ -107,10 +108,13 @@ def make_demo_data(
     keys = [make_key(workspace, label=label).key for label in KEY_LABELS]
     process_id = uuid.UUID(int=dice.getrandbits(128))
     _fund(workspace, now - timedelta(days=days), days * calls_per_day)
+    # The nth call comes to the same at any time of any day, and with this seed the first twenty end
+    # in most of the ways there are: a quiet weekend is enough for tests that look for one.
+    fates = (random.Random(f"{seed}:{number}") for number in count())
     start = now - timedelta(days=days)
     while start < now:
         end = min(start + BATCH, now)
-        records = list(_calls(dice, workspace, keys, start, end, calls_per_day))
+        records = list(_calls(dice, fates, workspace, keys, start, end, calls_per_day))
         _post(workspace, process_id, records, end)
         start = end
     last = [_running(dice, workspace, keys[0], now) for _ in range(running)]
@@ -141,6 +145,7 @@ def _post(
 
 def _calls(
     dice: random.Random,
+    fates: Iterator[random.Random],
     workspace: Workspace,
     keys: Sequence[ApiKey],
     start: datetime,
@@ -155,11 +160,12 @@ def _calls(
         at += timedelta(seconds=dice.expovariate(calls_per_day * busy / 86_400))
         if at >= end:
             return
-        key = dice.choices(keys, KEY_SHARES)[0]
-        if dice.random() < 0.012:
-            yield _refused(dice, workspace, key, at)
+        fate = next(fates)
+        key = fate.choices(keys, KEY_SHARES)[0]
+        if fate.random() < 0.012:
+            yield _refused(fate, workspace, key, at)
         else:
-            settled = _settled(dice, workspace, key, at)
+            settled = _settled(fate, workspace, key, at)
             yield _admitted(settled)
             yield settled
 
@@ -185,6 +191,8 @@ def _settled(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetim
     charge = 0 if basis.startswith("zero") else cost
     admit, gateway = dice.randint(45, 160), dice.randint(120, 520)
     failed = dice.randint(80_000, 900_000) if dice.random() < 0.02 else 0
+    # Every other call that was not served at first is served by another model.
+    meant = MODELS[MODELS.index(model) - 1] if failed % 2 else model
     wait = int(model.first_us * dice.lognormvariate(0, 0.35))
     upstream = wait + int(usage.completion_tokens * model.us_per_token * dice.uniform(0.8, 1.3))
     streamed = dice.random() < 0.7
@@ -200,7 +208,7 @@ def _settled(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetim
         absorbed_nusd=cost - charge,
         http_status=http,
         error_code=code,
-        requested_model=model.name,
+        requested_model=meant.name,
         model=model.name,
         provider=model.provider,
         native_model=model.native,
@@ -219,7 +227,9 @@ def _settled(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetim
         failed_us=failed,
         ttft_us=admit + gateway + failed + wait if usage.completion_tokens else None,
         upstream_us=upstream,
-        attempts=_attempts(model, code, failed_us=failed, upstream_us=upstream),
+        attempts=_attempts(model, meant, code, failed_us=failed, upstream_us=upstream),
+        fallback_from=meant.name if meant is not model else "",
+        fallback_depth=int(meant is not model),
         ip=f"10.20.{dice.randint(0, 3)}.{dice.randint(2, 250)}",
         user=f"customer-{dice.randint(1, 400)}",
     )
@@ -249,11 +259,15 @@ def _usage(dice: random.Random, status: str) -> Usage:
     return Usage(prompt, completion, cached, completion // 3 if dice.random() < 0.2 else 0)
 
 
-def _attempts(model: DemoModel, code: str, *, failed_us: int, upstream_us: int) -> str:
+def _attempts(
+    model: DemoModel, meant: DemoModel, code: str, *, failed_us: int, upstream_us: int
+) -> str:
     tries = []
     if failed_us:
-        tries.append(_attempt(model, "upstream_timeout", 504, failed_us))
+        tries.append(_attempt(meant, "upstream_timeout", 504, failed_us))
     tries.append(_attempt(model, code, 502 if code.startswith("upstream") else 200, upstream_us))
+    if meant is not model:
+        tries[-1]["fallback"] = model.name
     return json.dumps(tries)
 
 

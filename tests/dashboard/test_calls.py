@@ -117,6 +117,19 @@ def test_an_id_that_is_not_there_says_so(client: Client) -> None:
     assert b"No call of this workspace that you may see" in page.content
 
 
+def test_calls_that_another_model_served_are_found_and_say_so(client: Client) -> None:
+    fallen_back = CallRecord.objects.exclude(fallback_from="").order_by("-id")
+    call = fallen_back[0]
+
+    listed = client.get(f"{URL}?period=all&fallback=yes")
+    page = client.get(reverse("dashboard:call-detail", args=[call.id])).content.decode()
+
+    assert shown(listed) == [one.id for one in fallen_back[:50]]
+    assert f"in the place of {call.fallback_from}" in listed.content.decode()
+    assert f"fallback {call.fallback_depth} of {call.fallback_from}" in page
+    assert f'<span class="cell-sub">{call.model}</span>' in page
+
+
 @pytest.mark.parametrize("status", ["ok", "in_progress", "refused", "upstream_error", "cancelled"])
 def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     call = CallRecord.objects.filter(status=status).latest("id")

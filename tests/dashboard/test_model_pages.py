@@ -82,6 +82,18 @@ def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator
     assert AuditEvent.objects.get(action="model.add").actor == operator.email
 
 
+def test_models_to_fall_back_to_are_set_on_the_page(client: Client) -> None:
+    model, _ = make_model("qwen"), make_model("llama")
+
+    refused = client.post(f"/models/{model.pk}", edit_form(model, fallbacks="llama, nobody"))
+    saved = client.post(f"/models/{model.pk}", edit_form(model, fallbacks="llama"), follow=True)
+
+    assert list(refused.context["form"].errors) == ["fallbacks"]
+    assert 'value="llama"' in saved.content.decode()
+    model.refresh_from_db()
+    assert model.fallbacks == ["llama"]
+
+
 def test_without_providers_one_is_asked_for_first(client: Client) -> None:
     page = client.get(NEW).content.decode()
 

@@ -228,7 +228,6 @@ def test_a_caller_cannot_steer_where_we_connect(
     ("members", "param", "code"),
     [
         ({"plugins": [{"id": "web"}]}, "plugins", "plugin_unavailable"),
-        ({"models": ["free-model"]}, "models", "unsupported_parameter"),
         (
             {"inferada": {"processors": ["haystack"]}},
             "inferada.processors[0]",

@@ -125,6 +125,19 @@ def test_what_cannot_be_is_refused_and_nothing_changes(words: tuple[str, ...], p
     assert changes() == before
 
 
+def test_models_to_fall_back_to_are_named_in_order_and_taken_back() -> None:
+    for name in ("qwen", "llama", "gpt"):
+        make_model(name)
+
+    named = ask("set_model", "qwen", "--fallbacks", "llama, gpt")["fallbacks"]
+    refused = refusal_of("set_model", "qwen", "--fallbacks", "llama,qwen")
+    kept = LanguageModel.objects.get(name="qwen").fallbacks
+    taken_back = ask("set_model", "qwen", "--fallbacks", "")["fallbacks"]
+
+    assert (named, kept, taken_back) == (["llama", "gpt"], ["llama", "gpt"], [])
+    assert "other models" in refused
+
+
 @pytest.mark.parametrize("command", ["set_model", "set_provider"])
 def test_a_name_that_nobody_has_is_said(command: str) -> None:
     assert "nobody" in refusal_of(command, "nobody")

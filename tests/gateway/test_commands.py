@@ -223,6 +223,7 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
         "model_id": str(LanguageModel.objects.get().pk),
         "name": "llama",
         "aliases": [],
+        "fallbacks": [],
         "display_name": "",
         "owned_by": "up",
         "provider": "up",

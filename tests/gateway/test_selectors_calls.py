@@ -43,6 +43,7 @@ def combinations() -> Iterator[dict[str, Any]]:
         "status": ("", "ok", "cancelled", FAILED),
         "model": ("", "gpt-5-mini"),
         "streamed": (None, True),
+        "fell_back": (None, True, False),
         "error_code": ("", "upstream_timeout"),
         "min_total_us": (0, 900_000),
         "starts_at": (None, NOW - timedelta(hours=9)),
@@ -66,6 +67,10 @@ def expected(visible: Visible, filters: CallFilters) -> list[uuid.UUID]:
         calls = calls.filter(model=filters.model)
     if filters.streamed is not None:
         calls = calls.filter(streamed=filters.streamed)
+    if filters.fell_back is not None:
+        calls = (
+            calls.exclude(fallback_from="") if filters.fell_back else calls.filter(fallback_from="")
+        )
     if filters.error_code:
         calls = calls.filter(error_code=filters.error_code)
     if filters.starts_at:

@@ -21,6 +21,7 @@ FOLDER = Path(__file__).parent
 PROFILES = tuple(BY_NAME)
 USER, POOR, NARROW, STRANGER = "user", "poor", "narrow", "stranger"
 SPEECH = "script:reasoning=2&tokens=3&first_ms=20"
+FALLBACK = {"prompt": "script:fail=503&fail_times=1&tokens=3", "models": ["small-model"]}
 # Of the connection and of the clock; everything else is the contract's.
 NOT_SHOWN = frozenset(
     {"connection", "content-length", "date", "server", "server-timing", "transfer-encoding"}
@@ -49,6 +50,8 @@ CASES = (
     Case("403", NARROW),
     Case("404", members={"model": "no-such-model"}),
     Case("429", members={"prompt": "script:fail=429&retry_after=7"}),
+    Case("fallback", members=FALLBACK | {"stream": False}),
+    Case("fallback-stream", members=FALLBACK | {"stream": True}),
     Case("mid-stream-error", members={"prompt": "script:tokens=5&error_after=2", "stream": True}),
 )
 

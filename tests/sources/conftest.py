@@ -28,8 +28,8 @@ def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     """One running gateway with the products' models and every look-alike of a provider.
 
     vllm_model and old-vllm are served by vLLM in its newer and its older dialect; two-ways has
-    a first target that nobody listens at; strict-model and narrow-model reject and drop members
-    they do not know.
+    a first target that nobody listens at, nowhere-model has no other; strict-model and
+    narrow-model reject and drop members they do not know.
     """
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("sources") / "home"))
     with running_site(home, ENV) as running:
@@ -50,6 +50,7 @@ def furnish(site: Site) -> None:
     do("model", name="vllm_model", provider="vllm")
     do("model", name="old-vllm", provider="old-vllm")
     do("provider", name="nowhere", base_url="http://127.0.0.1:1/v1")
+    do("model", name="nowhere-model", provider="nowhere")
     do("model", name="two-ways", provider="nowhere")
     do("target", model="two-ways", provider="fake")
     do("model", name="strict-model", provider="fake", unknown_fields="reject")

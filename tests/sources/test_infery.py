@@ -297,6 +297,20 @@ def test_S2_29_answers_and_chunks_have_their_schema(infery: Client) -> None:
     assert {chunk["object"] for chunk in streamed.chunks} == {"chat.completion.chunk"}
 
 
+@pytest.mark.parametrize("stream", [False, True])
+def test_S2_24_a_fallback_that_served_is_named(site: Site, infery: Client, stream: bool) -> None:
+    asked = {"model": "nowhere-model", "models": ["gpt-4o", "qwen3-4b"], "stream": stream}
+    answer = infery.ask("script:fail=503&fail_times=1", **asked)
+
+    assert answer.headers["x-model-used"] == "qwen3-4b"
+    assert answer.headers["x-fallback-from"] == "nowhere-model"
+    assert answer.headers["x-fallback-depth"] == "2"
+    site.record(answer.call_id)
+    told = infery.get(f"generation?id={answer.call_id}").json["data"]
+    assert (told["model"], told["fallback_from"]) == ("qwen3-4b", "nowhere-model")
+    assert told["fallback_depth"] == 2
+
+
 def test_S2_24_nothing_is_said_of_a_fallback_where_none_served(infery: Client) -> None:
     for answer in (infery.ask(), infery.ask(stream=True), infery.ask(model="two-ways")):
         assert answer.status == 200

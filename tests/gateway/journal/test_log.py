@@ -58,6 +58,8 @@ GRANT = Grant(
     episode_id="the episode",
     profile="bud",
     dropped_params=("seed", "top_k"),
+    fallback_from="wanted",
+    fallback_depth=2,
 )
 RECEIPT = Receipt(
     status="upstream_error",
@@ -140,4 +142,6 @@ def test_the_record_of_an_end() -> None:
         "dropped_params": '["seed","top_k"]',
         "native_finish_reason": "max_output",
         "num_tool_calls": 2,
+        "fallback_from": "wanted",
+        "fallback_depth": 2,
     }

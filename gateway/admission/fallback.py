@@ -1,0 +1,103 @@
+"""Which models may serve a call when the one that it asks for cannot (docs/adr/0024)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from gateway.admission.worst_case import (
+    affordable_tokens,
+    cap_of,
+    dearest,
+    limit_of,
+    rates,
+    to_nusd_up,
+)
+from gateway.core.call import Call
+from gateway.core.errors import GatewayError
+from gateway.core.grant import Spare
+from gateway.core.money import Price
+from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot
+
+Check = Callable[[Call, ModelRecord], tuple[str, ...]]
+
+
+class Candidate(msgspec.Struct, frozen=True):
+    """A model that could serve the call. limit: output tokens of each choice; prompt_pusd,
+    token_pusd: as gateway.admission.worst_case.rates has them."""
+
+    model: ModelRecord
+    dropped_params: tuple[str, ...]
+    price: Price
+    limit: int
+    prompt_pusd: int
+    token_pusd: int
+
+    @property
+    def want_nusd(self) -> int:
+        """What a hold must have to cover the worst case."""
+        return to_nusd_up(self.prompt_pusd + self.limit * self.token_pusd)
+
+    def affordable(self, hold_nusd: int) -> int:
+        """Return how many output tokens of each choice a hold covers; below 1 is no answer."""
+        if self.want_nusd <= hold_nusd:
+            return self.limit
+        if not self.token_pusd:
+            return 0
+        return affordable_tokens(hold_nusd, self.prompt_pusd, self.token_pusd)
+
+
+def named_models(call: Call, find: Callable[[str], ModelRecord]) -> Iterator[ModelRecord]:
+    """Yield the models of the caller's own list. Raises what `find` does, with their place."""
+    for index, name in enumerate(call.models or ()):
+        try:
+            found = find(name)
+        except GatewayError as error:
+            error.param = f"models[{index}]"
+            raise
+        yield found
+
+
+def chained_models(snapshot: Snapshot, key: KeyRecord, model: ModelRecord) -> Iterator[ModelRecord]:
+    """Yield the models of the model's own chain that are offered and that the key may use.
+
+    Their own chains are not followed.
+    """
+    for name in model.fallbacks:
+        found = snapshot.models.get(name)
+        if found is not None and key.may_use(name):
+            yield found
+
+
+def candidates(
+    call: Call, asked: ModelRecord, models: Iterable[ModelRecord], check: Check
+) -> list[Candidate]:
+    """Return those that can do what the call needs, each once and never the one asked for."""
+    found: dict[str, Candidate] = {}
+    for model in models:
+        if model.name == asked.name or model.name in found or not model.targets:
+            continue
+        try:
+            dropped = check(call, model)
+        except GatewayError:
+            continue
+        price = dearest(model)
+        limit = limit_of(call, model)
+        found[model.name] = Candidate(model, dropped, price, limit, *rates(call, model, price))
+    return list(found.values())
+
+
+def spares_within(hold_nusd: int, call: Call, found: Sequence[Candidate]) -> tuple[Spare, ...]:
+    """Return those of which the hold covers an answer, limited to what it covers."""
+    spares = []
+    for one in found:
+        affordable = one.affordable(hold_nusd)
+        if affordable < 1:
+            continue
+        model = one.model
+        cap, sent_cap = cap_of(call, one.limit, affordable)
+        spares.append(
+            Spare(model.name, model.targets, one.price, cap * call.n, sent_cap, one.dropped_params)
+        )
+    return tuple(spares)

@@ -1,0 +1,49 @@
+"""What a call may come to at most: what a hold has to cover."""
+
+from __future__ import annotations
+
+from gateway.core.call import Call
+from gateway.core.money import PUSD_PER_NUSD, Price
+from gateway.snapshot.types import ModelRecord
+
+
+def dearest(model: ModelRecord) -> Price:
+    """Return the highest of each rate over the model's targets: what a hold must cover."""
+    if len(model.targets) == 1:
+        return model.targets[0].price
+    prices = [target.price for target in model.targets] or [model.price]
+    return Price(
+        max(price.input_pusd for price in prices),
+        max(price.cached_input_pusd for price in prices),
+        max(price.output_pusd for price in prices),
+    )
+
+
+def limit_of(call: Call, model: ModelRecord) -> int:
+    """Return the output tokens that each choice may have."""
+    return min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
+
+
+def cap_of(call: Call, limit: int, affordable: int) -> tuple[int, int | None]:
+    """Return the output tokens of each choice that are paid for, and the limit to send upstream:
+    None where the caller's own words may stay as they are."""
+    cap = min(limit, affordable)
+    return cap, cap if cap < (call.max_tokens or limit) else None
+
+
+def rates(call: Call, model: ModelRecord, price: Price) -> tuple[int, int]:
+    """Return what the prompt costs at most, and one output token of all choices, in pico-USD."""
+    prompt_tokens = call.prompt_tokens_bound
+    if model.context_tokens is not None:
+        prompt_tokens = min(prompt_tokens, model.context_tokens)
+    prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
+    return prompt_pusd, call.n * price.output_pusd
+
+
+def affordable_tokens(hold_nusd: int, prompt_pusd: int, token_pusd: int) -> int:
+    """Return how many output tokens a hold covers; below 1 it covers no answer."""
+    return (hold_nusd * PUSD_PER_NUSD - prompt_pusd) // token_pusd
+
+
+def to_nusd_up(pusd: int) -> int:
+    return -(-pusd // PUSD_PER_NUSD)

@@ -1,0 +1,168 @@
+"""Which models are planned for, and what a hold allows each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.admission.fallback import candidates, chained_models, spares_within
+from gateway.core.call import Call
+from gateway.core.errors import UnsupportedParameter
+from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
+from gateway.routing.plan import plan
+from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot, TargetRecord
+
+NAMES = ("a", "b", "c", "d")
+prices = st.builds(Price, *[st.integers(0, 3_000_000)] * 3)
+
+
+def make_call(max_tokens: int | None = None, n: int = 1, prompt_tokens: int = 10) -> Call:
+    return Call(
+        model="a",
+        stream=False,
+        include_usage=None,
+        max_tokens=max_tokens,
+        n=n,
+        user="",
+        prompt_tokens_bound=prompt_tokens,
+        members={},
+        unknown=(),
+        needs=frozenset(),
+        episode_id="",
+        idempotency_key="",
+        requires_parameters=False,
+        messages=(),
+        body=b"",
+    )
+
+
+def make_model(
+    name: str,
+    target_prices: Sequence[Price] = (Price(1, 1, 1),),
+    *,
+    max_output_tokens: int = 100,
+    context_tokens: int | None = None,
+    fallbacks: tuple[str, ...] = (),
+) -> ModelRecord:
+    targets = tuple(
+        TargetRecord(name, f"provider {position}", "openai", "", f"native {name}", price)
+        for position, price in enumerate(target_prices)
+    )
+    described = (name, "", "", "", 0, Price(1, 1, 1), context_tokens, max_output_tokens, "forward")
+    return ModelRecord(*described, targets, fallbacks=fallbacks)
+
+
+def make_key(allowed: frozenset[str] | None) -> KeyRecord:
+    return KeyRecord(
+        *("key", "digest", "workspace", frozenset({"completions"}), allowed),
+        *(None, None, False, False, False),
+    )
+
+
+def takes_all(call: Call, model: ModelRecord) -> tuple[str, ...]:
+    return ()
+
+
+models = st.builds(
+    make_model,
+    st.sampled_from(NAMES),
+    st.lists(prices, max_size=3),
+    max_output_tokens=st.integers(1, 500),
+    context_tokens=st.none() | st.integers(1, 100),
+)
+calls = st.builds(
+    make_call,
+    max_tokens=st.none() | st.integers(1, 1_000),
+    n=st.integers(1, 4),
+    prompt_tokens=st.integers(0, 200),
+)
+
+
+@given(calls, st.lists(models, max_size=6))
+def test_each_model_is_planned_for_once_in_order_and_never_the_one_asked_for(
+    call: Call, others: list[ModelRecord]
+) -> None:
+    asked = make_model("a")
+
+    found = candidates(call, asked, others, takes_all)
+
+    names = [one.model.name for one in found]
+    able = [model.name for model in others if model.name != "a" and model.targets]
+    assert names == list(dict.fromkeys(able))
+
+
+@given(calls, st.lists(models, max_size=6), st.integers(0, 2_000_000))
+def test_no_answer_of_a_planned_model_can_cost_more_than_the_hold(
+    call: Call, others: list[ModelRecord], hold_nusd: int
+) -> None:
+    found = candidates(call, make_model("a"), others, takes_all)
+
+    for spare in spares_within(hold_nusd, call, found):
+        [model] = [one.model for one in found if one.model.name == spare.model]
+        prompt = min(call.prompt_tokens_bound, model.context_tokens or call.prompt_tokens_bound)
+        for target in spare.targets:
+            assert cost_nusd(Usage(prompt, spare.limit_tokens), target.price) <= hold_nusd
+            assert cost_nusd(Usage(prompt, spare.limit_tokens, prompt), target.price) <= hold_nusd
+        per_choice = spare.limit_tokens // call.n
+        assert 1 <= per_choice <= min(call.max_tokens or per_choice, model.max_output_tokens)
+        assert spare.cap_tokens in (None, per_choice)
+        assert spare.cap_tokens or call.max_tokens in (None, per_choice)
+
+
+@given(calls, st.lists(models, max_size=6))
+def test_a_hold_of_the_dearest_allows_every_model_its_whole_limit(
+    call: Call, others: list[ModelRecord]
+) -> None:
+    found = candidates(call, make_model("a"), others, takes_all)
+
+    spares = spares_within(max((one.want_nusd for one in found), default=0), call, found)
+
+    assert [spare.model for spare in spares] == [one.model.name for one in found]
+    assert [spare.limit_tokens for spare in spares] == [one.limit * call.n for one in found]
+
+
+@given(calls, models, st.integers(0, 2_000_000))
+def test_a_model_is_left_out_only_when_the_hold_covers_no_token_of_it(
+    call: Call, model: ModelRecord, hold_nusd: int
+) -> None:
+    found = candidates(call, make_model("z"), [model], takes_all)
+
+    spares = spares_within(hold_nusd, call, found)
+
+    if found and not spares:
+        one = found[0]
+        assert one.prompt_pusd + one.token_pusd > hold_nusd * PUSD_PER_NUSD
+
+
+def test_a_model_that_cannot_do_what_the_call_needs_is_passed_over() -> None:
+    def check(call: Call, model: ModelRecord) -> tuple[str, ...]:
+        if model.name == "b":
+            raise UnsupportedParameter("b cannot.")
+        return (f"not by {model.name}",)
+
+    others = [make_model("b"), make_model("c")]
+
+    [one] = candidates(make_call(), make_model("a"), others, check)
+
+    assert (one.model.name, one.dropped_params) == ("c", ("not by c",))
+
+
+def test_of_a_chain_those_are_left_that_are_offered_and_allowed() -> None:
+    first = make_model("a", fallbacks=("gone", "b", "c", "a"))
+    snapshot = Snapshot(1, {"a": first, "b": make_model("b"), "c": make_model("c")})
+
+    found = chained_models(snapshot, make_key(frozenset({"a", "c"})), first)
+
+    assert [model.name for model in found] == ["c", "a"]
+
+
+def test_the_plan_has_all_targets_of_one_model_before_those_of_the_next() -> None:
+    asked = make_model("a", [Price(1, 1, 1)] * 2)
+    others = [make_model("b", [Price(1, 1, 1)] * 2), make_model("c")]
+    found = candidates(make_call(), asked, others, takes_all)
+
+    targets = plan(asked, spares_within(10**9, make_call(), found))
+
+    assert [target.model for target in targets] == ["a", "a", "b", "b", "c"]
