@@ -40,8 +40,10 @@ class RetryingTransport:
             except ProviderUnreachable:
                 await asyncio.sleep(pause_s)
                 continue
+            if response.status not in TURNED_AWAY:
+                return response
             asked_s = read_retry_after(response.headers) or 0.0
-            if response.status not in TURNED_AWAY or asked_s > MAX_WAIT_S:
+            if asked_s > MAX_WAIT_S:
                 return response
             try:
                 await response.drain()

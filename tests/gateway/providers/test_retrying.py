@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 
 import pytest
 
@@ -14,19 +14,22 @@ from gateway.providers.transport import UpstreamResponse
 REQUEST = UpstreamRequest("http://up/v1", {}, b"{}")
 
 
-async def nothing() -> bytes:
-    return b""
-
-
 class Response:
     """The head of an answer, and whether its connection was given back."""
+
+    broken_by: tuple[type[Exception], ...] = ()
 
     def __init__(self, status: int, headers: Mapping[str, str] | None = None) -> None:
         self.status = status
         self.headers: Mapping[str, str] = headers or {}
-        self.read: Callable[[], Awaitable[bytes]] = nothing
-        self.broken_by: tuple[type[Exception], ...] = ()
+        self.is_encoded = False
         self.is_released = False
+
+    async def read(self) -> bytes:
+        return b""
+
+    async def forward(self, take: Callable[[bytes], bool]) -> bool:
+        return False
 
     async def drain(self) -> None:
         pass
