@@ -76,7 +76,14 @@ class LiveCall:
         "task",
     )
 
-    def __init__(self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool) -> None:
+    def __init__(
+        self,
+        edge: Edge,
+        key_id: str,
+        is_stream: bool,
+        outlives_caller: bool,
+        loop: asyncio.AbstractEventLoop,
+    ) -> None:
         self.edge = edge
         self.key_id = key_id
         self.is_stream = is_stream
@@ -84,7 +91,8 @@ class LiveCall:
         self.started_at = time.monotonic()
         self.asked_at = 0.0
         self.heard_at = 0.0
-        self.task = asyncio.current_task()
+        # Told the loop, it need not ask which one runs: a system call (CPython 3.11).
+        self.task = asyncio.current_task(loop)
         self._reason: GatewayError | None = None
         self._has_ended = False
         self._helpers: list[asyncio.Task[None]] = []
@@ -153,6 +161,7 @@ class Watch:
         self._live: set[LiveCall] = set()
         self._unheeded: list[LiveCall] = []
         self._ticks = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -161,9 +170,11 @@ class Watch:
     def enter(
         self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool = False
     ) -> LiveCall:
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
-        live = LiveCall(edge, key_id, is_stream, outlives_caller)
+            self._timer = self._loop.call_later(TICK_S, self._tick)
+        live = LiveCall(edge, key_id, is_stream, outlives_caller, self._loop)
         self._live.add(live)
         self._unheeded.append(live)
         return live
