@@ -195,6 +195,8 @@ DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
 # Where the profile unified puts a stream's usage, and what providers learn of a call's user.
 STREAM_USAGE_MODE = read_choice("TOLLHOUSE_STREAM_USAGE_MODE", "auto", OWN_USAGE_MODES)
 FORWARD_USER = read_choice("TOLLHOUSE_FORWARD_USER", "plain", ("plain", "hashed"))
+# True: credits are shown rounded up to whole ones. What is charged stays exact.
+CREDITS_INTEGER = read_bool("TOLLHOUSE_CREDITS_INTEGER", False)
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # What one connection may ask of us before any application runs (gateway.edge.limits).

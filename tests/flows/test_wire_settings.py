@@ -1,4 +1,5 @@
-"""What an installation may set of the wire: where usage goes, what providers learn of users."""
+"""What an installation may set of the wire: where usage goes, what providers learn of users, in
+what credits are counted."""
 
 from __future__ import annotations
 
@@ -14,7 +15,11 @@ import pytest
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site, running_site
 
-ENV = {"TOLLHOUSE_STREAM_USAGE_MODE": "separate", "TOLLHOUSE_FORWARD_USER": "hashed"}
+ENV = {
+    "TOLLHOUSE_STREAM_USAGE_MODE": "separate",
+    "TOLLHOUSE_FORWARD_USER": "hashed",
+    "TOLLHOUSE_CREDITS_INTEGER": "true",
+}
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +68,18 @@ def test_a_call_of_nobody_is_sent_as_such(set_site: Site) -> None:
     answer = set_site.caller().ask("script:echo", user=None)
 
     assert json.loads(answer.echo["body_text"])["user"] is None
+
+
+def test_credits_are_whole_wherever_they_are_shown(set_site: Site) -> None:
+    caller = set_site.caller()
+
+    buffered, streamed = caller.ask("one two"), caller.stream("one two")
+
+    assert buffered.headers["x-credits-used"] == "1"
+    assert buffered.json["credits_used"] == streamed.chunks[-1]["credits_used"] == 1
+    assert buffered.json["usage"]["cost"] < 0.01 / 2
+    set_site.records(caller, count=2)
+    used = caller.ask(method="GET", path="/v1/usage", raw=b"").json["data"]["total"]
+    shown = caller.ask(method="GET", path=f"/v1/generation?id={buffered.call_id}", raw=b"")
+    assert (used["calls"], used["credits_used"]) == (2, 1)
+    assert shown.json["data"]["credits_used"] == 1
