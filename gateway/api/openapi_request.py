@@ -29,8 +29,7 @@ ITS_TEXT: Schema = {
 }
 OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
 ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
-# What Python takes for false: these members are read and ignored.
-EMPTY: Schema = {"enum": [None, [], False, 0, "", {}]}
+NO_PROCESSORS: Schema = {"enum": [None, []], "description": "None is available here."}
 
 
 def optional(schema: Schema) -> Schema:
@@ -85,6 +84,7 @@ def complete(schemas: Schemas) -> None:
         _given("refusal", SOME_TEXT),
         _given("audio", {"type": "object", "minProperties": 1}),
     ]
+    schemas["Inferada"]["properties"]["processors"] = NO_PROCESSORS
     schemas["ImageUrl"]["properties"]["url"] |= ADDRESS
     for spelling in schemas["ImagePart"]["properties"]["image_url"]["anyOf"]:
         if spelling.get("type") == "string":
@@ -98,7 +98,6 @@ def _complete_request(request: Schema) -> None:
         members.setdefault(name, {"description": "Passed on as it is."})
     for name in ("plugins", "models"):
         members[name] = {"enum": [None, []], "description": "Not available here."}
-    members["inferada"] = optional({"type": "object", "properties": {"processors": EMPTY}})
     members["tensorzero::episode_id"] = optional(UUID)
     request["additionalProperties"] = True
     request["propertyNames"] = {

@@ -37,6 +37,7 @@ from gateway.ingress.schema import ChatRequest
 MAX_NAME_CHARS = 256
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
+_UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
@@ -145,6 +146,9 @@ def explain(error: msgspec.ValidationError) -> RequestError:
     if missing := _MISSING.search(reason):
         param = f"{param}.{missing['name']}" if param else missing["name"]
         return RequestError(f"{param} is required.", param=param)
+    if unknown := _UNKNOWN.search(reason):
+        param = f"{param}.{unknown['name'][:MAX_NAME_CHARS]}"
+        return RequestError(f"There is no parameter {param}.", param=param)
     return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
 
 
@@ -161,19 +165,16 @@ def _check_meaning(request: ChatRequest) -> None:
     _check_tools(request)
     if request.plugins:
         raise PluginUnavailable("Plugins are not available here.", param="plugins")
-    _check_processors(request.inferada or {})
+    if request.inferada is not None and request.inferada.processors:
+        _refuse_processors(request.inferada.processors)
     if request.models:
         raise UnsupportedParameter("A list of fallback models is not available.", param="models")
 
 
-def _check_processors(settings: Mapping[str, Any]) -> None:
-    wanted = settings.get("processors") or []
-    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
-        raise RequestError("processors is a list of names.", param="inferada.processors")
-    if wanted:
-        raise UnknownProcessor(
-            f"There is no processor {wanted[0][:64]}.", param="inferada.processors[0]"
-        )
+def _refuse_processors(wanted: Sequence[str]) -> None:
+    raise UnknownProcessor(
+        f"There is no processor {wanted[0][:64]}.", param="inferada.processors[0]"
+    )
 
 
 def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:

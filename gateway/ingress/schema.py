@@ -11,6 +11,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from gateway.ingress.processors import Inferada
+
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 Positive = Annotated[int, Meta(ge=1, le=2**53)]
 # The end as JSON Schema means it: Python's $ also matches before a last line feed.
@@ -249,7 +251,7 @@ class ChatRequest(Struct):
     ignore_eos: bool | None = None
     user: User | None = None
     metadata: AnyObject | None = None
-    inferada: AnyObject | None = None
+    inferada: Inferada | None = None
     plugins: list[AnyObject] | None = None
     hi_tool_events: bool | None = None
     models: list[str] | None = None
