@@ -12,6 +12,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from ipaddress import ip_network
 from typing import Any
@@ -39,6 +40,7 @@ from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.ingress.rules import Rules
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
 from gateway.providers.exchange import ProviderExchange
@@ -103,7 +105,7 @@ class Runtime:
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen,
-            read_call=read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody,
+            read_call=reader_of_calls(),
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
             claim=self.claim,
@@ -300,9 +302,16 @@ async def load_key(digest: str) -> KeyRecord | None:
     return record
 
 
-def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile) -> Call:
+def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], Call]:
+    """Return the reader of bodies that keeps to the installation's rules."""
+    rules = Rules(settings.MAX_STOP_SEQUENCES, settings.STRICT_TOOL_PAIRING)
+    reader = read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody
+    return partial(reader, rules=rules)
+
+
+def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile, rules: Rules) -> Call:
     """Return the call, its user for us as it says, and for providers a name that tells nothing."""
-    call = read_call(body, head, profile)
+    call = read_call(body, head, profile, rules)
     if not call.user:
         return call
     alias = hmac.digest(settings.SECRET_KEY.encode(), call.user.encode(), "sha256").hex()

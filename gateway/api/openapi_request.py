@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 from gateway.core.parameters import STEERING
 from gateway.ingress.guided import BACKENDS, MAX_PATTERN_CHARS
 from gateway.ingress.openai_chat import MAX_NAME_CHARS
@@ -98,6 +100,9 @@ def _complete_request(request: Schema) -> None:
         members.setdefault(name, {"description": "Passed on as it is."})
     for name in ("plugins", "models"):
         members[name] = {"enum": [None, []], "description": "Not available here."}
+    for spelling in members["stop"]["anyOf"]:
+        if spelling.get("type") == "array":
+            spelling["maxItems"] = settings.MAX_STOP_SEQUENCES
     members["tensorzero::episode_id"] = optional(UUID)
     request["additionalProperties"] = True
     request["propertyNames"] = {

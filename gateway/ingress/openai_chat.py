@@ -32,6 +32,7 @@ from gateway.ingress import guided, schema, strict
 from gateway.ingress.answer_format import read_format
 from gateway.ingress.blocks import read_blocks, respell
 from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
+from gateway.ingress.rules import USUAL, Rules, check_rules
 from gateway.ingress.schema import ChatRequest
 
 MAX_NAME_CHARS = 256
@@ -41,9 +42,13 @@ _UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
-def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Call:
+def read_call(
+    body: bytes, head: RequestHead, profile: Profile = UNIFIED, rules: Rules = USUAL
+) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
+    if request.stop is not None or rules.pairs_tools:
+        check_rules(request, rules)
     if not profile.is_ours:
         _check_profile(request, profile)
     members = {name: bytes(raw) for name, raw in schema.member_decoder.decode(body).items()}

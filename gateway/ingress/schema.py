@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.ingress.processors import Inferada
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
@@ -228,7 +229,7 @@ class ChatRequest(Struct):
     top_k: Annotated[int, Meta(ge=0)] | None = None
     max_tokens: Positive | None = None
     max_completion_tokens: Positive | None = None
-    stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
+    stop: Stop | Annotated[list[Stop], Meta(max_length=MOST_STOP_SEQUENCES)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None

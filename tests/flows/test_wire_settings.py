@@ -19,6 +19,8 @@ ENV = {
     "TOLLHOUSE_STREAM_USAGE_MODE": "separate",
     "TOLLHOUSE_FORWARD_USER": "hashed",
     "TOLLHOUSE_CREDITS_INTEGER": "true",
+    "TOLLHOUSE_MAX_STOP_SEQUENCES": "6",
+    "TOLLHOUSE_STRICT_TOOL_PAIRING": "yes",
 }
 
 
@@ -83,3 +85,48 @@ def test_credits_are_whole_wherever_they_are_shown(set_site: Site) -> None:
     shown = caller.ask(method="GET", path=f"/v1/generation?id={buffered.call_id}", raw=b"")
     assert (used["calls"], used["credits_used"]) == (2, 1)
     assert shown.json["data"]["credits_used"] == 1
+
+
+def test_more_stop_sequences_can_be_allowed(set_site: Site) -> None:
+    caller = set_site.caller()
+
+    taken = caller.ask("script:echo", stop=list("abcdef"))
+    refused = caller.ask(stop=list("abcdefg"))
+    document = caller.ask(method="GET", path="/v1/openapi.json", raw=b"").json
+
+    assert json.loads(taken.echo["body_text"])["stop"] == list("abcdef")
+    assert (refused.status, refused.error["param"]) == (400, "stop")
+    stop = document["components"]["schemas"]["ChatRequest"]["properties"]["stop"]
+    assert [spelling["maxItems"] for spelling in stop["anyOf"] if "maxItems" in spelling] == [6]
+
+
+def tool_answer(call_id: str) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": call_id, "content": "42"}
+
+
+USER = {"role": "user", "content": "What is it?"}
+TOOL_CALL = {"id": "c1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+ASKS = {"role": "assistant", "content": None, "tool_calls": [TOOL_CALL]}
+
+
+@pytest.mark.parametrize(
+    ("messages", "param"),
+    [
+        ([USER, ASKS, tool_answer("c1"), USER], None),
+        ([USER, ASKS, tool_answer("c1"), tool_answer("c1")], None),
+        ([USER, ASKS, tool_answer("c2")], "messages[2].tool_call_id"),
+        ([USER, tool_answer("c1"), ASKS], "messages[1].tool_call_id"),
+        ([USER, tool_answer("c1")], "messages[1].tool_call_id"),
+    ],
+)
+def test_answers_of_tools_can_be_held_to_a_call(
+    set_site: Site, messages: list[Any], param: str | None
+) -> None:
+    answer = set_site.caller().ask(messages=messages)
+
+    found = answer.error["param"] if answer.status == 400 else None
+    assert (answer.status, found) == (200 if param is None else 400, param)
+
+
+def test_by_default_answers_of_tools_are_taken_as_they_are(site: Site) -> None:
+    assert site.caller().ask(messages=[USER, tool_answer("c9")]).status == 200
