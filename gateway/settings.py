@@ -11,9 +11,11 @@ from csp.constants import NONCE, NONE, SELF
 
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
+from gateway.core.provider_kinds import BY_NAME as KINDS
 from gateway.env import (
     read_bool,
     read_choice,
+    read_choices,
     read_int,
     read_list,
     read_origins,
@@ -201,6 +203,8 @@ CREDITS_INTEGER = read_bool("TOLLHOUSE_CREDITS_INTEGER", False)
 # How many stop sequences a call may have; whether a tool's answer has to name a call of it.
 MAX_STOP_SEQUENCES = read_int("TOLLHOUSE_MAX_STOP_SEQUENCES", 4, least=1, most=MOST_STOP_SEQUENCES)
 STRICT_TOOL_PAIRING = read_bool("TOLLHOUSE_STRICT_TOOL_PAIRING", False)
+# Kinds of provider that calls may name, as tensorzero::model_name::<kind>::<its model>.
+SHORTHAND_PROVIDERS = read_choices("TOLLHOUSE_SHORTHAND_PROVIDERS", KINDS)
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # What one connection may ask of us before any application runs (gateway.edge.limits).

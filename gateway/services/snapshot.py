@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from types import MappingProxyType
 
 import msgspec
+from django.conf import settings
 from django.db.models import Prefetch
 
 from accounts.models import ConfigChange
@@ -37,7 +39,12 @@ def compile_snapshot() -> Snapshot:
         models[row.name] = _compile_model(row, secrets)
         if not models[row.name].targets:
             log.warning("Model %s has no usable target and is not offered.", row.name)
-    return Snapshot(newest or 0, MappingProxyType(models), MappingProxyType(aliases))
+    return Snapshot(
+        newest or 0,
+        MappingProxyType(models),
+        MappingProxyType(aliases),
+        MappingProxyType(dict(_find_shorthands(models.values()))),
+    )
 
 
 def _open_credentials() -> Iterator[tuple[Provider, str]]:
@@ -51,6 +58,20 @@ def _open_credentials() -> Iterator[tuple[Provider, str]]:
             yield provider, unseal(bytes(sealed), provider.pk) if sealed else ""
         except SealBroken as error:
             log.error("Provider %s is left out: its credential is lost. %s", provider, error)
+
+
+def _find_shorthands(models: Iterable[ModelRecord]) -> Iterator[tuple[str, ModelRecord]]:
+    """Yield what a caller may name by a provider's kind and its own name for a model.
+
+    Only what some model is served by: it has a price, and a key that may not use that model does
+    not get at it by another name. Of several models, the last by name yields first and gives way.
+    """
+    for model in sorted(models, key=lambda model: model.name, reverse=True):
+        for target in reversed(model.targets):
+            kind = provider_kinds.BY_NAME[target.kind]
+            is_ready = target.secret or not kind.needs_credential
+            if kind.name in settings.SHORTHAND_PROVIDERS and is_ready:
+                yield f"{kind.name}::{target.native_model}", replace(model, targets=(target,))
 
 
 def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRecord:

@@ -21,6 +21,7 @@ ENV = {
     "TOLLHOUSE_CREDITS_INTEGER": "true",
     "TOLLHOUSE_MAX_STOP_SEQUENCES": "6",
     "TOLLHOUSE_STRICT_TOOL_PAIRING": "yes",
+    "TOLLHOUSE_SHORTHAND_PROVIDERS": "together, vllm",
 }
 
 
@@ -28,7 +29,22 @@ ENV = {
 def set_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("set") / "home"))
     with running_site(home, ENV) as running:
+        furnish(running)
         yield running
+
+
+def furnish(site: Site) -> None:
+    """Add two-ways, served by together, then by vllm; its-twin, by the same model of together;
+    together::shared, a model of that name; of-mistral, whose kind may not be named."""
+    do, base_url = site.office.do, site.upstream.base_url
+    do("provider", name="together", kind="together", base_url=base_url, credential="sk-t")
+    do("provider", name="vllm", kind="vllm", base_url=base_url)
+    do("provider", name="mistral", kind="mistral", base_url=base_url, credential="sk-m")
+    do("model", name="two-ways", provider="together", native_model="shared")
+    do("target", model="two-ways", provider="vllm")
+    do("model", name="its-twin", provider="together", native_model="shared", input_pusd=7 * 10**6)
+    do("model", name="together::shared", provider="fake")
+    site.add_model("of-mistral", provider="mistral", native_model="large")
 
 
 def usage_of(answer: Answer) -> list[tuple[int, bool]]:
@@ -130,3 +146,54 @@ def test_answers_of_tools_can_be_held_to_a_call(
 
 def test_by_default_answers_of_tools_are_taken_as_they_are(site: Site) -> None:
     assert site.caller().ask(messages=[USER, tool_answer("c9")]).status == 200
+
+
+def shorthand(kind: str, native: str) -> str:
+    return f"tensorzero::model_name::{kind}::{native}"
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "native"),
+    [
+        (shorthand("together", "shared"), "its-twin", "shared"),
+        (shorthand("vllm", "second"), "two-ways", "second"),
+        ("together::shared", "together::shared", "together::shared"),
+        ("tensorzero::model_name::two-ways", "two-ways", "shared"),
+    ],
+)
+def test_a_provider_can_be_named_with_its_own_name_for_a_model(
+    set_site: Site, name: str, model: str, native: str
+) -> None:
+    answer = set_site.caller().ask("script:echo", model=name)
+
+    assert json.loads(answer.echo["body_text"])["model"] == native
+    assert answer.json["model"] == answer.headers["x-model-used"] == model
+    record = set_site.record(answer.call_id)
+    assert (record["requested_model"], record["model"]) == (name, model)
+    assert record["charge_nusd"] > 0
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        shorthand("together", "dearer-than-all"),
+        shorthand("mistral", "large"),
+        shorthand("openai", "gpt-4o"),
+        shorthand("together", ""),
+        "together::second",
+    ],
+)
+def test_what_nobody_has_priced_or_named_is_not_served(set_site: Site, name: str) -> None:
+    answer = set_site.caller().ask(model=name)
+
+    assert (answer.status, answer.error["code"]) == (404, "model_not_found")
+    assert set_site.tries(answer.call_id) == []
+
+
+def test_a_shorthand_leads_no_key_past_its_models(set_site: Site) -> None:
+    narrow = set_site.caller(allowed_models=["two-ways"])
+
+    refused = narrow.ask(model=shorthand("together", "shared"))
+
+    assert (refused.status, refused.error["code"]) == (403, "model_not_allowed")
+    assert narrow.ask(model=shorthand("vllm", "second")).status == 200
