@@ -41,8 +41,10 @@ from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.ingress.rules import Rules
+from gateway.ingress.system_prompt import SystemPrompts
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
+from gateway.prompts.renderer import Renderer
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
@@ -51,7 +53,7 @@ from gateway.providers.transport import NetworkTransport, Transport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, TargetRecord
+from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
@@ -91,6 +93,8 @@ class Runtime:
             NetworkTransport(connect_s=patience.connect_s), SimulatedTransport()
         )
         self.replays = Replays(read)
+        self.renderer = Renderer()
+        self.prompts = SystemPrompts(self.renderer)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
@@ -109,6 +113,7 @@ class Runtime:
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
             claim=self.claim,
+            assemble=self.assemble,
             refuse=self.refuse,
             route=plan,
             prepare=self.prepare,
@@ -157,6 +162,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         await self.bank.stop()
         await self.transports.network.aclose()
+        await self.renderer.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
@@ -172,6 +178,13 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.bank.process_id,
         )
+
+    async def assemble(
+        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
+    ) -> Call:
+        """Return the call with the system prompt that the model gives it."""
+        name = caller.key.workspace_name
+        return await self.prompts.assemble(call, model, org_name=name, request_id=head.request_id)
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)
@@ -265,6 +278,7 @@ class Runtime:
                 logger.warning("The catalogue cannot be read and is asked for again: %r", error)
                 await asyncio.sleep(RETRY_S)
                 continue
+            await self.renderer.prepare(fresh.templates())
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
             return

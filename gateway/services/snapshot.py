@@ -16,7 +16,7 @@ from gateway.core import provider_kinds
 from gateway.core.money import Price
 from gateway.models import LanguageModel, Provider, Target
 from gateway.services.sealing import SealBroken, unseal
-from gateway.snapshot.types import ModelRecord, Snapshot, TargetRecord
+from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
 
 log = logging.getLogger(__name__)
 
@@ -60,6 +60,11 @@ def _open_credentials() -> Iterator[tuple[Provider, str]]:
             log.error("Provider %s is left out: its credential is lost. %s", provider, error)
 
 
+def _compile_prompt(row: LanguageModel) -> PromptRecord | None:
+    mode, text = row.template_render_mode, row.default_system_prompt
+    return None if mode == "off" and not text else PromptRecord(mode, text)
+
+
 def _find_shorthands(models: Iterable[ModelRecord]) -> Iterator[tuple[str, ModelRecord]]:
     """Yield what a caller may name by a provider's kind and its own name for a model.
 
@@ -97,6 +102,7 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
             "pdf": row.supports_pdf,
             "tools": row.supports_tools,
         },
+        prompt=_compile_prompt(row),
         targets=tuple(
             TargetRecord(
                 provider=target.provider.name,

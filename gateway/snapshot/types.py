@@ -34,9 +34,19 @@ class TargetRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """What becomes of system prompts: mode is off, vars or logic (gateway.prompts); text is the
+    model's own, empty where it has none."""
+
+    mode: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRecord:
     """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
-    audio, pdf, tools) that it has or lacks; None where nobody has said."""
+    audio, pdf, tools) that it has or lacks; None where nobody has said. prompt: None where callers'
+    messages go upstream as they are."""
 
     name: str
     display_name: str
@@ -49,6 +59,7 @@ class ModelRecord:
     unknown_fields: str
     targets: tuple[TargetRecord, ...]
     supports: Mapping[str, bool | None] = field(default_factory=dict)
+    prompt: PromptRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,11 @@ class Snapshot:
     def find(self, name: str) -> ModelRecord | None:
         """Return the model that has the name, as its own or beside it."""
         return self.models.get(name) or self.models.get(self.aliases.get(name, ""))
+
+    def templates(self) -> set[str]:
+        """Return the prompts that are programs (mode logic)."""
+        prompts = (model.prompt for model in self.models.values())
+        return {prompt.text for prompt in prompts if prompt and prompt.mode == "logic"}
 
     def offered(self) -> dict[str, ModelRecord]:
         """Return the models that somebody serves: those to tell callers of."""
@@ -96,6 +112,7 @@ class KeyRecord:
     profile: str = ""
     may_override_profile: bool = True
     may_use_chat_template: bool = False
+    workspace_name: str = ""
 
     def may_use(self, model: str) -> bool:
         return self.allowed_models is None or model in self.allowed_models

@@ -236,6 +236,8 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
         "supports": {"vision": None, "pdf": None, "audio": None, "tools": None},
         "unknown_fields": "forward",
         "default_params": {},
+        "template_render_mode": "off",
+        "default_system_prompt": "",
         "enabled": True,
     }
 
