@@ -278,9 +278,9 @@ class Runtime:
                 logger.warning("The catalogue cannot be read and is asked for again: %r", error)
                 await asyncio.sleep(RETRY_S)
                 continue
-            await self.renderer.prepare(fresh.templates())
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
+                await self.renderer.prepare(fresh.templates())
             return
 
 

@@ -74,7 +74,7 @@ class NamesField(forms.CharField):
 class PromptField(forms.CharField):
     """A text kept as it is typed, its spaces included; browsers send lines that end in CRLF."""
 
-    widget = forms.Textarea(attrs={"rows": 10, "spellcheck": "false"})
+    widget = forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
 
     def clean(self, value: Any) -> Any:
         return str(super().clean(value)).replace("\r\n", "\n")

@@ -64,7 +64,7 @@ class NewModelContext:
 
 @dataclass(frozen=True)
 class PreviewContext:
-    """Variables of dashboard/models/preview.html and _preview.html."""
+    """Variables of dashboard/models/_preview.html."""
 
     preview: Preview
 
@@ -147,12 +147,8 @@ def preview(request: PageRequest) -> HttpResponse:
         model_id=request.GET.get("model") or request.POST.get("name", ""),
         org_name=_name_of_workspace(request),
     )
-    return render_page(
-        request,
-        page="dashboard/models/preview.html",
-        partial="dashboard/models/_preview.html",
-        context=PreviewContext(preview=shown),
-    )
+    context = PreviewContext(preview=shown)
+    return render(request, "dashboard/models/_preview.html", variables(context))
 
 
 @login_required
