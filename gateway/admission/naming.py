@@ -30,4 +30,8 @@ def find_by_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
     elif name.startswith(OF_A_FUNCTION):
         function = name.removeprefix(OF_A_FUNCTION).removeprefix("function_name::")
         raise FunctionNotFound(f"There is no function called {function[:256]}.", param="model")
-    return snapshot.find(name) or snapshot.find(name.removesuffix(OF_A_SERVICE))
+    return (
+        snapshot.find(name)
+        or snapshot.find(name.removesuffix(OF_A_SERVICE))
+        or snapshot.passthroughs.get(name)
+    )

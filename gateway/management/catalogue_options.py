@@ -113,6 +113,9 @@ def add_provider_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--local", choices=("yes", "no"), help="Does it run on your premises?")
     parser.add_argument("--location", metavar="TEXT", help="Of its data centre.")
+    parser.add_argument(
+        "--passthrough", choices=("yes", "no"), help="May calls name it, as provider/model?"
+    )
     # Never an argument: every user of the machine can read those.
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--credential-env", metavar="VARIABLE")
@@ -128,6 +131,8 @@ def read_provider_options(options: dict[str, Any]) -> ProviderFields:
         fields["is_local"] = options["local"] == "yes"
     if options["location"] is not None:
         fields["location"] = options["location"]
+    if options["passthrough"] is not None:
+        fields["allows_passthrough"] = options["passthrough"] == "yes"
     return fields
 
 
@@ -161,6 +166,7 @@ def write_provider(provider: Provider) -> dict[str, Any]:
         "structured_dialect": provider.structured_dialect,
         "is_local": provider.is_local,
         "location": provider.location,
+        "allows_passthrough": provider.allows_passthrough,
         "enabled": provider.enabled,
     }
 

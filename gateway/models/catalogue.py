@@ -32,6 +32,9 @@ class Provider(models.Model):
     )
     is_local = models.BooleanField(default=False, help_text="Runs on our own premises.")
     location = models.CharField(max_length=60, blank=True, help_text="Of the data centre.")
+    allows_passthrough = models.BooleanField(
+        default=False, help_text="Calls may name it: its name, a slash, its own name for a model."
+    )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

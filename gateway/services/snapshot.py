@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -33,6 +33,7 @@ def compile_snapshot() -> Snapshot:
     rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
         Prefetch("targets", queryset=targets, to_attr="usable_targets")
     )
+    passable = {provider.name for provider in secrets if provider.allows_passthrough}
     models, aliases = {}, {}
     for row in rows:
         aliases.update(dict.fromkeys(row.aliases, row.name))
@@ -43,7 +44,13 @@ def compile_snapshot() -> Snapshot:
         newest or 0,
         MappingProxyType(models),
         MappingProxyType(aliases),
-        MappingProxyType(dict(_find_shorthands(models.values()))),
+        _name_targets(models.values(), _spell_by_kind),
+        _name_targets(
+            models.values(),
+            lambda target: (
+                f"{target.provider}/{target.native_model}" if target.provider in passable else ""
+            ),
+        ),
     )
 
 
@@ -65,18 +72,28 @@ def _compile_prompt(row: LanguageModel) -> PromptRecord | None:
     return None if mode == "off" and not text else PromptRecord(mode, text)
 
 
-def _find_shorthands(models: Iterable[ModelRecord]) -> Iterator[tuple[str, ModelRecord]]:
-    """Yield what a caller may name by a provider's kind and its own name for a model.
+def _name_targets(
+    models: Iterable[ModelRecord], spell: Callable[[TargetRecord], str]
+) -> Mapping[str, ModelRecord]:
+    """Return what calls may name by a target, each with its model served by that target alone.
 
-    Only what some model is served by: it has a price, and a key that may not use that model does
-    not get at it by another name. Of several models, the last by name yields first and gives way.
+    spell: returns the name, empty for a target that calls may not name. What no model is served
+    by is not there: so everything has a price, and a key that may not use a model does not get at
+    it by another name. Of several models, the first by name has it.
     """
+    named = {}
     for model in sorted(models, key=lambda model: model.name, reverse=True):
         for target in reversed(model.targets):
-            kind = provider_kinds.BY_NAME[target.kind]
-            is_ready = target.secret or not kind.needs_credential
-            if kind.name in settings.SHORTHAND_PROVIDERS and is_ready:
-                yield f"{kind.name}::{target.native_model}", replace(model, targets=(target,))
+            if name := spell(target):
+                named[name] = replace(model, targets=(target,))
+    return MappingProxyType(named)
+
+
+def _spell_by_kind(target: TargetRecord) -> str:
+    is_ready = target.secret or not provider_kinds.BY_NAME[target.kind].needs_credential
+    if target.kind not in settings.SHORTHAND_PROVIDERS or not is_ready:
+        return ""
+    return f"{target.kind}::{target.native_model}"
 
 
 def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRecord:

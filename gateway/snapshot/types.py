@@ -67,14 +67,16 @@ class Snapshot:
     """The catalogue at one moment. version is the id of the newest ConfigChange it includes.
 
     models: every enabled one, with targets or without: a call to one without is not served now.
-    aliases: other names, each with the name it stands for. shorthands: a kind of provider and its
-    own name for a model, written kind::name, each with that model served by that provider alone.
+    aliases: other names, each with the name it stands for. shorthands, passthroughs: names
+    that begin with a provider's kind (kind::its-model) or name (provider/its-model), each with the
+    model that this is here, served by that target alone.
     """
 
     version: int = 0
     models: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shorthands: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+    passthroughs: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
 
     def find(self, name: str) -> ModelRecord | None:
         """Return the model that has the name, as its own or beside it."""

@@ -185,6 +185,7 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "has_credential": True,
         "structured_dialect": "structured_outputs",
         "is_local": False,
+        "allows_passthrough": False,
         "location": "",
         "enabled": True,
     }
