@@ -34,6 +34,7 @@ urlpatterns = [
     # The installation: models and providers
     path("models", models.list_models, name="model-list"),
     path("models/new", models.create_model, name="model-create"),
+    path("models/preview", models.preview, name="model-preview"),
     path("models/<uuid:model_id>", models.edit_model, name="model-edit"),
     path("models/<uuid:model_id>/switch", models.switch_model, name="model-switch"),
     path("providers", providers.list_providers, name="provider-list"),

@@ -76,7 +76,9 @@ GuardedHttpProtocol.guard = Guard(
         trusted_proxies=tuple(ip_network(text) for text in settings.TRUSTED_PROXIES),
     )
 )
-chat_completions = ChatCompletions(runtime, settings.BODY_LIMIT_BYTES)
+chat_completions = ChatCompletions(
+    runtime, settings.BODY_LIMIT_BYTES, whole_credits=settings.CREDITS_INTEGER
+)
 api = ApiMount(runtime, django_application)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [

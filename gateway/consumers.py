@@ -62,14 +62,15 @@ class Process(Protocol):
 class ChatCompletions:
     """POST /chat/completions as an ASGI application."""
 
-    def __init__(self, process: Process, body_limit: int) -> None:
+    def __init__(self, process: Process, body_limit: int, *, whole_credits: bool = False) -> None:
         self._process = process
         self._body_limit = body_limit
+        self._whole_credits = whole_credits
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
         write_now = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
-        caller = ChatCaller(head, receive, send, self._body_limit, write_now)
+        caller = ChatCaller(head, receive, send, self._body_limit, self._whole_credits, write_now)
         try:
             stages = self._process.stages
             if not self._process.is_ready:
@@ -109,6 +110,7 @@ class ChatCaller:
         "_sent_headers",
         "_takes_notes",
         "_transcript",
+        "_whole_credits",
         "_write_now",
         "_writer",
         "last_write",
@@ -122,13 +124,15 @@ class ChatCaller:
         receive: Receive,
         send: Send,
         body_limit: int,
-        write_now: Callable[[bytes], bool] | None = None,
+        whole_credits: bool,
+        write_now: Callable[[bytes], bool] | None,
     ) -> None:
         self._head = head
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
         self._write_now = write_now
+        self._whole_credits = whole_credits
         self._has_head = False
         self._has_ended = False
         self._writer: ChunkWriter | None = None
@@ -158,6 +162,7 @@ class ChatCaller:
             int(grant.admitted_at),
             self.profile,
             grant.episode_id,
+            self._whole_credits,
         )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
@@ -235,7 +240,7 @@ class ChatCaller:
         """Write the buffered answer."""
         assert self._grant is not None
         assert self._form is not None
-        spent = credits_used(receipt.charge_nusd)
+        spent = credits_used(receipt.charge_nusd, whole=self._whole_credits)
         body = write_answer(answer, receipt, self._form, spent)
         headers = self._answer_headers()
         headers += (

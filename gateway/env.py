@@ -63,6 +63,15 @@ def read_choice(name: str, default: str, choices: Collection[str]) -> str:
     return text
 
 
+def read_choices(name: str, choices: Collection[str]) -> list[str]:
+    """Return the comma-separated items, each of which must be one of the choices."""
+    items = read_list(name)
+    for item in items:
+        if item not in choices:
+            raise SettingError(f"{name} takes some of {', '.join(choices)}, not {item!r}.")
+    return items
+
+
 def read_list(name: str) -> list[str]:
     """Return the comma-separated items, trimmed, without empty ones."""
     return _split(os.environ.get(name, ""))

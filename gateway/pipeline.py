@@ -68,6 +68,7 @@ class Stages:
     read_call: Callable[[bytes, RequestHead, Profile], Call]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
+    assemble: Callable[[Call, Any, Any, RequestHead], Awaitable[Call]]
     admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any, Sequence[Any]], Sequence[Any]]
@@ -106,6 +107,8 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
+        if model.prompt is not None:
+            call = await stages.assemble(call, model, known, head)
         grant = await stages.admit(known, call, head, caller.profile, model, dropped)
         return Admitted(call, grant, model, claim)
     except BaseException as error:

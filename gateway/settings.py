@@ -9,10 +9,13 @@ from urllib.parse import urlsplit
 
 from csp.constants import NONCE, NONE, SELF
 
+from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
+from gateway.core.provider_kinds import BY_NAME as KINDS
 from gateway.env import (
     read_bool,
     read_choice,
+    read_choices,
     read_int,
     read_list,
     read_origins,
@@ -195,6 +198,13 @@ DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
 # Where the profile unified puts a stream's usage, and what providers learn of a call's user.
 STREAM_USAGE_MODE = read_choice("TOLLHOUSE_STREAM_USAGE_MODE", "auto", OWN_USAGE_MODES)
 FORWARD_USER = read_choice("TOLLHOUSE_FORWARD_USER", "plain", ("plain", "hashed"))
+# True: credits are shown rounded up to whole ones. What is charged stays exact.
+CREDITS_INTEGER = read_bool("TOLLHOUSE_CREDITS_INTEGER", False)
+# How many stop sequences a call may have; whether a tool's answer has to name a call of it.
+MAX_STOP_SEQUENCES = read_int("TOLLHOUSE_MAX_STOP_SEQUENCES", 4, least=1, most=MOST_STOP_SEQUENCES)
+STRICT_TOOL_PAIRING = read_bool("TOLLHOUSE_STRICT_TOOL_PAIRING", False)
+# Kinds of provider that calls may name, as tensorzero::model_name::<kind>::<its model>.
+SHORTHAND_PROVIDERS = read_choices("TOLLHOUSE_SHORTHAND_PROVIDERS", KINDS)
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # What one connection may ask of us before any application runs (gateway.edge.limits).

@@ -12,6 +12,7 @@ import logging
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from ipaddress import ip_network
 from typing import Any
@@ -39,8 +40,11 @@ from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.ingress.rules import Rules
+from gateway.ingress.system_prompt import SystemPrompts
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
+from gateway.prompts.renderer import Renderer
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
@@ -50,7 +54,7 @@ from gateway.providers.transport import NetworkTransport, Transport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, TargetRecord
+from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
@@ -91,6 +95,8 @@ class Runtime:
             network = RetryingTransport(network, settings.RETRIES)
         self.transports = Transports(network, SimulatedTransport())
         self.replays = Replays(read)
+        self.renderer = Renderer()
+        self.prompts = SystemPrompts(self.renderer)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
@@ -105,10 +111,11 @@ class Runtime:
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen,
-            read_call=read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody,
+            read_call=reader_of_calls(),
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
             claim=self.claim,
+            assemble=self.assemble,
             refuse=self.refuse,
             route=plan,
             prepare=self.prepare,
@@ -157,6 +164,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         await self.bank.stop()
         await self.transports.network.aclose()
+        await self.renderer.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
@@ -172,6 +180,13 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.bank.process_id,
         )
+
+    async def assemble(
+        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
+    ) -> Call:
+        """Return the call with the system prompt that the model gives it."""
+        name = caller.key.workspace_name
+        return await self.prompts.assemble(call, model, org_name=name, request_id=head.request_id)
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)
@@ -267,6 +282,7 @@ class Runtime:
                 continue
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
+                await self.renderer.prepare(fresh.templates())
             return
 
 
@@ -302,9 +318,16 @@ async def load_key(digest: str) -> KeyRecord | None:
     return record
 
 
-def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile) -> Call:
+def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], Call]:
+    """Return the reader of bodies that keeps to the installation's rules."""
+    rules = Rules(settings.MAX_STOP_SEQUENCES, settings.STRICT_TOOL_PAIRING)
+    reader = read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody
+    return partial(reader, rules=rules)
+
+
+def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile, rules: Rules) -> Call:
     """Return the call, its user for us as it says, and for providers a name that tells nothing."""
-    call = read_call(body, head, profile)
+    call = read_call(body, head, profile, rules)
     if not call.user:
         return call
     alias = hmac.digest(settings.SECRET_KEY.encode(), call.user.encode(), "sha256").hex()

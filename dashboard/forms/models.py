@@ -25,8 +25,11 @@ _PRICES = {
     "output_pusd_per_token": "output_usd",
 }
 # Not as the form shows them: lists and objects are text there.
-_OTHERS = ("aliases", "fallbacks", "unknown_fields", "default_params")
-_SAME = ("display_name", "owned_by", "description", "context_tokens", "max_output_tokens")
+_OTHERS = ("aliases", "fallbacks", "unknown_fields", "default_params", "template_render_mode")
+_SAME = (
+    *("display_name", "owned_by", "description", "context_tokens", "max_output_tokens"),
+    "default_system_prompt",
+)
 
 
 class PriceField(forms.CharField):
@@ -66,6 +69,15 @@ class NamesField(forms.CharField):
 
     def clean(self, value: Any) -> Any:
         return [part.strip() for part in super().clean(value).split(",") if part.strip()]
+
+
+class PromptField(forms.CharField):
+    """A text kept as it is typed, its spaces included; browsers send lines that end in CRLF."""
+
+    widget = forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
+
+    def clean(self, value: Any) -> Any:
+        return str(super().clean(value)).replace("\r\n", "\n")
 
 
 def _ability(label: str) -> forms.ChoiceField:
@@ -125,6 +137,18 @@ class ModelForm(forms.Form):
         required=False,
         label="Default parameters",
         help_text="A JSON object: what goes to the provider where the caller does not say.",
+    )
+    template_render_mode = forms.ChoiceField(
+        choices=[("off", "Off"), ("vars", "Variables"), ("logic", "Logic")],
+        initial="off",
+        label="Names in braces",
+        widget=forms.RadioSelect,
+    )
+    default_system_prompt = PromptField(
+        required=False,
+        strip=False,
+        label="Default prompt",
+        help_text="Goes before the system messages of every call, divided from them by ---.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -191,6 +215,7 @@ def initial_of_model(model: LanguageModel) -> dict[str, Any]:
         "aliases": ", ".join(model.aliases),
         "fallbacks": ", ".join(model.fallbacks),
         "unknown_fields": model.unknown_fields,
+        "template_render_mode": model.template_render_mode,
         "default_params": json.dumps(defaults, indent=2, ensure_ascii=False) if defaults else "",
         **{name: _WORDS[getattr(model, name)] for name in _ability_fields()},
         "seen": model_mark(model),

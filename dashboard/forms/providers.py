@@ -15,7 +15,7 @@ from gateway.services.addresses import URL_CHARS
 from gateway.services.providers import CREDENTIAL_CHARS
 
 VLLM = "vllm"
-_FIELDS = ("structured_dialect", "is_local", "location")
+_FIELDS = ("structured_dialect", "is_local", "location", "allows_passthrough")
 
 
 class ProviderForm(forms.Form):
@@ -51,6 +51,11 @@ class ProviderForm(forms.Form):
     )
     location = forms.CharField(
         max_length=60, required=False, help_text="Of the data centre, such as eu-west."
+    )
+    allows_passthrough = forms.BooleanField(
+        required=False,
+        label="Calls may name it",
+        help_text="As provider/model, with its own name for what a model of yours is served by.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 

@@ -19,10 +19,11 @@ from accounts.permissions import Action
 from dashboard.catalogue_history import Line, catalogue_history
 from dashboard.forms.models import ModelForm, NewModelForm, initial_of_model, model_mark
 from dashboard.htmx import PageRequest, render_page, variables
-from dashboard.workspace import require_operator
+from dashboard.workspace import NoWorkspace, current_workspace, require_operator
 from gateway.models import LanguageModel, Provider
 from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
 from gateway.services.models import add_model, set_model_enabled, set_prices, update_model
+from gateway.services.prompt_templates import Preview, preview_prompt
 
 MODELS_SHOWN = 200
 STATES = {"all": "All", "offered": "Offered", "other": "Not offered"}
@@ -59,6 +60,13 @@ class NewModelContext:
 
     form: NewModelForm
     has_providers: bool
+
+
+@dataclass(frozen=True)
+class PreviewContext:
+    """Variables of dashboard/models/_preview.html."""
+
+    preview: Preview
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,21 @@ def edit_model(request: PageRequest, model_id: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
+def preview(request: PageRequest) -> HttpResponse:
+    """Show what the prompt in the form would say now. Nothing is saved."""
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    shown = preview_prompt(
+        request.POST.get("template_render_mode", ""),
+        request.POST.get("default_system_prompt", "").replace("\r\n", "\n"),
+        model_id=request.GET.get("model") or request.POST.get("name", ""),
+        org_name=_name_of_workspace(request),
+    )
+    context = PreviewContext(preview=shown)
+    return render(request, "dashboard/models/_preview.html", variables(context))
+
+
+@login_required
+@require_POST
 def switch_model(request: PageRequest, model_id: UUID) -> HttpResponse:
     require_operator(request, Action.MANAGE_CATALOGUE)
     model = get_object_or_404(LanguageModel, pk=model_id)
@@ -171,6 +194,14 @@ def _update(request: PageRequest, model: LanguageModel, form: ModelForm) -> bool
     words = "Saved. It holds within a second." if any(changed) else "Nothing changed."
     messages.success(request, words)
     return True
+
+
+def _name_of_workspace(request: PageRequest) -> str:
+    """Return the name of the workspace in view, empty for an operator who has none."""
+    try:
+        return current_workspace(request).name
+    except NoWorkspace:
+        return ""
 
 
 def _read_filters(query: Mapping[str, str]) -> ModelFilters:

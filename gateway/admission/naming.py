@@ -15,8 +15,9 @@ def find_by_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
     """Return the model that is called so, or None.
 
     A model's own name goes first, then one it has beside. Else the name may say that it is a
-    model's, or end in the service that is wanted of it. Raises FunctionNotFound for a name that
-    says it is a function's, and RequestError for one that says no more than whose it would be.
+    model's, or a provider's for one, or end in the service that is wanted of it. Raises
+    FunctionNotFound for a name that says it is a function's, and RequestError for one that says no
+    more than whose it would be.
     """
     if (model := snapshot.find(name)) is not None:
         return model
@@ -24,7 +25,13 @@ def find_by_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
         raise RequestError(f"{name} has no name behind it.", param="model")
     if name.startswith(OF_A_MODEL):
         name = name.removeprefix(OF_A_MODEL)
+        if (direct := snapshot.shorthands.get(name)) is not None:
+            return direct
     elif name.startswith(OF_A_FUNCTION):
         function = name.removeprefix(OF_A_FUNCTION).removeprefix("function_name::")
         raise FunctionNotFound(f"There is no function called {function[:256]}.", param="model")
-    return snapshot.find(name) or snapshot.find(name.removesuffix(OF_A_SERVICE))
+    return (
+        snapshot.find(name)
+        or snapshot.find(name.removesuffix(OF_A_SERVICE))
+        or snapshot.passthroughs.get(name)
+    )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 from gateway.core.parameters import STEERING
 from gateway.ingress.guided import BACKENDS, MAX_PATTERN_CHARS
 from gateway.ingress.openai_chat import MAX_NAME_CHARS
@@ -29,8 +31,7 @@ ITS_TEXT: Schema = {
 }
 OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
 ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
-# What Python takes for false: these members are read and ignored.
-EMPTY: Schema = {"enum": [None, [], False, 0, "", {}]}
+NO_PROCESSORS: Schema = {"enum": [None, []], "description": "None is available here."}
 
 
 def optional(schema: Schema) -> Schema:
@@ -85,6 +86,7 @@ def complete(schemas: Schemas) -> None:
         _given("refusal", SOME_TEXT),
         _given("audio", {"type": "object", "minProperties": 1}),
     ]
+    schemas["Inferada"]["properties"]["processors"] = NO_PROCESSORS
     schemas["ImageUrl"]["properties"]["url"] |= ADDRESS
     for spelling in schemas["ImagePart"]["properties"]["image_url"]["anyOf"]:
         if spelling.get("type") == "string":
@@ -98,7 +100,9 @@ def _complete_request(request: Schema) -> None:
         members.setdefault(name, {"description": "Passed on as it is."})
     members["plugins"] = {"enum": [None, []], "description": "Not available here."}
     members["models"]["description"] = "To fall back to, in this order, instead of the model's own."
-    members["inferada"] = optional({"type": "object", "properties": {"processors": EMPTY}})
+    for spelling in members["stop"]["anyOf"]:
+        if spelling.get("type") == "array":
+            spelling["maxItems"] = settings.MAX_STOP_SEQUENCES
     members["tensorzero::episode_id"] = optional(UUID)
     request["additionalProperties"] = True
     request["propertyNames"] = {

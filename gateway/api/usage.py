@@ -6,6 +6,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import Error as DatabaseError
 from django.http import QueryDict
 from django.utils import timezone
@@ -86,7 +87,7 @@ def write_group(group: dict[str, Any], by: tuple[str, ...]) -> dict[str, Any]:
     shown["total_tokens"] = group["prompt_tokens"] + group["completion_tokens"]
     shown["cost"] = usd(group["charge_nusd"])
     shown["cost_nano_usd"] = str(group["charge_nusd"])
-    shown["credits_used"] = credits_used(group["charge_nusd"])
+    shown["credits_used"] = credits_used(group["charge_nusd"], whole=settings.CREDITS_INTEGER)
     return shown
 
 

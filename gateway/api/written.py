@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
+
 from gateway.core.money import PUSD_PER_TOKEN_PER_USD_PER_MTOK, Price, credits_used, usd
 from gateway.models import CallRecord
 from gateway.snapshot.types import ModelRecord
@@ -94,7 +96,7 @@ def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
         "generation_time_ms": round(record.upstream_us / 1000),
         "queued_ms": round(record.queued_us / 1000),
         "processors_ms": 0,
-        "credits_used": credits_used(record.charge_nusd),
+        "credits_used": credits_used(record.charge_nusd, whole=settings.CREDITS_INTEGER),
         "absorbed_cost": usd(record.absorbed_nusd),
         "fallback_from": record.fallback_from or None,
         "fallback_depth": record.fallback_depth,

@@ -112,8 +112,13 @@ def format_usd_per_mtok(pusd_per_token: int) -> str:
     return f"{whole}.{decimals}"
 
 
-def credits_used(nusd: int) -> float | int:
-    """Return credits (1 credit is 0.01 USD) rounded up to 4 decimals; whole ones as integers."""
+def credits_used(nusd: int, *, whole: bool = False) -> float | int:
+    """Return credits (1 credit is 0.01 USD) rounded up to 4 decimals; whole ones as integers.
+
+    whole: rounded up to whole ones.
+    """
+    if whole:
+        return -(-nusd * CREDITS_PER_USD // NUSD_PER_USD)
     ten_thousandths = -(-nusd * CREDITS_PER_USD * 10_000 // NUSD_PER_USD)
-    whole, rest = divmod(ten_thousandths, 10_000)
-    return whole if rest == 0 else ten_thousandths / 10_000
+    ones, rest = divmod(ten_thousandths, 10_000)
+    return ones if rest == 0 else ten_thousandths / 10_000

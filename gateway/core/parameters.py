@@ -32,3 +32,5 @@ OF_EACH_CALL = frozenset(
         "response_format",
     }
 )
+# Of `stop`: the most that an installation can allow.
+MOST_STOP_SEQUENCES = 64

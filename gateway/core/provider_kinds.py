@@ -31,8 +31,9 @@ class ProviderKind:
     takes_many_choices: bool = True
 
 
-# Sampling parameters of open models' servers that these APIs reject.
-_NOT_OPENAIS = frozenset({"top_k", "min_p", "repetition_penalty", "ignore_eos"})
+# Sampling parameters of vLLM and its like, and one that others have too (contract, section 5.3).
+_OF_VLLM = frozenset({"min_p", "repetition_penalty", "ignore_eos"})
+_NOT_OPENAIS = _OF_VLLM | {"top_k"}
 
 
 ALL: tuple[ProviderKind, ...] = (
@@ -44,7 +45,13 @@ ALL: tuple[ProviderKind, ...] = (
         limit_field="max_completion_tokens",
         drops=_NOT_OPENAIS,
     ),
-    ProviderKind("together", "Together AI", "https://api.together.xyz/v1", "TOGETHER_API_KEY"),
+    ProviderKind(
+        "together",
+        "Together AI",
+        "https://api.together.xyz/v1",
+        "TOGETHER_API_KEY",
+        drops=_OF_VLLM,
+    ),
     ProviderKind(
         "deepseek",
         "DeepSeek",
@@ -54,9 +61,19 @@ ALL: tuple[ProviderKind, ...] = (
         takes_many_choices=False,
     ),
     ProviderKind(
-        "fireworks", "Fireworks AI", "https://api.fireworks.ai/inference/v1", "FIREWORKS_API_KEY"
+        "fireworks",
+        "Fireworks AI",
+        "https://api.fireworks.ai/inference/v1",
+        "FIREWORKS_API_KEY",
+        drops=_OF_VLLM,
     ),
-    ProviderKind("hyperbolic", "Hyperbolic", "https://api.hyperbolic.xyz/v1", "HYPERBOLIC_API_KEY"),
+    ProviderKind(
+        "hyperbolic",
+        "Hyperbolic",
+        "https://api.hyperbolic.xyz/v1",
+        "HYPERBOLIC_API_KEY",
+        drops=_NOT_OPENAIS,
+    ),
     ProviderKind("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", drops=_NOT_OPENAIS),
     ProviderKind(
         "mistral",
@@ -67,7 +84,14 @@ ALL: tuple[ProviderKind, ...] = (
         drops=_NOT_OPENAIS | {"logit_bias", "user"},
     ),
     ProviderKind("vllm", "vLLM", "", "", needs_credential=False),
-    ProviderKind("openrouter", "OpenRouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    ProviderKind(
+        "openrouter",
+        "OpenRouter",
+        "https://openrouter.ai/api/v1",
+        "OPENROUTER_API_KEY",
+        drops=_OF_VLLM,
+    ),
+    # SGLang, TGI and the rest of vLLM's family are of this kind: nothing is dropped.
     ProviderKind(
         "openai_compatible", "Any server that speaks OpenAI's API", "", "", needs_credential=False
     ),

@@ -27,7 +27,10 @@ _encode = msgspec.json.encode
 
 
 class Form(msgspec.Struct, frozen=True):
-    """What every frame and answer of one call has in common. created: seconds."""
+    """What every frame and answer of one call has in common. created: seconds.
+
+    whole_credits: credits are shown rounded up to whole ones.
+    """
 
     answer_id: str
     call_id: str
@@ -35,6 +38,7 @@ class Form(msgspec.Struct, frozen=True):
     created: int
     profile: Profile
     episode_id: str = ""
+    whole_credits: bool = False
 
 
 def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
@@ -110,6 +114,7 @@ class ChunkWriter:
         self._has_role: set[int] = set()
         self._held: dict[int, Finish] = {}
         self._call_id = form.call_id
+        self._whole_credits = form.whole_credits
 
     @property
     def is_open(self) -> bool:
@@ -183,15 +188,18 @@ class ChunkWriter:
             body["usage"] = None
         elif receipt is not None and self._where == ON_FINISH:
             body["usage"] = write_usage(receipt.usage, receipt.charge_nusd)
-            body["credits_used"] = credits_used(receipt.charge_nusd)
+            body["credits_used"] = self._credits(receipt)
         if receipt is not None and self.fallback is not None:
             body["fallback"] = dict(zip(("from", "depth"), self.fallback, strict=True))
         return role + self._head + _encode(body)[1:] + b"\n\n"
 
+    def _credits(self, receipt: Receipt) -> float | int:
+        return credits_used(receipt.charge_nusd, whole=self._whole_credits)
+
     def _write_trailing(self, receipt: Receipt) -> list[bytes]:
         """Return the chunks without choices that carry the usage."""
         usage = write_usage(receipt.usage, receipt.charge_nusd)
-        credit = {"credits_used": credits_used(receipt.charge_nusd)}
+        credit = {"credits_used": self._credits(receipt)}
         extras = spell_extras(self._extras, self._profile)
         plain: dict[str, Any] = {"choices": [], **extras, "usage": usage}
         bodies: list[dict[str, Any]] = []

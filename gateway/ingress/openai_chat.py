@@ -32,17 +32,23 @@ from gateway.ingress import guided, schema, strict
 from gateway.ingress.answer_format import read_format
 from gateway.ingress.blocks import read_blocks, respell
 from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
+from gateway.ingress.rules import USUAL, Rules, check_rules
 from gateway.ingress.schema import ChatRequest
 
 MAX_NAME_CHARS = 256
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
+_UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
-def read_call(body: bytes, head: RequestHead, profile: Profile = UNIFIED) -> Call:
+def read_call(
+    body: bytes, head: RequestHead, profile: Profile = UNIFIED, rules: Rules = USUAL
+) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
+    if request.stop is not None or rules.pairs_tools:
+        check_rules(request, rules)
     if not profile.is_ours:
         _check_profile(request, profile)
     members = {name: bytes(raw) for name, raw in schema.member_decoder.decode(body).items()}
@@ -147,6 +153,9 @@ def explain(error: msgspec.ValidationError) -> RequestError:
     if missing := _MISSING.search(reason):
         param = f"{param}.{missing['name']}" if param else missing["name"]
         return RequestError(f"{param} is required.", param=param)
+    if unknown := _UNKNOWN.search(reason):
+        param = f"{param}.{unknown['name'][:MAX_NAME_CHARS]}"
+        return RequestError(f"There is no parameter {param}.", param=param)
     return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
 
 
@@ -163,17 +172,14 @@ def _check_meaning(request: ChatRequest) -> None:
     _check_tools(request)
     if request.plugins:
         raise PluginUnavailable("Plugins are not available here.", param="plugins")
-    _check_processors(request.inferada or {})
+    if request.inferada is not None and request.inferada.processors:
+        _refuse_processors(request.inferada.processors)
 
 
-def _check_processors(settings: Mapping[str, Any]) -> None:
-    wanted = settings.get("processors") or []
-    if not isinstance(wanted, list) or not all(isinstance(name, str) for name in wanted):
-        raise RequestError("processors is a list of names.", param="inferada.processors")
-    if wanted:
-        raise UnknownProcessor(
-            f"There is no processor {wanted[0][:64]}.", param="inferada.processors[0]"
-        )
+def _refuse_processors(wanted: Sequence[str]) -> None:
+    raise UnknownProcessor(
+        f"There is no processor {wanted[0][:64]}.", param="inferada.processors[0]"
+    )
 
 
 def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:

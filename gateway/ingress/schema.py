@@ -11,6 +11,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from gateway.core.parameters import MOST_STOP_SEQUENCES
+from gateway.ingress.processors import Inferada
+
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
 Positive = Annotated[int, Meta(ge=1, le=2**53)]
@@ -227,7 +230,7 @@ class ChatRequest(Struct):
     top_k: Annotated[int, Meta(ge=0)] | None = None
     max_tokens: Positive | None = None
     max_completion_tokens: Positive | None = None
-    stop: Stop | Annotated[list[Stop], Meta(max_length=4)] | None = None
+    stop: Stop | Annotated[list[Stop], Meta(max_length=MOST_STOP_SEQUENCES)] | None = None
     frequency_penalty: Penalty | None = None
     presence_penalty: Penalty | None = None
     seed: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | None = None
@@ -250,7 +253,7 @@ class ChatRequest(Struct):
     ignore_eos: bool | None = None
     user: User | None = None
     metadata: AnyObject | None = None
-    inferada: AnyObject | None = None
+    inferada: Inferada | None = None
     plugins: list[AnyObject] | None = None
     hi_tool_events: bool | None = None
     models: Annotated[list[PublicName], Meta(max_length=5)] | None = None

@@ -7,6 +7,7 @@ import os
 import sys
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, cast
 
 from gateway.models import LanguageModel, Provider
@@ -45,6 +46,16 @@ def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--default-params", metavar="JSON", help="An object, sent where the caller does not say."
     )
+    parser.add_argument(
+        "--template-mode",
+        choices=LanguageModel.TemplateMode.values,
+        help="What becomes of {{ names }} in system prompts.",
+    )
+    prompt = parser.add_mutually_exclusive_group()
+    prompt.add_argument(
+        "--system-prompt", metavar="TEXT", help="Goes before the callers' own; '': none."
+    )
+    prompt.add_argument("--system-prompt-file", type=Path, metavar="FILE", help="The same.")
 
 
 def read_model_options(options: dict[str, Any]) -> Described:
@@ -55,6 +66,8 @@ def read_model_options(options: dict[str, Any]) -> Described:
         "owned_by": options["owned_by"],
         "context_tokens": options["context"],
         "unknown_fields": options["unknown_fields"],
+        "template_render_mode": options["template_mode"],
+        "default_system_prompt": _read_prompt(options),
     }
     fields = {name: value for name, value in named.items() if value is not None}
     for name in ("aliases", "fallbacks"):
@@ -86,6 +99,8 @@ def write_model(model: LanguageModel) -> dict[str, Any]:
         "supports": {ability: getattr(model, f"supports_{ability}") for ability in ABILITIES},
         "unknown_fields": model.unknown_fields,
         "default_params": model.default_params,
+        "template_render_mode": model.template_render_mode,
+        "default_system_prompt": model.default_system_prompt,
         "enabled": model.enabled,
     }
 
@@ -106,6 +121,9 @@ def add_provider_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--local", choices=("yes", "no"), help="Does it run on your premises?")
     parser.add_argument("--location", metavar="TEXT", help="Of its data centre.")
+    parser.add_argument(
+        "--passthrough", choices=("yes", "no"), help="May calls name it, as provider/model?"
+    )
     # Never an argument: every user of the machine can read those.
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--credential-env", metavar="VARIABLE")
@@ -121,6 +139,8 @@ def read_provider_options(options: dict[str, Any]) -> ProviderFields:
         fields["is_local"] = options["local"] == "yes"
     if options["location"] is not None:
         fields["location"] = options["location"]
+    if options["passthrough"] is not None:
+        fields["allows_passthrough"] = options["passthrough"] == "yes"
     return fields
 
 
@@ -154,8 +174,23 @@ def write_provider(provider: Provider) -> dict[str, Any]:
         "structured_dialect": provider.structured_dialect,
         "is_local": provider.is_local,
         "location": provider.location,
+        "allows_passthrough": provider.allows_passthrough,
         "enabled": provider.enabled,
     }
+
+
+def _read_prompt(options: dict[str, Any]) -> str | None:
+    """Return the prompt, from where the options have it. Raises ValueError or LookupError."""
+    file: Path | None = options["system_prompt_file"]
+    if file is None:
+        given: str | None = options["system_prompt"]
+        return given
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise LookupError(f"{file} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise ValueError(f"{file} is not UTF-8.") from None
 
 
 def _read_json(text: str) -> Any:

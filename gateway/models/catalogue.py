@@ -32,6 +32,9 @@ class Provider(models.Model):
     )
     is_local = models.BooleanField(default=False, help_text="Runs on our own premises.")
     location = models.CharField(max_length=60, blank=True, help_text="Of the data centre.")
+    allows_passthrough = models.BooleanField(
+        default=False, help_text="Calls may name it: its name, a slash, its own name for a model."
+    )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -53,6 +56,11 @@ class LanguageModel(models.Model):
         DROP = "drop"
         REJECT = "reject"
 
+    class TemplateMode(models.TextChoices):
+        OFF = "off"
+        VARS = "vars"
+        LOGIC = "logic"
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=200, unique=True)
     aliases = models.JSONField(default=list, blank=True, help_text="Other names it has.")
@@ -72,6 +80,15 @@ class LanguageModel(models.Model):
     )
     default_params = models.JSONField(
         default=dict, blank=True, help_text="Members sent upstream where the caller does not say."
+    )
+    template_render_mode = models.CharField(
+        max_length=8,
+        choices=TemplateMode.choices,
+        default=TemplateMode.OFF,
+        help_text="What becomes of names in braces: gateway.prompts.",
+    )
+    default_system_prompt = models.TextField(
+        blank=True, help_text="Goes before the system messages of every call."
     )
     # Abilities: null where nobody has said; only a plain no refuses a call.
     supports_vision = models.BooleanField(null=True, blank=True)

@@ -15,6 +15,7 @@ from accounts.text import is_visible
 from gateway.models import LanguageModel, Provider, Target
 from gateway.services.changed_fields import change_fields
 from gateway.services.default_params import check_default_params
+from gateway.services.prompt_templates import check_prompt
 
 # 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
 MAX_PUSD_PER_TOKEN = 10**12
@@ -32,7 +33,8 @@ class Described(TypedDict, total=False):
 
     aliases: other names that callers may use. fallbacks: names of the models that serve its calls
     when it cannot, in order. default_params: members that go upstream where the caller does not
-    say. supports_*: None where nobody has said; only a plain no refuses a call.
+    say. template_render_mode: off, vars or logic. default_system_prompt: goes before the system
+    messages of every call. supports_*: None where nobody has said; only a plain no refuses a call.
     """
 
     aliases: list[str]
@@ -43,6 +45,8 @@ class Described(TypedDict, total=False):
     context_tokens: int | None
     unknown_fields: str
     default_params: dict[str, Any]
+    template_render_mode: str
+    default_system_prompt: str
     supports_vision: bool | None
     supports_pdf: bool | None
     supports_audio: bool | None
@@ -186,6 +190,7 @@ def _check(model: LanguageModel) -> None:
     _check_aliases(model)
     _check_fallbacks(model)
     check_default_params(model.default_params)
+    check_prompt(model.template_render_mode, model.default_system_prompt)
     model.full_clean()
 
 

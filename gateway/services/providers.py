@@ -22,11 +22,13 @@ CREDENTIAL_CHARS = 4_096
 
 class ProviderFields(TypedDict, total=False):
     """What a provider is like. structured_dialect: of vLLM alone, how it spells guided decoding;
-    see Provider.StructuredDialect. location: of its data centre."""
+    see Provider.StructuredDialect. location: of its data centre. allows_passthrough: calls may name
+    it with its own names for models."""
 
     structured_dialect: str
     is_local: bool
     location: str
+    allows_passthrough: bool
 
 
 @transaction.atomic

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import msgspec
+from django.conf import settings
 from django.db.models import Prefetch
 
 from accounts.models import ConfigChange
@@ -14,7 +16,7 @@ from gateway.core import provider_kinds
 from gateway.core.money import Price
 from gateway.models import LanguageModel, Provider, Target
 from gateway.services.sealing import SealBroken, unseal
-from gateway.snapshot.types import ModelRecord, Snapshot, TargetRecord
+from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +33,25 @@ def compile_snapshot() -> Snapshot:
     rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
         Prefetch("targets", queryset=targets, to_attr="usable_targets")
     )
+    passable = {provider.name for provider in secrets if provider.allows_passthrough}
     models, aliases = {}, {}
     for row in rows:
         aliases.update(dict.fromkeys(row.aliases, row.name))
         models[row.name] = _compile_model(row, secrets)
         if not models[row.name].targets:
             log.warning("Model %s has no usable target and is not offered.", row.name)
-    return Snapshot(newest or 0, MappingProxyType(models), MappingProxyType(aliases))
+    return Snapshot(
+        newest or 0,
+        MappingProxyType(models),
+        MappingProxyType(aliases),
+        _name_targets(models.values(), _spell_by_kind),
+        _name_targets(
+            models.values(),
+            lambda target: (
+                f"{target.provider}/{target.native_model}" if target.provider in passable else ""
+            ),
+        ),
+    )
 
 
 def _open_credentials() -> Iterator[tuple[Provider, str]]:
@@ -51,6 +65,35 @@ def _open_credentials() -> Iterator[tuple[Provider, str]]:
             yield provider, unseal(bytes(sealed), provider.pk) if sealed else ""
         except SealBroken as error:
             log.error("Provider %s is left out: its credential is lost. %s", provider, error)
+
+
+def _compile_prompt(row: LanguageModel) -> PromptRecord | None:
+    mode, text = row.template_render_mode, row.default_system_prompt
+    return None if mode == "off" and not text else PromptRecord(mode, text)
+
+
+def _name_targets(
+    models: Iterable[ModelRecord], spell: Callable[[TargetRecord], str]
+) -> Mapping[str, ModelRecord]:
+    """Return what calls may name by a target, each with its model served by that target alone.
+
+    spell: returns the name, empty for a target that calls may not name. What no model is served
+    by is not there: so everything has a price, and a key that may not use a model does not get at
+    it by another name. Of several models, the first by name has it.
+    """
+    named = {}
+    for model in sorted(models, key=lambda model: model.name, reverse=True):
+        for target in reversed(model.targets):
+            if name := spell(target):
+                named[name] = replace(model, targets=(target,))
+    return MappingProxyType(named)
+
+
+def _spell_by_kind(target: TargetRecord) -> str:
+    is_ready = target.secret or not provider_kinds.BY_NAME[target.kind].needs_credential
+    if target.kind not in settings.SHORTHAND_PROVIDERS or not is_ready:
+        return ""
+    return f"{target.kind}::{target.native_model}"
 
 
 def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRecord:
@@ -77,6 +120,7 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
             "tools": row.supports_tools,
         },
         fallbacks=tuple(row.fallbacks),
+        prompt=_compile_prompt(row),
         targets=tuple(
             TargetRecord(
                 model=row.name,

@@ -36,10 +36,20 @@ class TargetRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class PromptRecord:
+    """What becomes of system prompts: mode is off, vars or logic (gateway.prompts); text is the
+    model's own, empty where it has none."""
+
+    mode: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRecord:
     """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
     audio, pdf, tools) that it has or lacks; None where nobody has said. fallbacks: names of the
-    models that serve its calls when it cannot."""
+    models that serve its calls when it cannot. prompt: None where callers' messages go upstream as
+    they are."""
 
     name: str
     display_name: str
@@ -53,6 +63,7 @@ class ModelRecord:
     targets: tuple[TargetRecord, ...]
     supports: Mapping[str, bool | None] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
+    prompt: PromptRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +71,25 @@ class Snapshot:
     """The catalogue at one moment. version is the id of the newest ConfigChange it includes.
 
     models: every enabled one, with targets or without: a call to one without is not served now.
-    aliases: other names, each with the name it stands for.
+    aliases: other names, each with the name it stands for. shorthands, passthroughs: names
+    that begin with a provider's kind (kind::its-model) or name (provider/its-model), each with the
+    model that this is here, served by that target alone.
     """
 
     version: int = 0
     models: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    shorthands: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+    passthroughs: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
 
     def find(self, name: str) -> ModelRecord | None:
         """Return the model that has the name, as its own or beside it."""
         return self.models.get(name) or self.models.get(self.aliases.get(name, ""))
+
+    def templates(self) -> set[str]:
+        """Return the prompts that are programs (mode logic)."""
+        prompts = (model.prompt for model in self.models.values())
+        return {prompt.text for prompt in prompts if prompt and prompt.mode == "logic"}
 
     def offered(self) -> dict[str, ModelRecord]:
         """Return the models that somebody serves: those to tell callers of."""
@@ -98,6 +118,7 @@ class KeyRecord:
     profile: str = ""
     may_override_profile: bool = True
     may_use_chat_template: bool = False
+    workspace_name: str = ""
 
     def may_use(self, model: str) -> bool:
         return self.allowed_models is None or model in self.allowed_models

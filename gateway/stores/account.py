@@ -26,6 +26,7 @@ class Account:
     waiters: list[Waiter] = field(default_factory=list)
     drawing: Draw | None = None  # the draw that is under way
     empty_until: float = 0.0
+    refused_nusd: int = 0  # what the wallet had not; 0: it was emptied
     recall_until: float = 0.0  # 0: nothing recalled
     recalled_until: float = 0.0  # another process waits for what is idle here
     refill_after: float = 0.0
@@ -33,6 +34,11 @@ class Account:
     def waiting(self) -> list[Waiter]:
         """Return those who still wait, in the order they came."""
         return [waiter for waiter in self.waiters if not waiter.granted.done()]
+
+    def is_known_to_lack(self, least_nusd: int) -> bool:
+        """True unless the wallet may have what the purse lacks: less than what it refused."""
+        lack_nusd = least_nusd - self.purse.free_nusd
+        return lack_nusd <= 0 or lack_nusd >= self.refused_nusd
 
     def wish(self, workspace_id: str) -> Draw:
         """Return the draw that would serve everybody who waits, and fill the purse."""

@@ -124,7 +124,7 @@ class Bank:
         if self.is_fenced or self._stopping:
             raise DatabaseUnavailable(retry_after_s=1)
         account = self._accounts.setdefault(workspace_id, Account())
-        if self._loop.time() < account.empty_until:
+        if self._loop.time() < account.empty_until and account.is_known_to_lack(least_nusd):
             return self._grant_rest(account, want_nusd, least_nusd)
         waiter = Waiter(want_nusd, least_nusd, self._loop.create_future())
         if not account.waiting():
@@ -290,6 +290,7 @@ class Bank:
         account.recall_until = 0.0
         if not answer.has_more:
             account.empty_until = now + self._patience.empty_s
+            account.refused_nusd = 0 if answer.gained_nusd > 0 else answer.asked.least_nusd
             account.refill_after = now + self._patience.refill_s
 
     def _recall(self, answer: Answer, account: Account, now: float) -> bool:

@@ -42,6 +42,7 @@ def _compile(key: ApiKey) -> KeyRecord:
         profile=key.compat_profile or key.workspace.compat_profile,
         may_override_profile=key.allows_profile_override,
         may_use_chat_template=key.allows_chat_template,
+        workspace_name=key.workspace.name,
     )
 
 

@@ -14,6 +14,10 @@ import django
 if TYPE_CHECKING:
     from tests.dashboard.demo_data import DemoModel
 
+PROMPTED = "deepseek-v3.2"
+PROMPT = """You help the people of {{ org_name }}. Be brief and say where you know something from.
+
+It is {{ now_time }} on {{ now_day_of_week }}, {{ now_date }}."""
 MEMBER_EMAIL = "noor@example.com"
 
 
@@ -77,6 +81,8 @@ def _add(model: DemoModel) -> None:
         supports_vision=False if is_local else None,
         supports_audio=False,
         default_params={"repetition_penalty": 1.1} if is_local else {},
+        template_render_mode="vars" if model.name == PROMPTED else "off",
+        default_system_prompt=PROMPT if model.name == PROMPTED else "",
     )
 
 

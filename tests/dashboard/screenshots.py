@@ -55,7 +55,7 @@ def _take(watched: Watched, path: str, file: Path) -> None:
 
 
 def _take_opened(watched: Watched, folder: Path, suffix: str) -> None:
-    """Pictures of what lies above a page: the dialogs, a new key's secret, the palette."""
+    """Pictures of what is shown when asked for: dialogs, a key's secret, a preview, the palette."""
     page = watched.page
     watched.open("/keys")
     page.get_by_role("link", name="New key").click()
@@ -64,6 +64,10 @@ def _take_opened(watched: Watched, folder: Path, suffix: str) -> None:
     page.get_by_role("button", name="Create key").click()
     page.locator("[data-secret]").wait_for()
     page.screenshot(path=folder / f"dialog-issued-{suffix}")
+    watched.open(find_address(watched, "model"))
+    page.get_by_role("button", name="Preview").click()
+    page.locator("#prompt-preview pre").wait_for()
+    page.screenshot(path=folder / f"model-preview-{suffix}", full_page=True)
     watched.open("/")
     page.keyboard.press("Control+k")
     page.get_by_role("option").first.wait_for()

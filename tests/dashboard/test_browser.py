@@ -95,6 +95,20 @@ def test_what_is_wrong_in_a_form_is_shown_beside_it(watched: Watched) -> None:
     assert watched.check("form with errors") == []
 
 
+def test_a_prompt_is_looked_at_without_being_saved(watched: Watched) -> None:
+    page = watched.page
+    watched.open(find_address(watched, "model"))
+    page.get_by_label("Default prompt").fill("I am {{ model_id }}, call {{ request_id }}.")
+    page.get_by_role("button", name="Preview").click()
+
+    shown = page.get_by_label("What the model is told")
+    expect(shown).to_contain_text(re.compile(r"I am [\w.-]+, call [0-9a-f-]{36}\."))
+    expect(page.get_by_text("request_id differs from call to call")).to_be_visible()
+    assert watched.check("preview") == []
+    page.reload()
+    expect(page.get_by_label("Default prompt")).to_contain_text("You help the people")
+
+
 def test_the_palette_goes_where_one_types(watched: Watched) -> None:
     page = watched.page
     watched.open("/credits")

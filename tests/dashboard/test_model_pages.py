@@ -40,6 +40,7 @@ def new_form(**fields: Any) -> dict[str, Any]:
         "output_usd": "0.60",
         "max_output_tokens": "8192",
         "unknown_fields": "forward",
+        "template_render_mode": "off",
     } | fields
 
 
@@ -189,6 +190,65 @@ def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> No
 
     assert late.status_code == 409
     assert LanguageModel.objects.get().description == "First"
+
+
+def test_a_prompt_is_kept_as_it_is_typed(client: Client) -> None:
+    model = make_model()
+    typed = " Be kind.\r\n\r\nToday: {{ now_date }}\r\n"
+    form = edit_form(model, default_system_prompt=typed, template_render_mode="vars")
+
+    client.post(f"/models/{model.pk}", form)
+
+    model.refresh_from_db()
+    assert model.default_system_prompt == typed.replace("\r\n", "\n")
+    again = client.post(f"/models/{model.pk}", edit_form(model), follow=True)
+    assert "Nothing changed." in again.content.decode()
+    assert "Changed default system prompt, template render mode" in again.content.decode()
+
+
+def test_a_template_that_does_not_compile_is_refused_with_its_line(client: Client) -> None:
+    model = make_model()
+    form = edit_form(model, template_render_mode="logic", default_system_prompt="a\n{% if x %}")
+
+    answer = client.post(f"/models/{model.pk}", form)
+
+    assert answer.status_code == 422
+    assert "Line 2:" in answer.context["form"].errors["default_system_prompt"][0]
+    assert LanguageModel.objects.get().default_system_prompt == ""
+
+
+@pytest.mark.parametrize(
+    ("mode", "prompt", "shown"),
+    [
+        ("off", "{{ model_id }} <b>", ["{{ model_id }} &lt;b&gt;"]),
+        ("vars", "{{ model_id }} of {{ org_name }}", ["qwen-3 of Acme"]),
+        ("vars", "{{ now_unix }} {{ request_id }}", ["now_unix, request_id differ from call"]),
+        ("vars", "{{ now_iso }}", ["now_iso differs from call to call"]),
+        ("vars", "{{ now_hour }} {{ nobody.x }}", ["changes every hour", "knows nobody.x"]),
+        ("logic", "{% if request_id %}{{ 6 * 7 }}{% endif %}", ["request_id differs", ">42<"]),
+        ("logic", "a\r\n{% if", ["Line 2:"]),
+        ("logic", "", ["(nothing)"]),
+        ("vars", "x" * 40_000, ["At most 32768 characters"]),
+        ("magic", "plain", ["plain"]),
+    ],
+)
+def test_a_prompt_can_be_looked_at_before_it_is_saved(
+    client: Client, mode: str, prompt: str, shown: list[str]
+) -> None:
+    form = {"template_render_mode": mode, "default_system_prompt": prompt}
+
+    of_one = client.post("/models/preview?model=qwen-3", form, headers=HTMX)
+    of_a_new_one = client.post("/models/preview", form | {"name": "qwen-3"}, headers=HTMX)
+
+    text = of_one.content.decode()
+    assert [words for words in shown if words not in text] == []
+    assert text.strip().startswith('<div class="stack stack-tight" id="prompt-preview"')
+    assert ("qwen-3" in of_a_new_one.content.decode()) == ("qwen-3" in text)
+    assert not LanguageModel.objects.exists()
+
+
+def test_a_preview_is_for_operators(client: Client) -> None:
+    assert signed_in(make_user()).post("/models/preview", {}).status_code in (403, 404)
 
 
 def test_a_model_is_switched_off_and_on(client: Client) -> None:

@@ -73,6 +73,11 @@ def unlock(*, workspace_id: str) -> bool:
     return accounts.unlock_workspace(Workspace.objects.get(pk=workspace_id), actor=ACTOR)
 
 
+def rename(*, workspace_id: str, name: str) -> bool:
+    found = Workspace.objects.get(pk=workspace_id)
+    return accounts.rename_workspace(found, name=name, actor=ACTOR)
+
+
 def grant(*, workspace_id: str, amount_nusd: int) -> int:
     found = Workspace.objects.get(pk=workspace_id)
     return book.grant(found, amount_nusd=amount_nusd, actor=ACTOR, reason="A test.").balance_nusd
@@ -150,6 +155,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
     for order in (
         *(workspace, key, expire, edit_key, revoke, lock, unlock, grant, provider, model, target),
         *(
+            rename,
             set_prices,
             offer,
             switch_provider,

@@ -116,6 +116,28 @@ def test_a_model_is_called_by_its_other_names_and_answers_by_its_own(
     wait_until(lambda: caller.ask(model=other).status == 404, what="the name to be gone")
 
 
+def test_a_provider_can_be_named_once_its_operator_says_so(site: Site) -> None:
+    provider = f"direct-{next(_numbers)}"
+    site.office.do("provider", name=provider, base_url=site.upstream.base_url)
+    model = site.add_model(f"told-{next(_numbers)}", provider=provider, native_model="maker/own")
+    site.office.do("target", model=model, provider="fake")
+    caller, name = site.caller(), f"{provider}/maker/own"
+    before = caller.ask(model=name)
+
+    site.gateway.manage("set_provider", provider, "--passthrough", "yes")
+    wait_until(lambda: caller.ask(model=name).status == 200, what=f"{name} to be served")
+
+    answer = caller.ask("script:echo", model=name)
+    assert before.status == 404
+    assert upstream_body(answer)["model"] == "maker/own"
+    assert answer.json["model"] == answer.headers["x-model-used"] == model
+    assert site.record(answer.call_id)["charge_nusd"] > 0
+    for other in (f"{provider}/none", "fake/second", f"tensorzero::model_name::{provider}/none"):
+        assert caller.ask(model=other).status == 404
+    narrow = site.caller(allowed_models=["fake-model"]).ask(model=name)
+    assert (narrow.status, narrow.error["code"]) == (403, "model_not_allowed")
+
+
 def test_a_provider_is_spoken_to_in_the_dialect_that_is_set(site: Site) -> None:
     provider = f"vllm-{next(_numbers)}"
     site.office.do("provider", name=provider, kind="vllm", base_url=site.upstream.base_url)

@@ -63,7 +63,7 @@ def test_the_model_is_renamed(site: Site, caller: Caller) -> None:
 @pytest.mark.parametrize(
     "members",
     [
-        ',"inferada":{"a":1}',
+        ',"inferada":{"language":"nl","haystack":{"data":[1]}}',
         ',"plugins":[]',
         ',"hi_tool_events":true',
         ',"models":null',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,18 @@ def test_an_answer_can_be_taken_back() -> None:
     assert (model.supports_vision, model.default_params) == (None, {})
 
 
+def test_a_prompt_can_come_from_a_file(tmp_path: Path) -> None:
+    make_model("qwen")
+    file = tmp_path / "prompt.txt"
+    file.write_text("Be kind.\n\u20ac {{ now_date }}\n", encoding="utf-8")
+
+    answer = ask("set_model", "qwen", "--template-mode", "vars", "--system-prompt-file", str(file))
+
+    shown = (answer["template_render_mode"], answer["default_system_prompt"])
+    assert shown == ("vars", file.read_text(encoding="utf-8"))
+    assert ask("set_model", "qwen", "--system-prompt", "")["default_system_prompt"] == ""
+
+
 @pytest.mark.parametrize(
     ("given", "prices"),
     [
@@ -103,6 +116,8 @@ def test_what_is_as_it_was_tells_nobody() -> None:
         (("--supports", "smell=yes"), "smell"),
         (("--supports", "vision"), "vision"),
         (("--supports", "vision=perhaps"), "perhaps"),
+        (("--template-mode", "logic", "--system-prompt", "a\n{% if x"), "Line 2"),
+        (("--system-prompt-file", "/no/such/file"), "cannot be read"),
         (("--default-params", "{"), "not JSON"),
         (("--default-params", "[]"), "one JSON object"),
         (("--default-params", '{"max_tokens": 5}'), "max_tokens"),

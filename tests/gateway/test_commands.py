@@ -185,6 +185,7 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "has_credential": True,
         "structured_dialect": "structured_outputs",
         "is_local": False,
+        "allows_passthrough": False,
         "location": "",
         "enabled": True,
     }
@@ -237,6 +238,8 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
         "supports": {"vision": None, "pdf": None, "audio": None, "tools": None},
         "unknown_fields": "forward",
         "default_params": {},
+        "template_render_mode": "off",
+        "default_system_prompt": "",
         "enabled": True,
     }
 

@@ -9,6 +9,7 @@ import pytest
 from gateway.env import (
     SettingError,
     read_bool,
+    read_choices,
     read_int,
     read_list,
     read_origins,
@@ -30,6 +31,15 @@ def test_yes_and_no_have_several_spellings(
     monkeypatch.setenv(NAME, text)
 
     assert read_bool(NAME, not meant) is meant
+
+
+def test_several_choices_are_each_one_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(NAME, "a, b,")
+    assert read_choices(NAME, ("a", "b", "c")) == ["a", "b"]
+
+    monkeypatch.setenv(NAME, "a,d")
+    with pytest.raises(SettingError, match=NAME):
+        read_choices(NAME, ("a", "b", "c"))
 
 
 def test_what_is_not_set_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:

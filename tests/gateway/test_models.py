@@ -19,6 +19,7 @@ from gateway.services.models import (
     set_prices,
     update_model,
 )
+from gateway.services.prompt_templates import FIELD, MAX_CHARS
 from tests.factories import ACTOR, make_model, make_provider
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,13 @@ def test_names_as_providers_write_them_are_taken(name: str) -> None:
         ("max_output_tokens", {"max_output_tokens": MAX_TOKENS + 1}),
         ("context_tokens", {"context_tokens": 0}),
         ("unknown_fields", {"unknown_fields": "guess"}),
+        ("template_render_mode", {"template_render_mode": "magic"}),
+        ("default_system_prompt", {"default_system_prompt": "x" * (MAX_CHARS + 1)}),
+        ("default_system_prompt", {"default_system_prompt": "a\0"}),
+        *(
+            ("default_system_prompt", {"template_render_mode": "logic", FIELD: text})
+            for text in ("{% if x", "{{ 1 / 0 }}", "{% include 'x' %}", "{{ 'x' * 10**10 }}")
+        ),
         ("native_model", {"native_model": "two\nlines"}),
         ("native_model", {"native_model": "x" * 201}),
     ],

@@ -91,6 +91,18 @@ def test_cancelled_wait_leaves_no_money_behind(tmp_path: Path) -> None:
     assert run_at_bank(tmp_path, work) == 1_000
 
 
+def test_a_refused_call_does_not_refuse_a_cheaper_one(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+
+    async def work(bank: Bank) -> list[int]:
+        for dear_nusd in (1_001, 5_000):
+            with pytest.raises(InsufficientCredits):
+                await hold(bank, str(workspace.pk), dear_nusd)
+        return [await hold(bank, str(workspace.pk), cheap_nusd) for cheap_nusd in (300, 700)]
+
+    assert run_at_bank(tmp_path, work) == [300, 700]
+
+
 def test_call_left_running_at_the_stop_is_aborted_for_free(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 

@@ -16,7 +16,8 @@ from tests.flows.site import Site
 from tests.sources.product import Client, client_of
 
 CREDENTIAL = "sk-canary-of-one-provider"
-OPEN_MODELS_ONLY = {"top_k": 5, "min_p": 0.1, "repetition_penalty": 1.1, "ignore_eos": False}
+VLLM_ONLY = {"min_p": 0.1, "repetition_penalty": 1.1, "ignore_eos": False}
+OPEN_MODELS_ONLY = {"top_k": 5, **VLLM_ONLY}
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def test_S1_51_openai(site: Site, client: Client) -> None:
 
 
 def test_S1_53_together(site: Site, client: Client) -> None:
-    assert_speaks(site, client, Kind("together"))
+    assert_speaks(site, client, Kind("together", drops=frozenset(VLLM_ONLY)))
 
 
 def test_S1_54_deepseek(site: Site, client: Client) -> None:
@@ -112,7 +113,7 @@ def test_S1_54_deepseek(site: Site, client: Client) -> None:
 
 
 def test_S1_55_fireworks(site: Site, client: Client) -> None:
-    assert_speaks(site, client, Kind("fireworks"))
+    assert_speaks(site, client, Kind("fireworks", drops=frozenset(VLLM_ONLY)))
 
 
 def test_S1_60_mistral(site: Site, client: Client) -> None:
@@ -121,7 +122,7 @@ def test_S1_60_mistral(site: Site, client: Client) -> None:
 
 
 def test_S1_61_hyperbolic(site: Site, client: Client) -> None:
-    assert_speaks(site, client, Kind("hyperbolic"))
+    assert_speaks(site, client, Kind("hyperbolic", drops=frozenset(OPEN_MODELS_ONLY)))
 
 
 def test_S1_62_xai(site: Site, client: Client) -> None:
@@ -135,3 +136,17 @@ def test_S1_03_an_adapter_is_a_model_by_its_own_name_there(site: Site, client: C
 
     assert json.loads(answer.echo["body_text"])["model"] == "qwen-with-our-lora"
     assert answer.json["model"] == "tuned-for-us"
+
+
+@pytest.mark.parametrize(
+    ("kind", "drops"),
+    [
+        ("openrouter", frozenset(VLLM_ONLY)),
+        ("vllm", frozenset()),
+        ("openai_compatible", frozenset()),
+    ],
+)
+def test_the_other_kinds_get_what_they_take(
+    site: Site, client: Client, kind: str, drops: frozenset[str]
+) -> None:
+    assert_speaks(site, client, Kind(kind, drops=drops))

@@ -1,0 +1,40 @@
+"""What an installation asks of requests, beside what their types say."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gateway.core.errors import RequestError
+from gateway.ingress.schema import AssistantMessage, ChatRequest, ToolMessage
+
+
+class Rules(msgspec.Struct, frozen=True):
+    """stop_sequences: how many a call may have. pairs_tools: every answer of a tool has to name a
+    call of it that stands before."""
+
+    stop_sequences: int = 4
+    pairs_tools: bool = False
+
+
+USUAL = Rules()
+
+
+def check_rules(request: ChatRequest, rules: Rules) -> None:
+    """Return when the request keeps to the rules. Raises RequestError with `param`."""
+    stop = request.stop
+    if isinstance(stop, list) and len(stop) > rules.stop_sequences:
+        raise RequestError(f"stop takes at most {rules.stop_sequences} sequences.", param="stop")
+    if rules.pairs_tools:
+        _check_pairs(request)
+
+
+def _check_pairs(request: ChatRequest) -> None:
+    asked: set[str] = set()
+    for index, message in enumerate(request.messages):
+        if isinstance(message, AssistantMessage):
+            asked.update(call.id for call in message.tool_calls or ())
+        elif isinstance(message, ToolMessage) and message.tool_call_id not in asked:
+            raise RequestError(
+                "No assistant message before this one has a tool call of this id.",
+                param=f"messages[{index}].tool_call_id",
+            )

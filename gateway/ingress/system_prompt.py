@@ -1,0 +1,151 @@
+"""The system prompt of a call: the model's own and the caller's, in one message (contract, 6.6).
+
+Only models that have a prompt or render any come here; calls of all others go upstream in their
+callers' own bytes. What users, assistants and tools say is never rendered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gateway.core.call import Call
+from gateway.core.errors import GatewayError, RequestError
+from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
+from gateway.ingress import schema
+from gateway.ingress.processors import Inferada
+from gateway.prompts.renderer import PromptFailed, Renderer
+from gateway.prompts.variables import MAX_PLACEHOLDERS, Filling, TooManyPlaceholders, values_at
+from gateway.snapshot.types import ModelRecord, PromptRecord
+
+BETWEEN = "\n\n---\n\n"
+SYSTEM = (schema.SystemMessage, schema.DeveloperMessage)
+_encode = msgspec.json.encode
+_read_raw = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_read_settings = msgspec.json.Decoder(Inferada | None).decode
+
+
+class SystemPrompts:
+    """Writes the system prompts of the calls of one process."""
+
+    def __init__(self, renderer: Renderer) -> None:
+        self._renderer = renderer
+
+    async def assemble(
+        self, call: Call, model: ModelRecord, *, org_name: str, request_id: str
+    ) -> Call:
+        """Return the call with its system prompt, for a model that has one or renders any.
+
+        Raises RequestError for a caller's text that asks for too much, and GatewayError when the
+        model's template fails: without its prompt the model is not what callers are offered.
+        """
+        prompt: PromptRecord | None = model.prompt
+        assert prompt is not None
+        settings = _read_settings(call.members.get("inferada", b"null")) or Inferada()
+        own = "" if settings.skip_model_default else prompt.text
+        if prompt.mode == "off":
+            return lead(call, own, None) if own else call
+        values = values_at(
+            datetime.now(UTC),
+            org_name=org_name,
+            model_id=model.name,
+            request_id=request_id,
+            language=settings.language,
+        )
+        try:
+            if own and prompt.mode == "logic":
+                own = await self._renderer.render(own, values)
+            elif own:
+                own = Filling(values).fill(own)
+        except PromptFailed as error:
+            raise GatewayError(
+                "The model's prompt template cannot be rendered.",
+                detail=f"The prompt template of {model.name}: {error}",
+            ) from None
+        filling = Filling(values)
+        try:
+            return lead(call, own, filling) if own else fill_in_place(call, filling)
+        except TooManyPlaceholders:
+            raise RequestError(
+                f"System messages have at most {MAX_PLACEHOLDERS} names in braces.",
+                param="messages",
+            ) from None
+
+
+def lead(call: Call, own: str, filling: Filling | None) -> Call:
+    """Return the call with one system message, its first: `own`, then the caller's in their order.
+
+    filling: what the caller's are rendered with, or None to leave them as they are.
+    """
+    parts, others, raws = [own], list[Any](), list[bytes]()
+    bound = call.prompt_tokens_bound + TOKENS_PER_MESSAGE
+    for message, raw in zip(call.messages, _read_raw(call.members["messages"]), strict=True):
+        if isinstance(message, SYSTEM):
+            said = text_of(message.content)
+            parts.append(said if filling is None else filling.fill(said))
+            bound -= TOKENS_PER_MESSAGE + bound_of(message.content)
+        else:
+            others.append(message)
+            raws.append(bytes(raw))
+    whole = BETWEEN.join(part for part in parts if part)
+    first = _encode({"role": "system", "content": whole})
+    messages = [schema.SystemMessage(content=whole), *others]
+    return with_messages(call, messages, [first, *raws], bound + bound_tokens(whole))
+
+
+def fill_in_place(call: Call, filling: Filling) -> Call:
+    """Return the call with its system messages rendered where they stand; the call itself when
+    that changes nothing."""
+    messages, raws = list(call.messages), list[bytes]()
+    bound, has_changed = call.prompt_tokens_bound, False
+    for index, raw in enumerate(_read_raw(call.members["messages"])):
+        message = messages[index]
+        written = bytes(raw)
+        if isinstance(message, SYSTEM) and "{{" in text_of(message.content):
+            content = filled_content(message.content, filling)
+            if content != message.content:
+                has_changed = True
+                bound += bound_of(content) - bound_of(message.content)
+                messages[index] = type(message)(content, message.name)
+                written = with_content(written, content)
+        raws.append(written)
+    return with_messages(call, messages, raws, bound) if has_changed else call
+
+
+def filled_content(content: schema.Text, filling: Filling) -> schema.Text:
+    if isinstance(content, str):
+        return filling.fill(content)
+    return [schema.TextPart(filling.fill(part.text)) for part in content]
+
+
+def with_content(raw: bytes, content: schema.Text) -> bytes:
+    """Return a message with other texts, whatever else it and its blocks have kept."""
+    message: dict[str, Any] = msgspec.json.decode(raw)
+    if isinstance(content, str):
+        message["content"] = content
+    else:
+        for block, part in zip(message["content"], content, strict=True):
+            block["text"] = part.text
+    return _encode(message)
+
+
+def with_messages(
+    call: Call, messages: Sequence[Any], raws: Sequence[bytes], bound_tokens: int
+) -> Call:
+    members: Mapping[str, bytes] = {**call.members, "messages": b"[" + b",".join(raws) + b"]"}
+    return replace(call, messages=messages, members=members, prompt_tokens_bound=bound_tokens)
+
+
+def text_of(content: schema.Text) -> str:
+    """Return the text of a message, its blocks on lines of their own."""
+    return content if isinstance(content, str) else "\n".join(part.text for part in content)
+
+
+def bound_of(content: schema.Text) -> int:
+    if isinstance(content, str):
+        return bound_tokens(content)
+    return sum(bound_tokens(part.text) for part in content)

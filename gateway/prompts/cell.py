@@ -1,0 +1,89 @@
+"""The process in which templates run, and may do no harm: `python -m gateway.prompts.cell`.
+
+One JSON object a line on standard input, one answer a line on standard output:
+
+    {"text": ...}                  compile it           {"names": [...]}
+    {"text": ..., "values": ...}   compile and run it   {"said": ...}
+
+or {"refused": ..., "line": ...} where that cannot be. Nothing is open here and nothing known. What
+uses up its time is killed by the kernel, inside the longest multiplication too, and gives no
+answer; memory has an end as well.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import sys
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Template
+
+from gateway.prompts.engine import Refused, compile_template, render, warm_up
+
+# Of the processor, not of the clock: a busy machine makes no template slow.
+RENDER_S = 0.05
+COMPILE_S = 1.0
+MEMORY_BYTES = 64 * 1024 * 1024
+OUT_OF_MEMORY = f"It takes more than {MEMORY_BYTES // 1024**2} MB of memory."
+
+compiled = lru_cache(maxsize=256)(compile_template)
+
+
+def main() -> None:
+    warm_up()
+    confine()
+    for line in sys.stdin:
+        try:
+            said = answer(json.loads(line))
+        except Refused as refused:
+            said = {"refused": refused.reason, "line": refused.line}
+        except MemoryError:
+            said = {"refused": OUT_OF_MEMORY, "line": None}
+        sys.stdout.write(json.dumps(said) + "\n")
+        sys.stdout.flush()
+
+
+def answer(wish: dict[str, Any]) -> dict[str, Any]:
+    """Do what a line asks for. Raises Refused, MemoryError; the process ends when time is up."""
+    template, names = timed(COMPILE_S, compiled, wish["text"])
+    if "values" not in wish:
+        return {"names": names}
+    return {"said": timed(RENDER_S, run, template, wish["values"])}
+
+
+def run(template: Template, values: dict[str, Any]) -> str:
+    return render(template, values)
+
+
+def timed(limit_s: float, work: Any, *arguments: Any) -> Any:
+    signal.setitimer(signal.ITIMER_PROF, limit_s)
+    try:
+        return work(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def confine() -> None:
+    """Give up what is not needed: memory, files, the words of a terminal."""
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    limit(resource.RLIMIT_CORE, 0)
+    limit(resource.RLIMIT_FSIZE, 0)
+    with suppress(OSError, IndexError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit(resource.RLIMIT_AS, pages * resource.getpagesize() + MEMORY_BYTES)
+    limit(resource.RLIMIT_NOFILE, 3)
+
+
+def limit(what: int, most: int) -> None:
+    with suppress(OSError, ValueError):
+        resource.setrlimit(what, (most, most))
+
+
+if __name__ == "__main__":
+    main()
