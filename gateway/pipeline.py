@@ -68,8 +68,11 @@ class Stages:
     read_call: Callable[[bytes, RequestHead, Profile], Call]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
+    find_others: Callable[[Any, Call, RequestHead, Profile, Any], Awaitable[Sequence[Any]]]
     assemble: Callable[[Call, Any, Any, RequestHead], Awaitable[Call]]
-    admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
+    admit: Callable[
+        [Any, Call, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any]], Awaitable[Grant]
+    ]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any, Sequence[Any]], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
@@ -107,9 +110,12 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
+        others: Sequence[Any] = ()
+        if call.models is not None or model.fallbacks:
+            others = await stages.find_others(known, call, head, caller.profile, model)
         if model.prompt is not None:
             call = await stages.assemble(call, model, known, head)
-        grant = await stages.admit(known, call, head, caller.profile, model, dropped)
+        grant = await stages.admit(known, call, head, caller.profile, model, dropped, others)
         return Admitted(call, grant, model, claim)
     except BaseException as error:
         if isinstance(error, GatewayError):
@@ -149,7 +155,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
         caller.begin(call, grant, claim)
         refusal: GatewayError | None = None
         for target in stages.route(admitted.model, grant.spares):
-            grant = tab.pass_to(target) if grant.spares else grant
+            grant, call = tab.pass_to(target) if grant.spares else (grant, call)
             meter.begin_attempt(target)
             try:
                 exchange = stages.prepare(call, grant, target)
@@ -215,15 +221,14 @@ class Tab:
         self._caller = caller
         self._receipt: Receipt | None = None
 
-    def pass_to(self, target: Any) -> Grant:
-        """Return the grant under which the target is to work: another one, which everybody is
-        told of, where the target is another model's."""
-        grant = self._grant
-        if target.model != grant.model:
-            self._grant = grant = grant.passed_to(target.model)
-            self._meter.fallback = grant.model
-            self._caller.fall_back(self._call, grant)
-        return grant
+    def pass_to(self, target: Any) -> tuple[Grant, Call]:
+        """Return the grant under which the target is to work, and the call: others, which
+        everybody is told of, where the target is another model's."""
+        if target.model != self._grant.model:
+            self._grant, self._call = self._grant.passed_to(target.model)
+            self._meter.fallback = self._grant.model
+            self._caller.fall_back(self._call, self._grant)
+        return self._grant, self._call
 
     async def close_well(self) -> Receipt:
         """Settle a call that came to its end; called before its last bytes are written."""

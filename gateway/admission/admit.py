@@ -77,10 +77,14 @@ class Caller(msgspec.Struct, frozen=True):
     ip: str
 
 
+Assemble = Callable[[Call, ModelRecord, Caller, RequestHead], Awaitable[Call]]
+
+
 class Admission:
     """May this caller do this, now?
 
     check: names the parameters that cannot go to the model's providers; raises when they matter.
+    assemble: gives a call the system prompt of a model.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
     wrong_keys: how many calls without a good key one address may make in ten seconds.
@@ -93,6 +97,7 @@ class Admission:
         snapshot: SnapshotHolder,
         bank: Money,
         check: Callable[[Call, ModelRecord], tuple[str, ...]],
+        assemble: Assemble,
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
         trusted_proxies: Sequence[Network] = (),
@@ -102,6 +107,7 @@ class Admission:
         self._snapshot = snapshot
         self._bank = bank
         self._check = check
+        self._assemble = assemble
         self._write_down = write_down
         self._take_id = take_id
         self._trusted = tuple(trusted_proxies)
@@ -168,6 +174,36 @@ class Admission:
             )
         return model, dropped
 
+    async def find_others(
+        self, caller: Caller, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
+    ) -> Sequence[Candidate]:
+        """Return the models that may serve in this one's place: those that the call names, or
+        else the model's own. call: before it got this model's prompt.
+
+        Raises as find_model does for a name of the call's.
+        """
+        key = caller.key
+
+        def find(name: str) -> ModelRecord:
+            return self.find_model(key, name, hides=profile.hides_models)
+
+        if call.models is None:
+            others = list(chained_models(self._snapshot.current(), key, model))
+        else:
+            others = list(named_models(call, find))
+        if head.disables_fallback:
+            return ()
+        found = []
+        for one in candidates(call, model, others, self._check):
+            if one.model.prompt is not None:
+                try:
+                    own = await self._assemble(call, one.model, caller, head)
+                except GatewayError:
+                    continue
+                one = Candidate.of(own, one.model, one.dropped_params)
+            found.append(one)
+        return found
+
     async def admit(
         self,
         caller: Caller,
@@ -176,18 +212,15 @@ class Admission:
         profile: Profile,
         model: ModelRecord,
         dropped: tuple[str, ...],
+        others: Sequence[Candidate] = (),
     ) -> Grant:
         """Return the grant of one call, money set aside and journalled.
 
         When the balance covers less than the worst case, the output limit is lowered to what
-        it covers. What is set aside also covers the models to fall back to. Raises
-        AdmissionError, DatabaseUnavailable, StorageUnavailable, and as find_model does for the
-        models that the call names.
+        it covers. What is set aside also covers the models to fall back to, `others`. Raises
+        AdmissionError, DatabaseUnavailable, StorageUnavailable.
         """
         key = caller.key
-        others: Sequence[Candidate] = ()
-        if call.models is not None or model.fallbacks:
-            others = self._find_others(key, call, head, profile, model)
         if key.workspace_locked:
             raise WorkspaceLocked
         adopted_id = head.wanted_id()
@@ -225,21 +258,6 @@ class Admission:
         )
         self._journal(grant)
         return grant
-
-    def _find_others(
-        self, key: KeyRecord, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
-    ) -> Sequence[Candidate]:
-        """Return the models that may serve in this one's place: those that the call names, or
-        else the model's own. Raises as find_model does for a name of the call's."""
-
-        def find(name: str) -> ModelRecord:
-            return self.find_model(key, name, hides=profile.hides_models)
-
-        if call.models is None:
-            others = list(chained_models(self._snapshot.current(), key, model))
-        else:
-            others = list(named_models(call, find))
-        return () if head.disables_fallback else candidates(call, model, others, self._check)
 
     async def _set_aside(
         self,

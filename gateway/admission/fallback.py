@@ -24,15 +24,21 @@ Check = Callable[[Call, ModelRecord], tuple[str, ...]]
 
 
 class Candidate(msgspec.Struct, frozen=True):
-    """A model that could serve the call. limit: output tokens of each choice; prompt_pusd,
-    token_pusd: as gateway.admission.worst_case.rates has them."""
+    """A model that could serve the call. call: as this model gets it; limit: output tokens of each
+    choice; prompt_pusd, token_pusd: as gateway.admission.worst_case.rates has them."""
 
+    call: Call
     model: ModelRecord
     dropped_params: tuple[str, ...]
     price: Price
     limit: int
     prompt_pusd: int
     token_pusd: int
+
+    @classmethod
+    def of(cls, call: Call, model: ModelRecord, dropped: tuple[str, ...]) -> Candidate:
+        price = dearest(model)
+        return cls(call, model, dropped, price, limit_of(call, model), *rates(call, model, price))
 
     @property
     def want_nusd(self) -> int:
@@ -82,9 +88,7 @@ def candidates(
             dropped = check(call, model)
         except GatewayError:
             continue
-        price = dearest(model)
-        limit = limit_of(call, model)
-        found[model.name] = Candidate(model, dropped, price, limit, *rates(call, model, price))
+        found[model.name] = Candidate.of(call, model, dropped)
     return list(found.values())
 
 
@@ -98,6 +102,9 @@ def spares_within(hold_nusd: int, call: Call, found: Sequence[Candidate]) -> tup
         model = one.model
         cap, sent_cap = cap_of(call, one.limit, affordable)
         spares.append(
-            Spare(model.name, model.targets, one.price, cap * call.n, sent_cap, one.dropped_params)
+            Spare(
+                *(model.name, model.targets, one.price, cap * call.n, sent_cap),
+                *(one.dropped_params, one.call),
+            )
         )
     return tuple(spares)

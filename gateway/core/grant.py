@@ -13,7 +13,8 @@ from gateway.core.money import Price
 class Spare(msgspec.Struct, frozen=True):
     """A model that may serve a call when those before it could not (docs/adr/0024).
 
-    targets: its own, in order. The rest: as a Grant has them, for this model.
+    targets: its own, in order. call: as this model gets it. The rest: as a Grant has them, for
+    this model.
     """
 
     model: str
@@ -22,6 +23,7 @@ class Spare(msgspec.Struct, frozen=True):
     limit_tokens: int
     cap_tokens: int | None
     dropped_params: tuple[str, ...]
+    call: Any
 
 
 class Grant(msgspec.Struct, frozen=True):
@@ -64,11 +66,11 @@ class Grant(msgspec.Struct, frozen=True):
         """The id under which the caller knows the call."""
         return self.adopted_id or self.call_id
 
-    def passed_to(self, model: str) -> Grant:
-        """Return the same permission for the spare of this name."""
+    def passed_to(self, model: str) -> tuple[Grant, Any]:
+        """Return the same permission for the spare of this name, and the call as it gets it."""
         depth = next(n for n, spare in enumerate(self.spares, 1) if spare.model == model)
         spare = self.spares[depth - 1]
-        return replace(
+        grant = replace(
             self,
             model=model,
             price=spare.price,
@@ -78,3 +80,4 @@ class Grant(msgspec.Struct, frozen=True):
             fallback_from=self.fallback_from or self.model,
             fallback_depth=depth,
         )
+        return grant, spare.call

@@ -189,3 +189,21 @@ def test_what_an_operator_writes_holds_without_a_restart(site: Site) -> None:
     site.gateway.manage("set_model", model, "--template-mode", "off", "--system-prompt", "")
 
     wait_until(lambda: sent_upstream(caller, ECHO_BYTES) == f"[{ECHO_BYTES}]", what="its end")
+
+
+@pytest.mark.parametrize("instead", ["Be brief.", ""])
+def test_a_model_to_fall_back_to_gets_its_own_prompt(site: Site, instead: str) -> None:
+    nobody = f"nobody-{next(_numbers)}"
+    site.office.do("provider", name=nobody, base_url="http://127.0.0.1:1/v1")
+    other = add(site, default_system_prompt=instead)
+    model = add(
+        site,
+        provider=nobody,
+        default_system_prompt="Be kind and never brief.",
+        fallbacks=[other],
+    )
+
+    sent = said(site, model, ECHO)
+
+    own = [{"role": "system", "content": instead}] if instead else []
+    assert sent == [*own, ECHO]
