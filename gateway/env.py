@@ -8,6 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from gateway.core.money import read_usd
+
 TRUE = {"1", "true", "yes", "on"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 FALSE = {"0", "false", "no", "off", ""}
@@ -61,6 +63,17 @@ def read_choice(name: str, default: str, choices: Collection[str]) -> str:
     if text not in choices:
         raise SettingError(f"{name} must be one of {', '.join(choices)}, not {text!r}.")
     return text
+
+
+def read_nusd(name: str, default: str, *, most: str) -> int:
+    """Return an amount of USD such as 0.001 as nano-USD, from nothing to `most`."""
+    try:
+        amount_nusd = read_usd(os.environ.get(name) or default)
+    except ValueError as error:
+        raise SettingError(f"{name}: {error}") from None
+    if not 0 <= amount_nusd <= read_usd(most):
+        raise SettingError(f"{name} must lie between 0 and {most} USD.")
+    return amount_nusd
 
 
 def read_list(name: str) -> list[str]:

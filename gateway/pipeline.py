@@ -65,6 +65,7 @@ class Stages:
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
+    bring_files: Callable[[Any, Call, Any, Callable[[], Awaitable[None]]], Awaitable[Call]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
     admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
@@ -104,6 +105,12 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
+        if call.files:
+            call = await stages.bring_files(known, call, model, caller.wait_for_hang_up)
+            # That took its time, and it is known now what the files ask of the model.
+            known = await identify(stages, head, caller)
+            stages.screen(known, head, "completions")
+            model, dropped = stages.choose_model(known, call, caller.profile)
         grant = await stages.admit(known, call, head, caller.profile, model, dropped)
         return Admitted(call, grant, model, claim)
     except BaseException as error:

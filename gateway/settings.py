@@ -15,6 +15,7 @@ from gateway.env import (
     read_choice,
     read_int,
     read_list,
+    read_nusd,
     read_origins,
     read_secret,
     read_secrets,
@@ -197,6 +198,10 @@ STREAM_USAGE_MODE = read_choice("TOLLHOUSE_STREAM_USAGE_MODE", "auto", OWN_USAGE
 FORWARD_USER = read_choice("TOLLHOUSE_FORWARD_USER", "plain", ("plain", "hashed"))
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
+# Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
+FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
+# What a page of a PDF costs that is made into a picture for a model that reads no PDFs.
+PDF_PAGE_NUSD = read_nusd("TOLLHOUSE_PDF_PAGE_FEE_USD", "0.001", most="10")
 # What one connection may ask of us before any application runs (gateway.edge.limits).
 EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),

@@ -10,7 +10,7 @@ import gc
 import hmac
 import logging
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import ip_network
@@ -38,6 +38,11 @@ from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
+from gateway.files.bring import Bringer, unless_gone
+from gateway.files.fetch import Fetcher
+from gateway.files.networks import read_networks
+from gateway.files.pdf import PdfReader
+from gateway.ingress import placing
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
@@ -49,7 +54,7 @@ from gateway.providers.transport import NetworkTransport, Transport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, TargetRecord
+from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_records import load_key_record
@@ -89,6 +94,8 @@ class Runtime:
             NetworkTransport(connect_s=patience.connect_s), SimulatedTransport()
         )
         self.replays = Replays(read)
+        self.fetcher = Fetcher(read_networks(settings.FETCH_ALLOWED_NETWORKS))
+        self.bringer = Bringer(self.fetcher, PdfReader(), placing)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
@@ -98,6 +105,7 @@ class Runtime:
             take_id=WantedIds(read).take,
             trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
             wrong_keys=settings.WRONG_KEYS,
+            pdf_page_nusd=settings.PDF_PAGE_NUSD,
         )
         self.stages = Stages(
             choose_profile=self.choose_profile,
@@ -106,6 +114,7 @@ class Runtime:
             read_call=read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody,
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
+            bring_files=self.bring_files,
             claim=self.claim,
             refuse=self.refuse,
             route=plan,
@@ -155,6 +164,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         await self.bank.stop()
         await self.transports.network.aclose()
+        await self.fetcher.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
@@ -170,6 +180,21 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.bank.process_id,
         )
+
+    async def bring_files(
+        self,
+        caller: Caller,
+        call: Call,
+        model: ModelRecord,
+        hang_up: Callable[[], Awaitable[None]],
+    ) -> Call:
+        """Return the call with its files as the model gets them, for a caller who could pay."""
+        wanted = self.bringer.wanted(call, model)
+        if not wanted:
+            return call
+        async with self.admission.vouched(caller, call, model):
+            owner = caller.key.workspace_id
+            return await unless_gone(hang_up, self.bringer.bring(call, model, wanted, owner))
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)

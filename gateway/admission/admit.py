@@ -7,7 +7,8 @@ read; admit needs the call. Nothing that costs money happens before admit return
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
@@ -69,6 +70,7 @@ class Admission:
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
     wrong_keys: how many calls without a good key one address may make in ten seconds.
+    pdf_page_nusd: what a page of a PDF costs that was made into a picture.
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class Admission:
         take_id: Callable[[str, str], Awaitable[bool]],
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
+        pdf_page_nusd: int = 0,
     ) -> None:
         self._keyring = keyring
         self._snapshot = snapshot
@@ -91,6 +94,7 @@ class Admission:
         self._take_id = take_id
         self._trusted = tuple(trusted_proxies)
         self._guesses = Guesses(wrong_keys)
+        self._pdf_page_nusd = pdf_page_nusd
 
     async def identify(self, head: RequestHead) -> Caller:
         """Return who calls. Raises InvalidKey; a database that is away is never that.
@@ -153,6 +157,22 @@ class Admission:
             )
         return model, dropped
 
+    @asynccontextmanager
+    async def vouched(self, caller: Caller, call: Call, model: ModelRecord) -> AsyncIterator[None]:
+        """Keep the least that a call can cost set aside while its files are brought.
+
+        Raises WorkspaceLocked, InsufficientCredits, DatabaseUnavailable: nothing is brought then.
+        """
+        workspace_id = caller.key.workspace_id
+        if caller.key.workspace_locked:
+            raise WorkspaceLocked
+        held_nusd, _ = await self._set_aside(workspace_id, call, dearest(model), 1, model)
+        try:
+            yield
+        finally:
+            if held_nusd:
+                self._bank.release(workspace_id, held_nusd, 0)
+
     async def admit(
         self,
         caller: Caller,
@@ -199,6 +219,8 @@ class Admission:
             profile.name,
             dropped,
             adopted_id,
+            call.pdf_pages,
+            self._pdf_page_nusd if call.pdf_pages else 0,
         )
         self._journal(grant)
         return grant
@@ -211,6 +233,8 @@ class Admission:
         if model.context_tokens is not None:
             prompt_tokens = min(prompt_tokens, model.context_tokens)
         prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
+        if call.pdf_pages:
+            prompt_pusd += call.pdf_pages * self._pdf_page_nusd * PUSD_PER_NUSD
         token_pusd = call.n * price.output_pusd
         want_nusd = to_nusd_up(prompt_pusd + limit * token_pusd)
         if not want_nusd or self._bank.try_hold(workspace_id, want_nusd):

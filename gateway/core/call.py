@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from gateway.core.files import Attachment
+
 
 class Call(msgspec.Struct, frozen=True):
     """One request for a completion.
@@ -16,9 +18,10 @@ class Call(msgspec.Struct, frozen=True):
     max_tokens: the smaller of the two spellings, or None when the caller set no limit.
     include_usage: what stream_options asked for, or None when it did not say.
     prompt_tokens_bound: an upper bound, for the hold. unknown: names of members that are
-    neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio,
-    pdf). idempotency_key: empty when there is none.
+    neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio).
+    idempotency_key: empty when there is none.
     requires_parameters: nothing may be dropped on the way to the provider.
+    files: those that have to be fetched, and PDFs. pdf_pages: that were made into pictures.
     """
 
     model: str
@@ -36,6 +39,8 @@ class Call(msgspec.Struct, frozen=True):
     requires_parameters: bool
     messages: Sequence[Any]
     body: bytes
+    files: tuple[Attachment, ...] = ()
+    pdf_pages: int = 0
 
     def gives(self, name: str) -> bool:
         """True when the caller gave the member a value: null means absent throughout."""

@@ -14,7 +14,8 @@ class Grant(msgspec.Struct, frozen=True):
     the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
     None to leave the caller's own words as they are. dropped_params: members that do not go
     upstream because the model's provider does not take them. adopted_id: the caller's own id of
-    the call, empty where it has none that could be adopted (docs/adr/0021).
+    the call, empty where it has none that could be adopted (docs/adr/0021). pdf_pages: of PDFs,
+    those that were made into pictures for the call; pdf_page_nusd: what each of them costs.
     """
 
     call_id: str
@@ -36,6 +37,8 @@ class Grant(msgspec.Struct, frozen=True):
     profile: str = ""
     dropped_params: tuple[str, ...] = ()
     adopted_id: str = ""
+    pdf_pages: int = 0
+    pdf_page_nusd: int = 0
 
     @property
     def shown_id(self) -> str:

@@ -110,6 +110,8 @@ class CallLog:
                 msgspec.json.encode(dropped).decode() if dropped else "[]",
                 meter.native_finish_reason,
                 len(meter.tool_calls),
+                grant.pdf_pages,
+                grant.pdf_page_nusd,
             )
         )
 

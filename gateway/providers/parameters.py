@@ -7,7 +7,6 @@ from gateway.core.errors import (
     AudioNotSupported,
     GatewayError,
     ImageNotSupported,
-    PdfNotSupported,
     RequestError,
     UnsupportedParameter,
 )
@@ -17,7 +16,6 @@ from gateway.snapshot.types import ModelRecord
 LACKS: dict[str, type[GatewayError]] = {
     "vision": ImageNotSupported,
     "audio": AudioNotSupported,
-    "pdf": PdfNotSupported,
 }
 # Every provider takes these, n as far as it is 1: a call of nothing else needs no look at the
 # model.

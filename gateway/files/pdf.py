@@ -1,0 +1,143 @@
+"""PDFs for models that read none: a process for each, which gateway.files.pdf_worker is.
+
+A process of its own for every document: what one of them breaks, no other is near (docs/adr/0023).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from gateway.core.errors import InvalidFile, RateLimited
+from gateway.core.files import Page
+from gateway.files.cache import PageCache
+
+logger = logging.getLogger(__name__)
+
+MAX_PDF_BYTES = 50 * 1024 * 1024
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+CONVERT_S = 60.0
+# Of the whole process. What waits has its document in memory.
+MAX_AT_ONCE = 2
+MAX_WAITING = 32
+PIECE_BYTES = 1024 * 1024
+WORKER = Path(__file__).with_name("pdf_worker.py")
+FAULTS = {
+    "broken": "The PDF is broken.",
+    "encrypted": "The PDF is encrypted.",
+    "pages": "The PDF has more than 100 pages.",
+    "large": "The pages of the PDF are too large.",
+}
+UNREADABLE = "The PDF could not be read."
+_decoder: msgspec.msgpack.Decoder[list[Page] | str] = msgspec.msgpack.Decoder(list[Page] | str)
+
+
+class PdfReader:
+    """Turns PDFs into pages, for all calls of a process."""
+
+    def __init__(self, *, worker: Path = WORKER, convert_s: float = CONVERT_S) -> None:
+        self._worker = worker
+        self._convert_s = convert_s
+        self._cache = PageCache()
+        self._slots = asyncio.Semaphore(MAX_AT_ONCE)
+        self._present = 0
+
+    async def read(
+        self, content: bytes, *, with_pictures: bool, owner: str, param: str
+    ) -> Sequence[Page]:
+        """Return the document's pages, from memory if the owner has had it read within a day.
+
+        Raises InvalidFile for a document that cannot be read, RateLimited when too many wait.
+        """
+        if len(content) > MAX_PDF_BYTES:
+            raise InvalidFile(f"The PDF is larger than {MAX_PDF_BYTES // 2**20} MB.", param=param)
+        digest = (await asyncio.to_thread(sha256, content)).digest()
+        # By owner, so that nobody learns from the time it takes what others have sent.
+        key = (owner, with_pictures, digest)
+        pages = self._cache.find(key)
+        if pages is None:
+            pages = await self._convert(content, "see" if with_pictures else "read", param)
+            self._cache.keep(key, pages)
+        return pages
+
+    async def _convert(self, content: bytes, mode: str, param: str) -> Sequence[Page]:
+        if self._present >= MAX_AT_ONCE + MAX_WAITING:
+            raise RateLimited("Too many PDFs are being converted.", retry_after_s=5)
+        self._present += 1
+        try:
+            async with asyncio.timeout(self._convert_s), self._slots:
+                answer = await self._run(content, mode)
+            found = _decoder.decode(answer)
+        except TimeoutError:
+            message = f"The PDF could not be converted within {self._convert_s:g} s."
+            raise InvalidFile(message, param=param) from None
+        except msgspec.MsgspecError:
+            raise InvalidFile(UNREADABLE, param=param) from None
+        finally:
+            self._present -= 1
+        if isinstance(found, str):
+            raise InvalidFile(FAULTS.get(found, UNREADABLE), param=param)
+        return found
+
+    async def _run(self, content: bytes, mode: str) -> bytes:
+        """Return what the process says; nothing when it was killed for what it did."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", str(self._worker), mode),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            env={},
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        # At once: a process that writes before it has read would wait for us, and we for it.
+        feeding = asyncio.ensure_future(_feed(process.stdin, content))
+        try:
+            answer = await _read_bounded(process.stdout)
+            status = await process.wait()
+        finally:
+            feeding.cancel()
+            await _end(process)
+        if status:
+            logger.info("The reader of a PDF ended with %s.", status)
+        return answer
+
+
+async def _feed(stream: asyncio.StreamWriter, content: bytes) -> None:
+    with suppress(ConnectionError):
+        stream.write(content)
+        await stream.drain()
+    stream.close()
+
+
+async def _read_bounded(stream: asyncio.StreamReader) -> bytes:
+    """Return everything that is written. Raises DecodeError when that is too much to be pages."""
+    answer = bytearray()
+    while piece := await stream.read(PIECE_BYTES):
+        answer += piece
+        if len(answer) > MAX_ANSWER_BYTES:
+            raise msgspec.DecodeError
+    return bytes(answer)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Kill a process that has not ended, and whatever it may have started."""
+    if process.returncode is not None:
+        return
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    # Its end is not seen before the end of what it has written.
+    assert process.stdout is not None
+    while await process.stdout.read(PIECE_BYTES):
+        pass
+    await process.wait()
