@@ -35,7 +35,7 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
     price = grant.price if meter.target is None else meter.target.price
     cost = cost_nusd(usage, price)
     if grant.pdf_pages:
-        cost += grant.pdf_pages * grant.pdf_page_nusd
+        cost += fee_nusd(grant)
     charge = 0 if basis.startswith("zero") else min(cost, grant.hold_nusd)
     now_ns = perf_counter_ns()
     return Receipt(
@@ -53,6 +53,11 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
         if meter.first_event_ns
         else None,
     )
+
+
+def fee_nusd(grant: Grant) -> int:
+    """Return what a call costs on top of its tokens: pages of PDFs that were made into pictures."""
+    return grant.pdf_pages * grant.pdf_page_nusd
 
 
 def _judge(meter: Meter, error: BaseException | None, prompt_tokens: int) -> tuple[str, str, Usage]:
