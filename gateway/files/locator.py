@@ -82,7 +82,11 @@ def next_locator(url: URL, location: str, allowed: Sequence[Network]) -> URL:
     """Return where a redirect leads, checked like any address. Raises BadAddress."""
     if _NO_URL.search(location):
         raise BadAddress("The address is none.")
-    return read_locator(urljoin(str(url), location), allowed)
+    try:
+        text = urljoin(str(url), location)
+    except ValueError:
+        raise BadAddress("The address is none.") from None
+    return read_locator(text, allowed)
 
 
 def _refuse_host() -> str:

@@ -109,7 +109,7 @@ class PdfReader:
             feeding.cancel()
             await _end(process)
         if status:
-            logger.info("The reader of a PDF ended with %s.", status)
+            logger.warning("The reader of a PDF ended with %s.", status)
         return answer
 
 

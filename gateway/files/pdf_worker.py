@@ -17,6 +17,7 @@ import os
 import resource
 import signal
 import sys
+from unicodedata import category
 
 import msgspec
 import pypdfium2
@@ -31,6 +32,8 @@ POINTS_PER_INCH = 72
 JPEG_QUALITY = 80
 MEMORY_BYTES = 768 * 1024 * 1024
 RUN_S = 60
+# Control characters, halves of pairs, and what is no character: a hyphen at the end of a line.
+NO_TEXT = frozenset({"Cc", "Cs", "Cn"})
 FAULTS = ("broken", "encrypted", "pages", "large")
 Pages = list[tuple[str, bytes]]
 
@@ -90,8 +93,7 @@ def read_text(page: pypdfium2.PdfPage) -> str:
         raise Fault("large")
     text = textpage.get_text_range().replace("\r\n", "\n")
     textpage.close()
-    whole = text.encode("utf-8", "ignore").decode()
-    return "".join(char for char in whole if char.isprintable() or char in "\n\t").strip()
+    return "".join(char for char in text if char in "\n\t" or category(char) not in NO_TEXT).strip()
 
 
 def draw(page: pypdfium2.PdfPage) -> bytes:
