@@ -23,7 +23,7 @@ PDF = "application/pdf"
 class Fetches(Protocol):
     """Who fetches (gateway.files.fetch)."""
 
-    async def fetch(self, address: str, param: str) -> tuple[bytes, str]: ...
+    async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]: ...
 
 
 class ReadsPdfs(Protocol):
@@ -72,7 +72,7 @@ class Bringer:
 
     async def _bring_one(self, file: Attachment, model: ModelRecord, owner: str) -> Placed:
         if file.address:
-            content, name = await self._fetcher.fetch(file.address, file.param)
+            content, name = await self._fetcher.fetch(file.address, owner=owner, param=file.param)
             ready = self._form.read_fetched(content, file, name)
         else:
             ready = await asyncio.to_thread(self._form.read_inline, file)

@@ -24,16 +24,18 @@ from yarl import URL
 from gateway.core.errors import InvalidFile
 from gateway.files.locator import BadAddress, next_locator, read_locator
 from gateway.files.networks import Network, may_connect
+from gateway.files.turns import Turns
 
 logger = logging.getLogger(__name__)
 
 MAX_REDIRECTS = 3
 MAX_FILE_BYTES = 20 * 1024 * 1024
 FETCH_S = 20.0
-# Of the whole process: each may keep a file in memory. Names are looked up in threads of their
-# own, which a name server that does not answer may all take.
+# Of the whole process, and of one owner: each may keep a file in memory. Names are looked up in
+# threads of their own, which a name server that does not answer may all take.
 MAX_AT_ONCE = 32
-MAX_LOOK_UPS = 8
+MAX_OF_ONE = 8
+MAX_LOOK_UPS = 32
 PIECE_BYTES = 64 * 1024
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 HEADERS = {"accept": "*/*", "accept-encoding": "identity", "user-agent": "tollhouse"}
@@ -89,15 +91,18 @@ class Fetcher:
         self._allowed = allowed
         self._look_up = look_up
         self._session: aiohttp.ClientSession | None = None
+        self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
 
-    async def fetch(self, address: str, param: str) -> tuple[bytes, str]:
+    async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]:
         """Return the file's bytes, and its name as far as its server tells it.
 
+        owner: for whom; waiting for a turn is a part of the time there is.
         Raises InvalidFile, whose message says nothing about what was found where.
         """
         try:
-            async with asyncio.timeout(FETCH_S):
-                return await self._follow(read_locator(address, self._allowed))
+            url = read_locator(address, self._allowed)
+            async with asyncio.timeout(FETCH_S), self._turns.turn(owner):
+                return await self._follow(url)
         except BadAddress as error:
             raise InvalidFile(str(error), param=param) from None
         except TooLarge:
@@ -131,7 +136,7 @@ class Fetcher:
     def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
             connector = aiohttp.TCPConnector(
-                limit=MAX_AT_ONCE,
+                limit=0,
                 force_close=True,
                 use_dns_cache=False,
                 resolver=PinningResolver(self._allowed, self._look_up),

@@ -10,6 +10,7 @@ import logging
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -20,15 +21,18 @@ import msgspec
 from gateway.core.errors import InvalidFile, RateLimited
 from gateway.core.files import Page
 from gateway.files.cache import PageCache
+from gateway.files.turns import Turns
 
 logger = logging.getLogger(__name__)
 
 MAX_PDF_BYTES = 50 * 1024 * 1024
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 CONVERT_S = 60.0
-# Of the whole process. What waits has its document in memory.
-MAX_AT_ONCE = 2
-MAX_WAITING = 32
+# Of the whole process, and of one owner. What waits has its document in memory.
+MAX_AT_ONCE = 4
+MAX_OF_ONE = 2
+MAX_PRESENT = 32
+MAX_PRESENT_OF_ONE = 16
 PIECE_BYTES = 1024 * 1024
 WORKER = Path(__file__).with_name("pdf_worker.py")
 FAULTS = {
@@ -48,8 +52,8 @@ class PdfReader:
         self._worker = worker
         self._convert_s = convert_s
         self._cache = PageCache()
-        self._slots = asyncio.Semaphore(MAX_AT_ONCE)
-        self._present = 0
+        self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
+        self._present: Counter[str] = Counter()
 
     async def read(
         self, content: bytes, *, with_pictures: bool, owner: str, param: str
@@ -65,16 +69,20 @@ class PdfReader:
         key = (owner, with_pictures, digest)
         pages = self._cache.find(key)
         if pages is None:
-            pages = await self._convert(content, "see" if with_pictures else "read", param)
+            mode = "see" if with_pictures else "read"
+            pages = await self._convert(content, mode, owner=owner, param=param)
             self._cache.keep(key, pages)
         return pages
 
-    async def _convert(self, content: bytes, mode: str, param: str) -> Sequence[Page]:
-        if self._present >= MAX_AT_ONCE + MAX_WAITING:
+    async def _convert(
+        self, content: bytes, mode: str, *, owner: str, param: str
+    ) -> Sequence[Page]:
+        present = self._present
+        if present.total() >= MAX_PRESENT or present[owner] >= MAX_PRESENT_OF_ONE:
             raise RateLimited("Too many PDFs are being converted.", retry_after_s=5)
-        self._present += 1
+        present[owner] += 1
         try:
-            async with asyncio.timeout(self._convert_s), self._slots:
+            async with asyncio.timeout(self._convert_s), self._turns.turn(owner):
                 answer = await self._run(content, mode)
             found = _decoder.decode(answer)
         except TimeoutError:
@@ -83,7 +91,9 @@ class PdfReader:
         except msgspec.MsgspecError:
             raise InvalidFile(UNREADABLE, param=param) from None
         finally:
-            self._present -= 1
+            present[owner] -= 1
+            if not present[owner]:
+                del present[owner]
         if isinstance(found, str):
             raise InvalidFile(FAULTS.get(found, UNREADABLE), param=param)
         return found

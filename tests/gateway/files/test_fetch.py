@@ -33,7 +33,7 @@ async def fetching(look_up: LookUp = fetch.look_up) -> AsyncIterator[Fetcher]:
 async def refusal(fetcher: Fetcher, url: str) -> str:
     """Return in which words fetching from here is refused."""
     with pytest.raises(InvalidFile) as caught:
-        await fetcher.fetch(url, PARAM)
+        await fetcher.fetch(url, owner="a", param=PARAM)
     assert caught.value.param == PARAM
     assert caught.value.detail == ""
     return caught.value.message
@@ -55,8 +55,10 @@ async def test_a_file_is_fetched_with_nothing_of_ours_in_the_request(
     cookie = {"set-cookie": "a=b; Path=/"}
     with serving_files(lambda path: (200, cookie, b"hello")) as server:
         async with fetching() as fetcher:
-            first = await fetcher.fetch(server.url("/a%2Fb/report%20one.pdf?sig=%2f"), PARAM)
-            again = await fetcher.fetch(server.url("/x"), PARAM)
+            first = await fetcher.fetch(
+                server.url("/a%2Fb/report%20one.pdf?sig=%2f"), owner="a", param=PARAM
+            )
+            again = await fetcher.fetch(server.url("/x"), owner="a", param=PARAM)
 
     assert first == (b"hello", "report one.pdf")
     assert again == (b"hello", "x")
@@ -78,7 +80,7 @@ async def test_a_file_is_called_what_its_server_calls_it(disposition: str, name:
     headers = {"content-disposition": disposition}
     with serving_files(lambda path: (200, headers, b"x")) as server:
         async with fetching() as fetcher:
-            found = await fetcher.fetch(server.url("/path.bin"), PARAM)
+            found = await fetcher.fetch(server.url("/path.bin"), owner="a", param=PARAM)
 
     assert found == (b"x", name)
 
@@ -90,7 +92,7 @@ async def test_redirects_are_followed_three_times(canary: FileServer) -> None:
 
     with serving_files(serve) as server:
         async with fetching() as fetcher:
-            assert (await fetcher.fetch(server.url("/3"), PARAM))[0] == b"here"
+            assert (await fetcher.fetch(server.url("/3"), owner="a", param=PARAM))[0] == b"here"
             assert await refusal(fetcher, server.url("/4")) == FAILED
             assert "/0" not in server.paths[4:]
 
@@ -122,7 +124,7 @@ async def test_addresses_that_only_look_like_redirects_are_not_followed(canary: 
     page = f'<meta http-equiv="refresh" content="0;url={canary.url()}">'.encode()
     with serving_files(lambda path: (200, {"refresh": f"0; url={canary.url()}"}, page)) as server:
         async with fetching() as fetcher:
-            assert (await fetcher.fetch(server.url(), PARAM))[0] == page
+            assert (await fetcher.fetch(server.url(), owner="a", param=PARAM))[0] == page
 
 
 @pytest.mark.parametrize(
@@ -161,7 +163,7 @@ async def test_a_name_is_resolved_once_however_its_answers_change(canary: FileSe
             url = f"http://turning.example:{server.port}/"
             for tries in range(1, 101):
                 try:
-                    assert (await fetcher.fetch(url, PARAM))[0] == b"outside"
+                    assert (await fetcher.fetch(url, owner="a", param=PARAM))[0] == b"outside"
                 except InvalidFile:
                     assert tries % 2 == 0
                 assert len(asked) == tries
@@ -236,7 +238,9 @@ async def test_twenty_megabytes_are_taken_and_not_a_byte_more() -> None:
 
     with serving_files(serve) as server:
         async with fetching() as fetcher:
-            assert len((await fetcher.fetch(server.url("/0"), PARAM))[0]) == 20 * MB
+            assert (
+                len((await fetcher.fetch(server.url("/0"), owner="a", param=PARAM))[0]) == 20 * MB
+            )
             assert await refusal(fetcher, server.url("/1")) == "The file is larger than 20 MB."
 
 
