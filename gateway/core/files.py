@@ -35,10 +35,10 @@ class ReadyFile(msgspec.Struct, frozen=True):
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):
-    """A page of a PDF: its text, and its picture as a JPEG, empty where there is none."""
+    """A page of a PDF: its text, and its picture, a JPEG in base64, empty where there is none."""
 
     text: str
-    picture: bytes
+    picture: str
 
 
 class Placed(msgspec.Struct, frozen=True):

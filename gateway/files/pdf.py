@@ -9,9 +9,12 @@ import asyncio
 import logging
 import os
 import signal
+import subprocess
 import sys
+import threading
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -33,7 +36,8 @@ MAX_AT_ONCE = 4
 MAX_OF_ONE = 2
 MAX_PRESENT = 32
 MAX_PRESENT_OF_ONE = 16
-PIECE_BYTES = 1024 * 1024
+# A process that has said everything ends within this.
+END_S = 1.0
 WORKER = Path(__file__).with_name("pdf_worker.py")
 FAULTS = {
     "broken": "The PDF is broken.",
@@ -54,6 +58,8 @@ class PdfReader:
         self._cache = PageCache()
         self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
         self._present: Counter[str] = Counter()
+        # More than have a turn: one that was killed may take a moment to be gone.
+        self._threads = ThreadPoolExecutor(2 * MAX_AT_ONCE, "pdf")
 
     async def read(
         self, content: bytes, *, with_pictures: bool, owner: str, param: str
@@ -99,55 +105,58 @@ class PdfReader:
         return found
 
     async def _run(self, content: bytes, mode: str) -> bytes:
+        """Return what the process says. Whatever ends this, ends the process."""
+        conversion = Conversion([sys.executable, "-I", str(self._worker), mode])
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, conversion.run, content)
+        finally:
+            conversion.end()
+
+
+class Conversion:
+    """The process of one document. run() is for a thread, as starting a process takes a moment in
+    which the loop would stand still; end() may come from another at any time."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._has_ended = False
+
+    def run(self, content: bytes) -> bytes:
         """Return what the process says; nothing when it was killed for what it did."""
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-I", str(self._worker), mode),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            env={},
-            start_new_session=True,
-        )
+        with self._lock:
+            if self._has_ended:
+                return b""
+            self._process = process = subprocess.Popen(  # noqa: S603 (the command is ours)
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                start_new_session=True,
+            )
         assert process.stdin is not None
         assert process.stdout is not None
-        # At once: a process that writes before it has read would wait for us, and we for it.
-        feeding = asyncio.ensure_future(_feed(process.stdin, content))
-        try:
-            answer = await _read_bounded(process.stdout)
-            status = await process.wait()
-        finally:
-            feeding.cancel()
-            await _end(process)
-        if status:
+        with process.stdout:
+            # Twice, because closing writes what is left.
+            with suppress(BrokenPipeError):
+                process.stdin.write(content)
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+            answer = process.stdout.read(MAX_ANSWER_BYTES + 1)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+        self.end()
+        if status := process.wait():
             logger.warning("The reader of a PDF ended with %s.", status)
-        return answer
+        return answer if len(answer) <= MAX_ANSWER_BYTES else b""
 
-
-async def _feed(stream: asyncio.StreamWriter, content: bytes) -> None:
-    with suppress(ConnectionError):
-        stream.write(content)
-        await stream.drain()
-    stream.close()
-
-
-async def _read_bounded(stream: asyncio.StreamReader) -> bytes:
-    """Return everything that is written. Raises DecodeError when that is too much to be pages."""
-    answer = bytearray()
-    while piece := await stream.read(PIECE_BYTES):
-        answer += piece
-        if len(answer) > MAX_ANSWER_BYTES:
-            raise msgspec.DecodeError
-    return bytes(answer)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """Kill a process that has not ended, and whatever it may have started."""
-    if process.returncode is not None:
-        return
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    # Its end is not seen before the end of what it has written.
-    assert process.stdout is not None
-    while await process.stdout.read(PIECE_BYTES):
-        pass
-    await process.wait()
+    def end(self) -> None:
+        """Kill the process if it runs, and whatever it may have started."""
+        with self._lock:
+            self._has_ended = True
+            if self._process is not None and self._process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)

@@ -10,6 +10,7 @@ Imports nothing of the gateway, which must not be within reach of what goes wron
 
 from __future__ import annotations
 
+import base64
 import codecs
 import ctypes
 import io
@@ -25,7 +26,7 @@ import pypdfium2.raw as pdfium
 
 MAX_PAGES = 100
 MAX_TEXT_CHARS = 2_000_000
-MAX_PICTURES_BYTES = 40 * 1024 * 1024
+MAX_PICTURE_CHARS = 50 * 1024 * 1024
 DOTS_PER_INCH = 150
 MAX_EDGE_PIXELS = 2000
 POINTS_PER_INCH = 72
@@ -35,7 +36,7 @@ RUN_S = 60
 # Control characters, halves of pairs, and what is no character: a hyphen at the end of a line.
 NO_TEXT = frozenset({"Cc", "Cs", "Cn"})
 FAULTS = ("broken", "encrypted", "pages", "large")
-Pages = list[tuple[str, bytes]]
+Pages = list[tuple[str, str]]
 
 
 class Fault(Exception):
@@ -72,15 +73,15 @@ def read_document(content: bytes, *, with_pictures: bool) -> Pages:
     if not 0 < len(document) <= MAX_PAGES:
         raise Fault("pages" if len(document) else "broken")
     pages: Pages = []
-    chars = pictures_bytes = 0
+    text_chars = picture_chars = 0
     for number in range(len(document)):
         page = document[number]
         text = read_text(page)
-        picture = draw(page) if with_pictures else b""
+        picture = draw(page) if with_pictures else ""
         page.close()
-        chars += len(text)
-        pictures_bytes += len(picture)
-        if chars > MAX_TEXT_CHARS or pictures_bytes > MAX_PICTURES_BYTES:
+        text_chars += len(text)
+        picture_chars += len(picture)
+        if text_chars > MAX_TEXT_CHARS or picture_chars > MAX_PICTURE_CHARS:
             raise Fault("large")
         pages.append((text, picture))
     return pages
@@ -96,8 +97,8 @@ def read_text(page: pypdfium2.PdfPage) -> str:
     return "".join(char for char in text if char in "\n\t" or category(char) not in NO_TEXT).strip()
 
 
-def draw(page: pypdfium2.PdfPage) -> bytes:
-    """Return the page as a JPEG, its longer edge within bounds whatever its size."""
+def draw(page: pypdfium2.PdfPage) -> str:
+    """Return the page as a JPEG in base64, its longer edge within bounds whatever its size."""
     longer = max(page.get_size())
     if not longer > 0:
         raise Fault("broken")
@@ -106,7 +107,7 @@ def draw(page: pypdfium2.PdfPage) -> bytes:
     image.thumbnail((MAX_EDGE_PIXELS, MAX_EDGE_PIXELS))  # sizes are rounded up
     written = io.BytesIO()
     image.convert("RGB").save(written, "JPEG", quality=JPEG_QUALITY)
-    return written.getvalue()
+    return base64.b64encode(written.getvalue()).decode()
 
 
 def main() -> None:

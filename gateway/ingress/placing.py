@@ -5,7 +5,6 @@ Only the messages that have such blocks are taken apart; every other byte stays 
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -52,8 +51,8 @@ def as_pages(filename: str, pages: Sequence[Page]) -> Placed:
         blocks.append({"type": "text", "text": text})
         tokens += bound_tokens(text)
         if page.picture:
-            url = f"data:image/jpeg;base64,{base64.b64encode(page.picture).decode()}"
-            blocks.append({"type": "image_url", "image_url": {"url": url}})
+            image = {"url": f"data:image/jpeg;base64,{page.picture}"}
+            blocks.append({"type": "image_url", "image_url": image})
             tokens += TOKENS_PER_IMAGE
     pictures = sum(bool(page.picture) for page in pages)
     return Placed(blocks, tokens, frozenset({"vision"} if pictures else ()), pictures)

@@ -9,7 +9,7 @@ KB = 1024
 
 
 def page(size: int) -> list[Page]:
-    return [Page("", bytes(size))]
+    return [Page("", "x" * size)]
 
 
 def test_what_is_kept_is_found_for_a_day() -> None:
