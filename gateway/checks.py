@@ -100,9 +100,18 @@ def check_fetches(
     found: list[CheckMessage] = []
     for text in settings.FETCH_ALLOWED_NETWORKS:
         try:
-            ipaddress.ip_network(text)
+            network = ipaddress.ip_network(text)
         except ValueError as error:
             found.append(Error(f"TOLLHOUSE_FETCH_ALLOWED_NETWORKS: {error}.", id="gateway.E006"))
+            continue
+        if network.prefixlen == 0:
+            found.append(
+                Error(
+                    f"TOLLHOUSE_FETCH_ALLOWED_NETWORKS: {text} lets callers ask everything inside.",
+                    hint="Public addresses are allowed anyway: name the networks you mean.",
+                    id="gateway.E007",
+                )
+            )
     return found
 
 

@@ -57,7 +57,8 @@ class Claim(Protocol):
 class Stages:
     """Every decision the gateway makes. settle and log never raise and never wait.
 
-    count_prompt: our own count of a prompt, for a call whose provider reported none.
+    bring_files: the call with its files as the model gets them; it is told how to see the caller
+    hang up. count_prompt: our own count of a prompt, for a call whose provider reported none.
     """
 
     choose_profile: Callable[[RequestHead, Any], Profile]
