@@ -13,6 +13,7 @@ from dashboard.call_rows import CallRow, call_rows
 from dashboard.call_words import basis_words
 from dashboard.timing import Part, Stretch, stretches, timing_parts
 from gateway.core.ids import PREFIXES
+from gateway.core.money import PUSD_PER_NUSD
 from gateway.models import CallBody, CallRecord
 from gateway.selectors.visible import Visible
 
@@ -32,7 +33,8 @@ class CostLine:
 
 @dataclass(frozen=True, slots=True)
 class CostSheet:
-    """How the price of a call comes about. exact: the sum; price_nusd: rounded half-even once."""
+    """How the price of a call comes about. exact: the sum; price_nusd: its tokens' part rounded
+    half-even once. fee_nusd: of pages of PDFs, so many at page_nusd each."""
 
     lines: Sequence[CostLine]
     exact: str
@@ -41,6 +43,9 @@ class CostSheet:
     absorbed_nusd: int
     returned_nusd: int
     basis: str
+    pages: int = 0
+    page_nusd: int = 0
+    fee_nusd: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +118,17 @@ def _cost_sheet(call: CallRecord) -> CostSheet:
     ]
     return CostSheet(
         lines=lines,
-        exact=exact_usd(sum(tokens * price for _, tokens, price in counted)),
+        exact=exact_usd(
+            sum(tokens * price for _, tokens, price in counted) + call.pdf_fee_nusd * PUSD_PER_NUSD
+        ),
         price_nusd=call.charge_nusd + call.absorbed_nusd,
         charge_nusd=call.charge_nusd,
         absorbed_nusd=call.absorbed_nusd,
         returned_nusd=call.hold_nusd - call.charge_nusd,
         basis=basis_words(call),
+        pages=call.pdf_pages,
+        page_nusd=call.pdf_page_nusd,
+        fee_nusd=call.pdf_fee_nusd,
     )
 
 

@@ -92,6 +92,29 @@ def check_proxies(
     return found
 
 
+@register(Tags.security)
+def check_fetches(
+    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+) -> list[CheckMessage]:
+    """Networks of ours that callers may have files fetched from."""
+    found: list[CheckMessage] = []
+    for text in settings.FETCH_ALLOWED_NETWORKS:
+        try:
+            network = ipaddress.ip_network(text)
+        except ValueError as error:
+            found.append(Error(f"TOLLHOUSE_FETCH_ALLOWED_NETWORKS: {error}.", id="gateway.E006"))
+            continue
+        if network.prefixlen == 0:
+            found.append(
+                Error(
+                    f"TOLLHOUSE_FETCH_ALLOWED_NETWORKS: {text} lets callers ask everything inside.",
+                    hint="Public addresses are allowed anyway: name the networks you mean.",
+                    id="gateway.E007",
+                )
+            )
+    return found
+
+
 def is_exposed() -> bool:
     """True when others than this machine can reach us: by address, or through a proxy."""
     public_host = urlsplit(settings.PUBLIC_URL).hostname

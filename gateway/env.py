@@ -8,6 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from gateway.core.money import read_usd
+
 TRUE = {"1", "true", "yes", "on"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 FALSE = {"0", "false", "no", "off", ""}
@@ -70,6 +72,17 @@ def read_choices(name: str, choices: Collection[str]) -> list[str]:
         if item not in choices:
             raise SettingError(f"{name} takes some of {', '.join(choices)}, not {item!r}.")
     return items
+
+
+def read_nusd(name: str, default: str, *, most: str) -> int:
+    """Return an amount of USD such as 0.001 as nano-USD, from nothing to `most`."""
+    try:
+        amount_nusd = read_usd(os.environ.get(name) or default)
+    except ValueError as error:
+        raise SettingError(f"{name}: {error}") from None
+    if not 0 <= amount_nusd <= read_usd(most):
+        raise SettingError(f"{name} must lie between 0 and {most} USD.")
+    return amount_nusd
 
 
 def read_list(name: str) -> list[str]:

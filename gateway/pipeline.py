@@ -59,7 +59,8 @@ class Claim(Protocol):
 class Stages:
     """Every decision the gateway makes. settle and log never raise and never wait.
 
-    count_prompt: our own count of a prompt, for a call whose provider reported none.
+    bring_files: the call with its files as the model gets them; it is told how to see the caller
+    hang up. count_prompt: our own count of a prompt, for a call whose provider reported none.
     """
 
     choose_profile: Callable[[RequestHead, Any], Profile]
@@ -67,6 +68,7 @@ class Stages:
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
+    bring_files: Callable[[Any, Call, Any, Callable[[], Awaitable[None]]], Awaitable[Call]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
     find_others: Callable[[Any, Call, RequestHead, Profile, Any], Awaitable[Sequence[Any]]]
     assemble: Callable[[Call, Any, Any, RequestHead], Awaitable[Call]]
@@ -110,6 +112,12 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
+        if call.files:
+            call = await stages.bring_files(known, call, model, caller.wait_for_hang_up)
+            # That took its time, and it is known now what the files ask of the model.
+            known = await identify(stages, head, caller)
+            stages.screen(known, head, "completions")
+            model, dropped = stages.choose_model(known, call, caller.profile)
         others: Sequence[Any] = ()
         if call.models is not None or model.fallbacks:
             others = await stages.find_others(known, call, head, caller.profile, model)

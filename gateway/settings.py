@@ -18,6 +18,7 @@ from gateway.env import (
     read_choices,
     read_int,
     read_list,
+    read_nusd,
     read_origins,
     read_secret,
     read_secrets,
@@ -207,6 +208,10 @@ STRICT_TOOL_PAIRING = read_bool("TOLLHOUSE_STRICT_TOOL_PAIRING", False)
 SHORTHAND_PROVIDERS = read_choices("TOLLHOUSE_SHORTHAND_PROVIDERS", KINDS)
 # Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
+# Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
+FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
+# What a page of a PDF costs that is made into a picture for a model that reads no PDFs.
+PDF_PAGE_NUSD = read_nusd("TOLLHOUSE_PDF_PAGE_FEE_USD", "0.001", most="10")
 # What one connection may ask of us before any application runs (gateway.edge.limits).
 EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),

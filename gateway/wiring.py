@@ -10,7 +10,7 @@ import gc
 import hmac
 import logging
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -32,6 +32,7 @@ from gateway.core.errors import (
     DatabaseUnavailable,
     GatewayError,
     InvalidKey,
+    PdfNotSupported,
     ServerStopping,
     UpstreamError,
 )
@@ -39,6 +40,11 @@ from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
+from gateway.files.bring import Bringer, unless_gone
+from gateway.files.fetch import Fetcher
+from gateway.files.networks import read_networks
+from gateway.files.pdf import PdfReader
+from gateway.ingress import placing
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.ingress.rules import Rules
 from gateway.ingress.system_prompt import SystemPrompts
@@ -97,11 +103,14 @@ class Runtime:
         self.replays = Replays(read)
         self.renderer = Renderer()
         self.prompts = SystemPrompts(self.renderer)
+        self.fetcher = Fetcher(read_networks(settings.FETCH_ALLOWED_NETWORKS))
+        self.bringer = Bringer(self.fetcher, PdfReader(), placing)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
             bank=self.bank,
             check=check_parameters,
+            check_other=self.check_other,
             assemble=self.assemble,
             write_down=self.log.admitted,
             take_id=WantedIds(read).take,
@@ -115,6 +124,7 @@ class Runtime:
             read_call=reader_of_calls(),
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
+            bring_files=self.bring_files,
             claim=self.claim,
             find_others=self.admission.find_others,
             assemble=self.assemble,
@@ -167,6 +177,7 @@ class Runtime:
         await self.bank.stop()
         await self.transports.network.aclose()
         await self.renderer.aclose()
+        await self.fetcher.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
@@ -182,6 +193,35 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.bank.process_id,
         )
+
+    async def bring_files(
+        self,
+        caller: Caller,
+        call: Call,
+        model: ModelRecord,
+        hang_up: Callable[[], Awaitable[None]],
+    ) -> Call:
+        """Return the call with its files as the model gets them, for a caller who could pay."""
+        wanted = self.bringer.wanted(call, model)
+        if not wanted:
+            return call
+        async with self.admission.vouched(caller, call, model):
+            owner = caller.key.workspace_id
+            work = self.bringer.bring(call, model, wanted, owner)
+            brought: Call = await unless_gone(hang_up, work)
+        return (
+            replace(brought, pdf_page_nusd=settings.PDF_PAGE_NUSD) if brought.pdf_pages else brought
+        )
+
+    def check_other(self, call: Call, model: ModelRecord) -> tuple[str, ...]:
+        """Return the parameters that a model to fall back to would not get.
+
+        Raises as check_parameters does, and PdfNotSupported for a model that would have to be
+        given the call's PDFs in another way than the model before it.
+        """
+        if call.files and self.bringer.wanted(call, model):
+            raise PdfNotSupported
+        return check_parameters(call, model)
 
     async def assemble(
         self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead

@@ -9,8 +9,8 @@ Every outcome leads to one status and one charge basis (docs/adr/0009):
     the provider failed        upstream_error    zero_upstream
     we failed                  platform_aborted  zero_platform
 
-charge + absorbed is always the price of the tokens on the record, and the charge never exceeds
-the hold.
+charge + absorbed is always the price of the tokens and PDF pages on the record, and the charge
+never exceeds the hold.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
     status, basis, usage = _judge(meter, error, prompt_tokens)
     price = grant.price if meter.target is None else meter.target.price
     cost = cost_nusd(usage, price)
+    if grant.pdf_pages:
+        cost += fee_nusd(grant)
     charge = 0 if basis.startswith("zero") else min(cost, grant.hold_nusd)
     now_ns = perf_counter_ns()
     return Receipt(
@@ -51,6 +53,11 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
         if meter.first_event_ns
         else None,
     )
+
+
+def fee_nusd(grant: Grant) -> int:
+    """Return what a call costs on top of its tokens: pages of PDFs that were made into pictures."""
+    return grant.pdf_pages * grant.pdf_page_nusd
 
 
 def _judge(meter: Meter, error: BaseException | None, prompt_tokens: int) -> tuple[str, str, Usage]:

@@ -7,7 +7,8 @@ read; admit needs the call. Nothing that costs money happens before admit return
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
@@ -25,6 +26,7 @@ from gateway.admission.address import (
 from gateway.admission.bearer import read_digest
 from gateway.admission.fallback import (
     Candidate,
+    Check,
     candidates,
     chained_models,
     named_models,
@@ -84,6 +86,7 @@ class Admission:
     """May this caller do this, now?
 
     check: names the parameters that cannot go to the model's providers; raises when they matter.
+    check_other: the same for a model to fall back to.
     assemble: gives a call the system prompt of a model.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
@@ -96,7 +99,8 @@ class Admission:
         keyring: Keyring,
         snapshot: SnapshotHolder,
         bank: Money,
-        check: Callable[[Call, ModelRecord], tuple[str, ...]],
+        check: Check,
+        check_other: Check,
         assemble: Assemble,
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
@@ -107,6 +111,7 @@ class Admission:
         self._snapshot = snapshot
         self._bank = bank
         self._check = check
+        self._check_other = check_other
         self._assemble = assemble
         self._write_down = write_down
         self._take_id = take_id
@@ -174,6 +179,22 @@ class Admission:
             )
         return model, dropped
 
+    @asynccontextmanager
+    async def vouched(self, caller: Caller, call: Call, model: ModelRecord) -> AsyncIterator[None]:
+        """Keep the least that a call can cost set aside while its files are brought.
+
+        Raises WorkspaceLocked, InsufficientCredits, DatabaseUnavailable: nothing is brought then.
+        """
+        workspace_id = caller.key.workspace_id
+        if caller.key.workspace_locked:
+            raise WorkspaceLocked
+        held_nusd, _ = await self._set_aside(workspace_id, call, dearest(model), 1, model, 0)
+        try:
+            yield
+        finally:
+            if held_nusd:
+                self._bank.release(workspace_id, held_nusd, 0)
+
     async def find_others(
         self, caller: Caller, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
     ) -> Sequence[Candidate]:
@@ -194,7 +215,7 @@ class Admission:
         if head.disables_fallback:
             return ()
         found = []
-        for one in candidates(call, model, others, self._check):
+        for one in candidates(call, model, others, self._check_other):
             if one.model.prompt is not None:
                 try:
                     own = await self._assemble(call, one.model, caller, head)
@@ -254,6 +275,8 @@ class Admission:
             profile.name,
             dropped,
             adopted_id,
+            call.pdf_pages,
+            call.pdf_page_nusd,
             spares_within(hold_nusd, call, others) if others else (),
         )
         self._journal(grant)

@@ -32,11 +32,14 @@ def cap_of(call: Call, limit: int, affordable: int) -> tuple[int, int | None]:
 
 
 def rates(call: Call, model: ModelRecord, price: Price) -> tuple[int, int]:
-    """Return what the prompt costs at most, and one output token of all choices, in pico-USD."""
+    """Return what the prompt costs at most, with the fee for pages of PDFs, and one output token
+    of all choices, in pico-USD."""
     prompt_tokens = call.prompt_tokens_bound
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
     prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
+    if call.pdf_pages:
+        prompt_pusd += call.pdf_pages * call.pdf_page_nusd * PUSD_PER_NUSD
     return prompt_pusd, call.n * price.output_pusd
 
 

@@ -170,7 +170,11 @@ class GenerationTimings(Struct):
 
 
 class GenerationShape(Struct):
-    """The record of one call. total_cost in USD; cost_micro_usd and cost_nano_usd exact."""
+    """The record of one call. total_cost in USD; cost_micro_usd and cost_nano_usd exact.
+
+    tool_costs_micro_usd: what of the cost is not for tokens; pdf: for pages of PDFs that were made
+    into pictures.
+    """
 
     id: str
     model: str

@@ -79,7 +79,7 @@ def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
         "total_cost": usd(record.charge_nusd),
         "cost_micro_usd": write_micro_usd(record.charge_nusd),
         "cost_nano_usd": str(record.charge_nusd),
-        "tool_costs_micro_usd": {},
+        "tool_costs_micro_usd": write_tool_costs(record),
         "latency_ms": round(record.total_us / 1000),
         "status": STATUS.get(CallRecord.Status(record.status), "error"),
         "error_code": record.error_code or None,
@@ -118,6 +118,12 @@ def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
             "upstream_ms": record.upstream_us / 1000,
         },
     }
+
+
+def write_tool_costs(record: CallRecord) -> dict[str, str]:
+    """Return what of the charge is not for tokens, in micro-USD, exact."""
+    charged_nusd = min(record.pdf_fee_nusd, record.charge_nusd)
+    return {"pdf": write_micro_usd(charged_nusd)} if charged_nusd else {}
 
 
 def write_micro_usd(nusd: int) -> str:

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from gateway.core.files import Attachment
+
 
 class Call(msgspec.Struct, frozen=True):
     """One request for a completion.
@@ -20,6 +22,8 @@ class Call(msgspec.Struct, frozen=True):
     pdf). idempotency_key: empty when there is none.
     requires_parameters: nothing may be dropped on the way to the provider. models: the names
     to fall back to, or None when the caller leaves that to the model.
+    files: those that have to be fetched, and PDFs. pdf_pages: that were made into pictures, each
+    for pdf_page_nusd.
     """
 
     model: str
@@ -38,6 +42,9 @@ class Call(msgspec.Struct, frozen=True):
     messages: Sequence[Any]
     body: bytes
     models: Sequence[str] | None = None
+    files: tuple[Attachment, ...] = ()
+    pdf_pages: int = 0
+    pdf_page_nusd: int = 0
 
     def gives(self, name: str) -> bool:
         """True when the caller gave the member a value: null means absent throughout."""

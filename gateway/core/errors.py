@@ -177,7 +177,7 @@ class FileNotFound(RequestError):
 
 class InvalidFile(RequestError):
     code = "invalid_file"
-    meaning = "The image, sound or file is broken, or is not what it is said to be."
+    meaning = "The image, sound or file is broken, not what it is said to be, or not to be fetched."
 
 
 class ImageNotSupported(RequestError):
@@ -192,7 +192,7 @@ class AudioNotSupported(RequestError):
 
 class PdfNotSupported(RequestError):
     code = "pdf_not_supported_by_model"
-    meaning = "The model does not take PDF files."
+    meaning = "The model reads no PDF files, and no page of this one has text to give it instead."
 
 
 class Conflict(RequestError):

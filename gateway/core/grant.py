@@ -33,9 +33,10 @@ class Grant(msgspec.Struct, frozen=True):
     that the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
     None to leave the caller's own words as they are. dropped_params: members that do not go
     upstream because the model's provider does not take them. adopted_id: the caller's own id of
-    the call, empty where it has none that could be adopted (docs/adr/0021). spares: the models to
-    fall back to, in order. fallback_from: the model that was meant, empty unless another one is
-    at it; fallback_depth: which of the spares that is, 1 the first.
+    the call, empty where it has none that could be adopted (docs/adr/0021). pdf_pages: of PDFs,
+    those that were made into pictures for the call; pdf_page_nusd: what each of them costs.
+    spares: the models to fall back to, in order. fallback_from: the model that was meant, empty
+    unless another one is at it; fallback_depth: which of the spares that is, 1 the first.
     """
 
     call_id: str
@@ -57,6 +58,8 @@ class Grant(msgspec.Struct, frozen=True):
     profile: str = ""
     dropped_params: tuple[str, ...] = ()
     adopted_id: str = ""
+    pdf_pages: int = 0
+    pdf_page_nusd: int = 0
     spares: tuple[Spare, ...] = ()
     fallback_from: str = ""
     fallback_depth: int = 0

@@ -19,3 +19,10 @@ def bound_tokens(text: str) -> int:
     if not text.isascii():
         bound += len(text.encode("utf-8", "surrogatepass")) - len(text)
     return bound
+
+
+def bound_file(kind: str, content: bytes) -> int:
+    """Return the same for a file: a text may be longer than most files come to."""
+    if not kind.startswith("text/") and kind != "application/json":
+        return TOKENS_PER_FILE
+    return max(TOKENS_PER_FILE, bound_tokens(content.decode("utf-8", "replace")))

@@ -1,7 +1,8 @@
 """Content blocks: every spelling of an image, a sound or a file to one normal form.
 
 What is inline is decoded and looked at: the bytes decide what a file is, and a declared type
-that says otherwise is refused (gateway contract, section 5.5). Nothing is fetched here.
+that says otherwise is refused (gateway contract, section 5.5). Nothing is fetched here; what has
+to be, and PDFs, which not every model reads, are told apart as attachments.
 """
 
 from __future__ import annotations
@@ -15,10 +16,14 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
-from gateway.core.errors import FileNotFound, InvalidFile, RequestError, UnsupportedParameter
+from gateway.core.errors import FileNotFound, InvalidFile, RequestError
+from gateway.core.files import Attachment, ReadyFile
+from gateway.core.tokens import TOKENS_PER_FILE, bound_file
 from gateway.ingress import schema
 
 MAX_URL_CHARS = 8_192
+MAX_ADDRESSES = 5
+PDF = "application/pdf"
 _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"%PDF-", "application/pdf"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -43,21 +48,22 @@ _BY_ENDING = {
 class Blocks(msgspec.Struct, frozen=True):
     """What the blocks of a request come to.
 
-    needs: abilities a model must have (vision, audio, pdf). respelled: blocks to be written in
-    the normal form, by message and block position.
+    needs: abilities a model must have (vision, audio). respelled: blocks to be written in the
+    normal form, by message and block position. bound_tokens: of all files.
     """
 
     needs: frozenset[str]
     respelled: dict[tuple[int, int], dict[str, Any]]
-
-
-NONE = Blocks(frozenset(), {})
+    files: tuple[Attachment, ...] = ()
+    bound_tokens: int = 0
 
 
 def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
     """Check every block. Raises RequestError with the block's path."""
     needs: set[str] = set()
     respelled: dict[tuple[int, int], dict[str, Any]] = {}
+    files: list[Attachment] = []
+    bound_tokens = 0
     for row, message in enumerate(messages):
         if not isinstance(message, schema.UserMessage) or isinstance(message.content, str):
             continue
@@ -73,12 +79,15 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
                 needs.add("audio")
                 _check_audio(part.input_audio, f"{path}.input_audio")
             elif isinstance(part, schema.FilePart):
-                normal, kind = _normalise_file(part, path)
-                needs |= {"pdf"} if kind == "application/pdf" else set()
-                needs |= {"vision"} if kind.startswith("image/") else set()
-                if normal is not None:
-                    respelled[row, column] = normal
-    return Blocks(frozenset(needs), respelled) if needs or respelled else NONE
+                file = _read_file(part, row, column)
+                needs |= file.needs
+                bound_tokens += file.bound_tokens
+                if file.normal is not None:
+                    respelled[row, column] = file.normal
+                if file.attachment is not None:
+                    files.append(file.attachment)
+    _check_addresses(files)
+    return Blocks(frozenset(needs), respelled, tuple(files), bound_tokens)
 
 
 def respell(messages: bytes, blocks: Blocks) -> bytes:
@@ -120,37 +129,77 @@ def _check_audio(audio: schema.InputAudio, path: str) -> None:
         raise InvalidFile(f"The sound is not {audio.format}.", param=f"{path}.data")
 
 
-def _normalise_file(part: schema.FilePart, path: str) -> tuple[dict[str, Any] | None, str]:
-    """Return the block in the normal form, None where it is that already, and its type."""
+class _File(msgspec.Struct):
+    """normal: the block in the normal form, None where it is that already, or not to be had."""
+
+    bound_tokens: int
+    normal: dict[str, Any] | None = None
+    needs: frozenset[str] = frozenset()
+    attachment: Attachment | None = None
+
+
+def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
+    """Return what a file block comes to: by its id, its bytes or its address, in this order."""
+    path = f"messages[{row}].content[{column}]"
     source = part.file or schema.FileSource()
     file_id = source.file_id or part.file_id
     if file_id is not None:
         raise FileNotFound(f"There is no file {file_id[:64]}.", param=path)
+    filename = clean_name(source.filename or part.filename or "")
+    declared = (source.mime_type or part.mime_type or "").lower()
     text = source.file_data or source.data or part.data
     if text is None:
-        if source.file_url or part.file_url:
-            _check_address(source.file_url or part.file_url or "", f"{path}.file.file_url")
-            raise UnsupportedParameter(
-                "Files are not fetched here: send them inline.", param=f"{path}.file.file_url"
-            )
-        raise RequestError("A file needs file_data, data or file_id.", param=path)
+        param = f"{path}.file.file_url" if source.file_url else f"{path}.file_url"
+        url = source.file_url or part.file_url
+        if not url:
+            raise RequestError("A file needs file_data, file_url, data or file_id.", param=path)
+        _check_address(url, param)
+        away = (row, column, param, filename, declared, url, "", TOKENS_PER_FILE)
+        return _File(TOKENS_PER_FILE, attachment=Attachment(*away))
     param = f"{path}.file.file_data" if source.file_data else f"{path}.data"
-    declared = source.mime_type or part.mime_type or ""
-    if is_url := text[:5].lower() == "data:":
-        of_url, content = _read_data_url(text, param)
-        declared = declared or of_url
+    here = Attachment(row, column, param, filename, declared, "", text, TOKENS_PER_FILE)
+    ready = read_inline(here)
+    is_normal = source.file_data and text[:5].lower() == "data:" and source.filename == filename
+    return _File(
+        bound_file(ready.kind, ready.content),
+        None if is_normal else write_file(ready),
+        needs_of(ready.kind),
+        here if ready.kind == PDF else None,
+    )
+
+
+def _check_addresses(files: Sequence[Attachment]) -> None:
+    away = [file for file in files if file.address]
+    if len(away) > MAX_ADDRESSES:
+        raise RequestError(
+            f"No more than {MAX_ADDRESSES} files are fetched for a request.",
+            param=away[MAX_ADDRESSES].param,
+        )
+
+
+def needs_of(kind: str) -> frozenset[str]:
+    """Return the abilities that a model must have for a file of this type."""
+    return frozenset({"vision"}) if kind.startswith("image/") else frozenset()
+
+
+def read_inline(file: Attachment) -> ReadyFile:
+    """Return the bytes that came along and what they are. Raises InvalidFile."""
+    if file.data[:5].lower() == "data:":
+        of_url, content = _read_data_url(file.data, file.param)
     else:
-        content = _read_base64(text, param)
-    filename = _clean_name(source.filename or part.filename or "")
-    kind = _agree(content, declared.lower(), filename, param)
-    if is_url and source.file_data and source.filename == filename:
-        return None, kind
-    encoded = base64.b64encode(content).decode()
-    file = {"filename": filename or "file", "file_data": f"data:{kind};base64,{encoded}"}
-    return {"type": "file", "file": file}, kind
+        of_url, content = "", _read_base64(file.data, file.param)
+    kind = agree(content, file.declared or of_url, file.filename, file.param)
+    return ReadyFile(content, kind, file.filename)
 
 
-def _agree(content: bytes, declared: str, filename: str, param: str) -> str:
+def write_file(file: ReadyFile) -> dict[str, Any]:
+    """Return the block in the normal form."""
+    encoded = base64.b64encode(file.content).decode()
+    named = {"filename": file.filename or "file"}
+    return {"type": "file", "file": named | {"file_data": f"data:{file.kind};base64,{encoded}"}}
+
+
+def agree(content: bytes, declared: str, filename: str, param: str) -> str:
     """Return the type that the bytes have. Raises InvalidFile when others were declared."""
     found = sniff(content)
     if not found or found.startswith(("audio/", "video/")):
@@ -209,7 +258,7 @@ def _read_base64(text: str, param: str) -> bytes:
     return content
 
 
-def _clean_name(name: str) -> str:
+def clean_name(name: str) -> str:
     """Return the last part of a path without control characters, at most 255 characters."""
     last = re.split(r"[/\\]", name)[-1]
     return "".join(char for char in last if char.isprintable())[:255]

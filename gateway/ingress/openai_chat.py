@@ -19,6 +19,7 @@ from gateway.core.errors import (
     UnknownProcessor,
     UnsupportedParameter,
 )
+from gateway.core.files import Attachment
 from gateway.core.parameters import STEERING
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
@@ -58,14 +59,15 @@ def read_call(
         unknown = tuple(name for name in members if name not in schema.KNOWN)
         _check_members(request, members, unknown)
     needs: frozenset[str] = frozenset()
+    files: tuple[Attachment, ...] = ()
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
         _check_assistant_messages(request)
         blocks = read_blocks(request.messages)
-        needs = blocks.needs
+        needs, files = blocks.needs, blocks.files
         if blocks.respelled:
             members["messages"] = respell(members["messages"], blocks)
-        bound_tokens = _bound_messages(request.messages)
+        bound_tokens = _bound_messages(request.messages) + blocks.bound_tokens
     # In the order of the fields: more than fifteen names would cost more than all the rest.
     return Call(
         request.model,
@@ -84,6 +86,7 @@ def read_call(
         request.messages,
         body,
         request.models,
+        files,
     )
 
 
@@ -268,7 +271,7 @@ def _bound_members(members: Mapping[str, bytes]) -> int:
 def _bound_part(part: object) -> int:
     if isinstance(part, schema.ImagePart):
         return TOKENS_PER_IMAGE
-    return TOKENS_PER_FILE if isinstance(part, schema.FilePart | schema.AudioPart) else 0
+    return TOKENS_PER_FILE if isinstance(part, schema.AudioPart) else 0
 
 
 def _texts_of(message: schema.Message) -> Iterator[str]:

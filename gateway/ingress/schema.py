@@ -62,7 +62,12 @@ class FileSource(Struct):
 
 
 class FilePart(Struct, tag_field="type", tag="file"):
-    """A file in any of its spellings: members nested under `file`, or beside `type`."""
+    """A file in any of its spellings: members nested under `file`, or beside `type`.
+
+    Of several sources file_id comes first, then the bytes, then file_url, from where they are
+    fetched: public addresses, five a request, 20 MB each. A PDF for a model that reads none is
+    sent page by page, as text and, where the model sees, as a picture, for a fee.
+    """
 
     file: FileSource | None = None
     filename: str | None = None

@@ -112,6 +112,8 @@ class CallLog:
                 len(meter.tool_calls),
                 grant.fallback_from,
                 grant.fallback_depth,
+                grant.pdf_pages,
+                grant.pdf_page_nusd,
             )
         )
 

@@ -37,6 +37,7 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     status and charge_basis: the values of gateway.models.CallRecord. attempts: JSON text of
     [{"provider", "model", "code", "status", "us"}], those of a model to fall back to with
     "fallback", its public name; dropped_params: JSON text of a list of names.
+    pdf_pages x pdf_page_nusd is a part of charge + absorbed.
     """
 
     call_id: str
@@ -82,6 +83,8 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     num_tool_calls: int = 0
     fallback_from: str = ""
     fallback_depth: int = 0
+    pdf_pages: int = 0
+    pdf_page_nusd: int = 0
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):

@@ -74,6 +74,10 @@ class CallRecord(models.Model):
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)
     output_pusd_per_token = models.BigIntegerField(default=0)
+    pdf_pages = models.BigIntegerField(
+        default=0, help_text="Pages of PDFs that were made into pictures for the model."
+    )
+    pdf_page_nusd = models.BigIntegerField(default=0, help_text="What each of them costs.")
     hold_nusd = models.BigIntegerField(default=0)
     charge_nusd = models.BigIntegerField(default=0)
     absorbed_nusd = models.BigIntegerField(
@@ -117,6 +121,11 @@ class CallRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} {self.status}"
+
+    @property
+    def pdf_fee_nusd(self) -> int:
+        """The part of the price, charged or absorbed, that is not of tokens."""
+        return self.pdf_pages * self.pdf_page_nusd
 
 
 class CallBody(models.Model):

@@ -22,11 +22,15 @@ COST_NUSD = (
     f"({COST_PUSD} / 1000 + CASE WHEN {COST_PUSD} % 1000 > 500"
     f" OR ({COST_PUSD} % 1000 = 500 AND {COST_PUSD} / 1000 % 2 = 1) THEN 1 ELSE 0 END)"
 )
+# What a call costs on top of its tokens: pages of PDFs that were made into pictures.
+FEE_NUSD = "(pdf_pages * pdf_page_nusd)"
+PRICE_NUSD = f"({COST_NUSD} + {FEE_NUSD})"
 SMALL = (
     f"prompt_tokens <= {LARGE} AND completion_tokens <= {LARGE} AND cached_tokens <= {LARGE}"
     f" AND input_pusd_per_token <= {LARGE} AND cached_input_pusd_per_token <= {LARGE}"
     f" AND output_pusd_per_token <= {LARGE}"
 )
+_OF_TOKENS = f"(charge_nusd + absorbed_nusd - {FEE_NUSD})"
 _ADMITTED = "status NOT IN ('in_progress', 'refused')"
 
 
@@ -133,14 +137,16 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I6",
-        "no call costs more than it held, or anything without tokens",
+        "no call costs more than it held, or more than its fee without tokens",
         "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_nusd <> 0",
-        """
+        f"""
         SELECT 'call ' || id || ': hold ' || hold_nusd || ', charge ' || charge_nusd
+            || ', fee ' || {FEE_NUSD}
         FROM gateway_callrecord
         WHERE charge_nusd < 0 OR charge_nusd > hold_nusd OR absorbed_nusd < 0
-           OR (charge_nusd > 0 AND prompt_tokens = 0 AND completion_tokens = 0)
-        """,
+           OR pdf_pages < 0 OR pdf_page_nusd < 0
+           OR (charge_nusd > {FEE_NUSD} AND prompt_tokens = 0 AND completion_tokens = 0)
+        """,  # noqa: S608 (constants only)
     ),
     Invariant(
         "I8",
@@ -154,15 +160,15 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I9",
-        "every charge is tokens x price, half-even; beyond the hold we absorb",
+        "every charge is tokens x price, half-even, and pages x fee; beyond the hold we absorb",
         "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_basis IN ('usage', 'estimate')",
         f"""
         SELECT 'call ' || id || ': charge ' || charge_nusd || ' + absorbed ' || absorbed_nusd
-            || ', price ' || {COST_NUSD} || ', hold ' || hold_nusd
+            || ', price ' || {PRICE_NUSD} || ', hold ' || hold_nusd
         FROM gateway_callrecord
         WHERE charge_basis IN ('usage', 'estimate') AND {SMALL}
-          AND (charge_nusd + absorbed_nusd <> {COST_NUSD}
-               OR charge_nusd <> CASE WHEN {COST_NUSD} < hold_nusd THEN {COST_NUSD}
+          AND (charge_nusd + absorbed_nusd <> {PRICE_NUSD}
+               OR charge_nusd <> CASE WHEN {PRICE_NUSD} < hold_nusd THEN {PRICE_NUSD}
                                       ELSE hold_nusd END)
         """,  # noqa: S608 (constants only)
     ),
@@ -172,10 +178,10 @@ ALL: tuple[Invariant, ...] = (
         "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_basis LIKE 'zero%%'",
         f"""
         SELECT 'call ' || id || ': charge ' || charge_nusd || ', absorbed ' || absorbed_nusd
-            || ', price ' || {COST_NUSD}
+            || ', price ' || {PRICE_NUSD}
         FROM gateway_callrecord
         WHERE charge_basis LIKE 'zero%%' AND {SMALL}
-          AND (charge_nusd <> 0 OR absorbed_nusd <> {COST_NUSD})
+          AND (charge_nusd <> 0 OR absorbed_nusd <> {PRICE_NUSD})
         """,  # noqa: S608 (constants only)
     ),
     Invariant(
@@ -197,15 +203,14 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I17",
-        "what a call costs is within half a nano-dollar of the exact price",
+        "what a call's tokens cost is within half a nano-dollar of the exact price",
         f"SELECT COUNT(*) FROM gateway_callrecord WHERE {_ADMITTED}",  # noqa: S608
         f"""
-        SELECT 'call ' || id || ': ' || (charge_nusd + absorbed_nusd) || ' nUSD for '
-            || {COST_PUSD} || ' pUSD'
+        SELECT 'call ' || id || ': ' || {_OF_TOKENS} || ' nUSD for ' || {COST_PUSD} || ' pUSD'
         FROM gateway_callrecord
         WHERE {_ADMITTED} AND {SMALL}
-          AND ((charge_nusd + absorbed_nusd) * 1000 - {COST_PUSD} > 500
-               OR {COST_PUSD} - (charge_nusd + absorbed_nusd) * 1000 > 500)
+          AND ({_OF_TOKENS} * 1000 - {COST_PUSD} > 500
+               OR {COST_PUSD} - {_OF_TOKENS} * 1000 > 500)
         """,  # noqa: S608 (constants only)
     ),
     Invariant(

@@ -120,7 +120,7 @@ def _check_large() -> Finding:
     checked, breaks = 0, []
     for call in large.iterator():
         checked += 1
-        cost_nusd = round(_exact_nusd(call))  # a Fraction rounds half-even
+        cost_nusd = round(_exact_nusd(call)) + call.pdf_fee_nusd  # a Fraction rounds half-even
         charge_nusd = min(cost_nusd, call.hold_nusd)
         if call.charge_basis not in ("usage", "estimate"):
             charge_nusd = 0

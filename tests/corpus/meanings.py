@@ -272,7 +272,10 @@ def media() -> Iterator[Case]:
     sound_file = {"type": "file", "file": {"filename": "a.wav", "file_data": WAV}}
     yield Case("a sound", user([sound_file]), f"{block}.file.file_data", "invalid_file")
     away = {"type": "file", "file": {"file_url": NONE}}
-    yield Case("a file elsewhere", user([away]), f"{block}.file.file_url", "unsupported_parameter")
+    yield Case("a file inside", user([away]), f"{block}.file.file_url", "invalid_file")
+    many = [{"type": "file", "file_url": NONE}] * 6
+    too_many = "messages[0].content[5].file_url"
+    yield Case("more files than are fetched", user(many), too_many, "invalid_request")
 
 
 def steering() -> Iterator[Case]:

@@ -147,6 +147,27 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     assert b"style=" not in page.content
 
 
+def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
+    call = CallRecord.objects.filter(status="ok").latest("id")
+    plain = client.get(reverse("dashboard:call-detail", args=[call.id]))
+    fee_nusd = 3 * 1_000_000
+    CallRecord.objects.filter(pk=call.pk).update(
+        pdf_pages=3,
+        pdf_page_nusd=1_000_000,
+        charge_nusd=call.charge_nusd + fee_nusd,
+        hold_nusd=call.hold_nusd + fee_nusd,
+    )
+
+    page = client.get(reverse("dashboard:call-detail", args=[call.id]))
+
+    cost = page.context["detail"].cost
+    lines = sum(line.tokens * line.pusd_per_token for line in cost.lines)
+    assert cost.exact == exact_usd(lines + 1_000 * fee_nusd)
+    assert b"PDF pages as pictures" not in plain.content
+    assert b"PDF pages as pictures" in page.content
+    assert b"$0.001 a page" in page.content
+
+
 def test_exact_amounts_keep_every_pico_dollar() -> None:
     assert exact_usd(1) == "$0.000000000001"
     assert exact_usd(12 * 10**12 + 500_000_000_000) == "$12.50"

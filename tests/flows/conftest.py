@@ -45,3 +45,28 @@ def impatient_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory
     }
     with running_site(home, env) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def files_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A gateway that fetches files from 127.0.0.1 and nowhere else on this host. Its models, all
+    with pictures and PDFs as their names say: all-seeing, picture-model, text-model; free-pictures
+    is a picture-model whose tokens cost nothing."""
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("files") / "home"))
+    env = {
+        "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
+        "TOLLHOUSE_PDF_PAGE_FEE_USD": "0.003",
+    }
+    with running_site(home, env) as running:
+        for name, sees, reads in (
+            ("all-seeing", True, True),
+            ("picture-model", True, False),
+            ("text-model", False, False),
+            ("free-pictures", True, False),
+        ):
+            prices = {"input_pusd": 0, "output_pusd": 0} if name.startswith("free") else {}
+            running.office.do("model", name=name, provider="fake", **prices)
+            abilities = {"supports_vision": sees, "supports_pdf": reads}
+            running.office.do("describe_model", name=name, **abilities)
+        running.add_model("last-model")
+        yield running

@@ -5,13 +5,26 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address
 from math import isinf
+from socket import AF_INET6, inet_aton, inet_pton
 from typing import Any
 
 from gateway.ingress.strict import MAX_DEPTH, MAX_ITEMS, MAX_NAMES
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def find_ip_address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return what the C library, which reads octal, hexadecimal and short forms, would connect to
+    without asking anybody."""
+    with suppress(OSError):
+        return IPv4Address(inet_aton(host))
+    with suppress(OSError):
+        return IPv6Address(inet_pton(AF_INET6, host))
+    return None
 
 
 def read_json(body: bytes) -> Any:

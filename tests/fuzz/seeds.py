@@ -11,7 +11,9 @@ from gateway.core.parameters import STEERING
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.schema import KNOWN
 from tests.flows.test_validation import MESSAGES, TOP_LEVEL
+from tests.gateway.files import test_locator
 from tests.gateway.ingress import test_strict
+from tests.support.pdf import write_pdf
 
 FOUND = Path(__file__).with_name("found")  # found/<target>/*: kept for ever, replayed by tests
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -82,6 +84,8 @@ HEADS = (
     b"x-episode-id: ffffffff-ffff-7fff-bfff-ffffffffffff",
 )
 
+FETCHED = (b"a.pdf\n" + write_pdf("Hello"), b"../a.csv\na,b\n1,2\n", b"\nGIF89a", b"x.json\n{}")
+
 
 def encode(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False).encode()
@@ -113,6 +117,8 @@ def seeds_of(target: str) -> list[bytes]:
         "stream": (sizes + stream for stream in STREAMS for sizes in (b"\0\0\0", b"\x05\x01\x09")),
         "headers": HEADS,
         "provider": (encode(ANSWER), *provider_streams()),
+        "address": (text.encode() for text in (*test_locator.READ, *test_locator.REFUSED)),
+        "file": FETCHED,
     }
     found = sorted((FOUND / target).glob("*"))
     return [*dict.fromkeys(made[target]), *(path.read_bytes() for path in found)]
@@ -125,6 +131,30 @@ def words_of(target: str) -> list[bytes]:
     if target == "headers":
         names = {line.split(b":")[0] for head in HEADS for line in head.split(b"\n")}
         return sorted({*names, *(profile.name.encode() for profile in PROFILES), b"Bearer "})
+    if target == "address":
+        return [
+            b"http://",
+            b"//",
+            b"@",
+            b"\\",
+            b"#",
+            b"0x7f.1",
+            b"[::1]",
+            b"%2e",
+            b"127.0.0.1",
+            b":80",
+        ]
+    if target == "file":
+        return [
+            b"%PDF-",
+            b"GIF89a",
+            b"RIFF",
+            b"\xff\xd8\xff",
+            b".pdf\n",
+            b"\0",
+            b"ID3",
+            b"\x1a\x45",
+        ]
     marks = {b"[DONE]", b"null", b"true", b"\\ud800", b"1e400", b"-0.0", b"NaN", b"{}", b"[]"}
     return sorted(
         {encode(name) for name in (*KNOWN, *STEERING, *_names_in([FULL, ANSWER]))} | marks

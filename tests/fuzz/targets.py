@@ -7,21 +7,29 @@ from __future__ import annotations
 
 import re
 import time
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import cycle
 from typing import Any
+
+from yarl import URL
 
 from gateway.admission.bearer import read_secret
 from gateway.admission.profile import choose_profile
 from gateway.core.call import Call
 from gateway.core.errors import GatewayError, InvalidJson, StreamBroken, UpstreamError
+from gateway.core.files import Attachment
 from gateway.core.profiles import ALL as PROFILES
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
+from gateway.files.locator import BadAddress, next_locator, read_locator
+from gateway.files.networks import is_public
 from gateway.ingress.body import check_head
 from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.ingress.placing import as_file, read_fetched
 from gateway.providers.openai_compatible import OpenAICompatible
 from gateway.streaming import sse
 from tests.fuzz import oracles
@@ -168,9 +176,37 @@ def provider(data: bytes) -> None:
             events.feed(line)
 
 
+def address(data: bytes) -> None:
+    """An address, or where a redirect leads, is refused, or is one public place for everybody."""
+    text = data.decode("utf-8", "surrogateescape")
+    for read in (read_locator, partial(next_locator, URL("https://example.com/a/b?c"))):
+        with suppress(BadAddress):
+            url = read(text, ())
+            assert url.scheme in ("http", "https")
+            assert "@" not in url.raw_authority
+            assert not re.search(r"[\s\\]", str(url))
+            host = oracles.find_ip_address(url.raw_host or "")
+            assert host is None or (is_public(host) and url.port in (80, 443))
+
+
+def file(data: bytes) -> None:
+    """What an address has is a file of a type that is taken, or no file. The first line is what
+    its server calls it."""
+    name, _, content = data.partition(b"\n")
+    wanted = Attachment(0, 0, "p", "", "", "https://example.com/", "", 0)
+    with callers_fault_only():
+        ready = read_fetched(content, wanted, name.decode("utf-8", "surrogateescape"))
+        [block] = as_file(ready).blocks
+        kind, _, encoded = block["file"]["file_data"].partition(";base64,")
+        assert (kind, b64decode(encoded)) == (f"data:{ready.kind}", content)
+        assert block["file"]["filename"].isprintable()
+
+
 TARGETS: Mapping[str, Target] = {
     "decoder": decoder,
     "stream": stream,
     "headers": headers,
     "provider": provider,
+    "address": address,
+    "file": file,
 }

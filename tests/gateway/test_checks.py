@@ -68,3 +68,20 @@ def test_a_proxy_is_a_network_and_not_everyone(settings: Settings, network: str,
     settings.TRUSTED_PROXIES = [network]
 
     assert found() == {id_}
+
+
+@pytest.mark.parametrize(
+    ("network", "id_"),
+    [
+        ("10.0.0.1/8", "gateway.E006"),
+        ("files.internal", "gateway.E006"),
+        ("0.0.0.0/0", "gateway.E007"),
+        ("::/0", "gateway.E007"),
+    ],
+)
+def test_files_come_from_networks_that_are_named(
+    settings: Settings, network: str, id_: str
+) -> None:
+    settings.FETCH_ALLOWED_NETWORKS = ["10.1.0.0/16", network]
+
+    assert found() == {id_}

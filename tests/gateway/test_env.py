@@ -12,6 +12,7 @@ from gateway.env import (
     read_choices,
     read_int,
     read_list,
+    read_nusd,
     read_origins,
     read_secret,
     read_secrets,
@@ -57,6 +58,25 @@ def test_a_number_out_of_range_stops_the_start(monkeypatch: pytest.MonkeyPatch, 
 
     with pytest.raises(SettingError, match=NAME):
         read_int(NAME, 7, least=1, most=9)
+
+
+@pytest.mark.parametrize(
+    ("text", "nusd"), [("0", 0), ("0.001", 1_000_000), ("5", 5_000_000_000), ("", 2_000_000)]
+)
+def test_an_amount_is_read_exactly(monkeypatch: pytest.MonkeyPatch, text: str, nusd: int) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    assert read_nusd(NAME, "0.002", most="5") == nusd
+
+
+@pytest.mark.parametrize("text", ["free", "-1", "5.01", "0.0000000001", "1e-3", "$1"])
+def test_an_amount_that_cannot_be_a_fee_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv(NAME, text)
+
+    with pytest.raises(SettingError, match=NAME):
+        read_nusd(NAME, "0.002", most="5")
 
 
 @pytest.mark.parametrize(

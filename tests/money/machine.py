@@ -196,6 +196,8 @@ class MoneyMachine(MoneyWorld):
             user="",
             ip="",
             client_request_id="",
+            pdf_pages=prompt % 3,
+            pdf_page_nusd=7,
         )
         CallLog(branch.bank).admitted(grant)
         call = PaperCall(branch.bank.process_id, grant, admitted_at=branch.writer.written)

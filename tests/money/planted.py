@@ -129,6 +129,11 @@ def cached_tokens_are_paid_twice(patch: Patch) -> None:
 
 
 @bug
+def pages_are_on_the_record_and_not_in_the_price(patch: Patch) -> None:
+    patch.setattr(settling, "fee_nusd", lambda grant: 0)
+
+
+@bug
 def call_may_end_twice(patch: Patch) -> None:
     def settled(self: bank.Bank, record: Any) -> None:
         self._writer.append_surely(record)

@@ -79,6 +79,60 @@ def test_tampering_is_found_under_its_rule(rule: str, tampering: str) -> None:
     assert rule in broken
 
 
+OF_PAGES = "WHERE pdf_pages = 2 AND charge_basis"
+PAGE_TAMPERINGS = [
+    (
+        "I6",
+        f"UPDATE gateway_callrecord SET pdf_pages = 1, completion_tokens = 0 {OF_PAGES} = 'usage'",
+    ),
+    ("I6", f"UPDATE gateway_callrecord SET pdf_page_nusd = -1 {OF_PAGES} = 'usage'"),
+    ("I9", f"UPDATE gateway_callrecord SET pdf_pages = 3 {OF_PAGES} = 'usage'"),
+    ("I9", f"UPDATE gateway_callrecord SET pdf_page_nusd = 101 {OF_PAGES} = 'usage'"),
+    ("I11", f"UPDATE gateway_callrecord SET pdf_pages = 3 {OF_PAGES} LIKE 'zero%'"),
+    ("I17", f"UPDATE gateway_callrecord SET pdf_pages = 0 {OF_PAGES} = 'usage'"),
+]
+
+
+@pytest.fixture
+def book_with_pages(tmp_path: Path) -> None:
+    """Two calls with two pages of 100 nUSD: one charged them and 300 for tokens, one nothing."""
+    workspace = make_rich(10_000)
+    pages = {"pdf_pages": 2, "pdf_page_nusd": 100}
+    nothing = {"charge_basis": "zero_empty", "absorbed_nusd": 200, "completion_tokens": 0}
+
+    async def work(bank: Bank) -> None:
+        for charge, fields in ((500, {"completion_tokens": 300}), (0, nothing)):
+            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
+            bank.admitted(record)
+            end(bank, record, charge, **(fields | pages))
+
+    run_at_bank(tmp_path, work)
+
+
+@pytest.mark.usefixtures("book_with_pages")
+@pytest.mark.parametrize(("rule", "tampering"), PAGE_TAMPERINGS)
+def test_fees_are_proved_like_tokens(rule: str, tampering: str) -> None:
+    assert prove().holds
+    with connection.cursor() as cursor:
+        cursor.execute(tampering)
+        assert cursor.rowcount == 1
+
+    broken = {finding.id for finding in prove().findings if finding.breaks}
+
+    assert rule in broken
+
+
+@pytest.mark.usefixtures("book_with_pages")
+def test_fees_of_charges_with_very_large_numbers_are_checked_exactly() -> None:
+    large = CallRecord.objects.filter(charge_basis="usage")
+    large.update(prompt_tokens=2**30)
+    assert "I9b" not in {finding.id for finding in prove().findings if finding.breaks}
+
+    large.update(pdf_pages=1)
+
+    assert "I9b" in {finding.id for finding in prove().findings if finding.breaks}
+
+
 @pytest.mark.usefixtures("book")
 def test_charge_with_very_large_numbers_is_checked_exactly() -> None:
     CallRecord.objects.filter(charge_nusd=300).update(completion_tokens=2**60)

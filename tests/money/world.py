@@ -210,4 +210,6 @@ class MoneyWorld(RuleBasedStateMachine):
         price = call.grant.price
         cached = min(usage.cached_tokens, usage.prompt_tokens)
         tokens = (usage.prompt_tokens - cached, cached, usage.completion_tokens)
-        return price_nusd(tokens, (price.input_pusd, price.cached_input_pusd, price.output_pusd))
+        pusd = (price.input_pusd, price.cached_input_pusd, price.output_pusd)
+        fee_nusd: int = call.grant.pdf_pages * call.grant.pdf_page_nusd
+        return price_nusd(tokens, pusd) + fee_nusd

@@ -13,13 +13,15 @@ from tests.sources.product import Client, client_of
 
 MODELS = (
     *("qwen3.5-35b", "qwen3-4b", "qwen2-7b-vl", "gpt-4o", "anthropic/claude-sonnet-4.5"),
-    *("llama-3.1-8b", "hidden-model", "seeing-model", "blind-model"),
+    *("llama-3.1-8b", "hidden-model", "seeing-model", "picture-model", "blind-model"),
 )
 ENV = {
     "TOLLHOUSE_KEEP_ALIVE_S": "1",
     # Callers tell their address, so that one test's wrong keys are not another's.
     "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32",
     "TOLLHOUSE_WRONG_KEYS": "50",
+    # Where the tests' files are.
+    "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
 }
 
 
@@ -42,6 +44,7 @@ def furnish(site: Site) -> None:
     for name in MODELS:
         do("model", name=name, provider="fake", display_name=name.title(), owned_by="inferada")
     do("describe_model", name="seeing-model", supports_vision=True, supports_pdf=True)
+    do("describe_model", name="picture-model", supports_vision=True, supports_pdf=False)
     unable = dict.fromkeys(("supports_vision", "supports_pdf", "supports_audio"), False)
     do("describe_model", name="blind-model", **unable)
     do("provider", name="vllm", kind="vllm", base_url=upstream)

@@ -11,6 +11,7 @@ import pytest
 
 from tests.flows.site import Site
 from tests.sources.product import Client, client_of
+from tests.support.file_server import serving_files
 from tests.support.waiting import wait_until
 
 PDF = b"%PDF-1.7\n1 0 obj\n"
@@ -88,14 +89,23 @@ def test_S3_07_image_blocks_may_tell_the_detail(hyperinfer: Client) -> None:
 def test_S3_08_file_blocks_need_one_of_their_sources(hyperinfer: Client) -> None:
     encoded = base64.b64encode(PDF).decode()
     plain = user({"type": "file", "file": {"filename": "a.pdf", "file_data": encoded}})
-    address = user({"type": "file", "file": {"file_url": "https://example.com/a.pdf"}})
+    inside = user({"type": "file", "file": {"file_url": "https://169.254.169.254/a.pdf"}})
     nothing = user({"type": "file", "file": {"filename": "a.pdf"}})
 
     [file, _] = hyperinfer.sent(messages=plain)["messages"][0]["content"]
 
     assert file["file"]["file_data"] == f"data:application/pdf;base64,{encoded}"
-    assert_refused(hyperinfer, "messages[0].content[0].file.file_url", messages=address)
+    assert_refused(hyperinfer, "messages[0].content[0].file.file_url", messages=inside)
     assert_refused(hyperinfer, "messages[0].content[0]", messages=nothing)
+
+
+def test_S3_08_files_are_fetched_from_their_addresses(hyperinfer: Client) -> None:
+    with serving_files(lambda path: (200, {}, PDF)) as server:
+        block = {"type": "file", "file": {"file_url": server.url("/a.pdf"), "filename": "b.pdf"}}
+        [file, _] = hyperinfer.sent(messages=user(block))["messages"][0]["content"]
+
+    data = f"data:application/pdf;base64,{base64.b64encode(PDF).decode()}"
+    assert file == {"type": "file", "file": {"filename": "b.pdf", "file_data": data}}
 
 
 def test_S3_09_messages_may_have_a_name(hyperinfer: Client) -> None:

@@ -1,4 +1,4 @@
-"""Infery: items S2-01 to S2-29 but for files by id and the conversion of PDFs."""
+"""Infery: items S2-01 to S2-29 but for files by id."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from tests.flows.caller import DONE
 from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site
 from tests.sources.product import Client
+from tests.support.pdf import write_pdf
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 30
 PDF = b"%PDF-1.7\n1 0 obj\n"
@@ -29,6 +30,9 @@ WEATHER = {
     },
 }
 NUSD_PER_CREDIT = 10**7
+PAGES = write_pdf("One", "Two")
+PAGE_NUSD = 10**6
+ECHO = [{"role": "user", "content": "script:echo"}]
 
 
 def b64(content: bytes) -> str:
@@ -183,6 +187,41 @@ def test_S2_14_models_that_read_pdfs_take_them_as_they_are(infery: Client) -> No
 
     assert models["seeing-model"]["supportsPdf"] is True
     assert infery.sent(model="seeing-model", messages=messages)["messages"] == messages
+
+
+def test_S2_15_other_models_get_the_pages_and_their_text(infery: Client) -> None:
+    block = {"type": "file", "data": b64(PAGES), "mime_type": "application/pdf"}
+    messages = [{"role": "user", "content": [block]}, *ECHO]
+
+    seen = infery.sent(model="picture-model", messages=messages)["messages"][0]["content"]
+    read = infery.sent(model="blind-model", messages=messages)["messages"][0]["content"]
+
+    pages = ["[file.pdf — page 1/2]\nOne", "[file.pdf — page 2/2]\nTwo"]
+    assert [part["type"] for part in seen] == ["text", "image_url"] * 2
+    assert [part["text"] for part in seen[::2]] == pages
+    assert all(
+        part["image_url"]["url"].startswith("data:image/jpeg;base64,") for part in seen[1::2]
+    )
+    assert read == [{"type": "text", "text": text} for text in pages]
+    block["data"] = b64(write_pdf(""))
+    refused = {"model": "blind-model", "messages": messages}
+    assert_refused(infery, "pdf_not_supported_by_model", **refused)
+
+
+def test_S2_16_each_page_made_into_a_picture_costs_a_small_fee(site: Site, infery: Client) -> None:
+    block = {"type": "file", "data": b64(PAGES), "mime_type": "application/pdf"}
+    messages = [{"role": "user", "content": [block]}, {"role": "user", "content": "Well?"}]
+
+    answer = infery.ask(model="picture-model", messages=messages)
+
+    usage = answer.json["usage"]
+    tokens_nusd = usage["prompt_tokens"] * INPUT_NUSD + usage["completion_tokens"] * OUTPUT_NUSD
+    charge_nusd = tokens_nusd + 2 * PAGE_NUSD
+    assert usage["cost"] == charge_nusd / 10**9
+    assert answer.json["credits_used"] == pytest.approx(charge_nusd / NUSD_PER_CREDIT, abs=1e-4)
+    site.record(answer.call_id)
+    told = infery.get(f"generation?id={answer.call_id}").json["data"]
+    assert told["tool_costs_micro_usd"] == {"pdf": "2000"}
 
 
 def test_S2_17_the_full_set_of_parameters(infery: Client) -> None:

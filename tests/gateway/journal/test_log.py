@@ -60,6 +60,8 @@ GRANT = Grant(
     dropped_params=("seed", "top_k"),
     fallback_from="wanted",
     fallback_depth=2,
+    pdf_pages=113,
+    pdf_page_nusd=114,
 )
 RECEIPT = Receipt(
     status="upstream_error",
@@ -144,4 +146,18 @@ def test_the_record_of_an_end() -> None:
         "num_tool_calls": 2,
         "fallback_from": "wanted",
         "fallback_depth": 2,
+        "pdf_pages": 113,
+        "pdf_page_nusd": 114,
     }
+
+
+def test_an_end_that_an_older_process_wrote_has_no_pages() -> None:
+    shelf = Shelf()
+    CallLog(shelf).settled(GRANT, Meter(1, 2), RECEIPT, error=None)
+    encoder, decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Settled)
+    older = msgspec.msgpack.decode(encoder.encode(shelf.records[0]))[:-4]
+
+    read = decoder.decode(encoder.encode(older))
+
+    assert (read.pdf_pages, read.pdf_page_nusd) == (0, 0)
+    assert read.dropped_params == '["seed","top_k"]'

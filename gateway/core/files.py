@@ -1,0 +1,54 @@
+"""A file of a call on its way to a model: as the caller named it, and as the model gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """A file block that is not ready to be sent: its bytes are elsewhere, or a PDF's.
+
+    row, column: of the message and of the block in it. param: the place of its bytes or address
+    in the request. address: where the bytes are, empty when they came along as `data`, base64 or
+    a data: URL. bound_tokens: what it counts for in the call's bound as it stands.
+    """
+
+    row: int
+    column: int
+    param: str
+    filename: str
+    declared: str
+    address: str
+    data: str
+    bound_tokens: int
+
+
+class ReadyFile(msgspec.Struct, frozen=True):
+    """A file whose bytes were looked at. kind: its media type."""
+
+    content: bytes
+    kind: str
+    filename: str
+
+
+class Page(msgspec.Struct, frozen=True, array_like=True):
+    """A page of a PDF: its text, and its picture, a JPEG in base64, empty where there is none."""
+
+    text: str
+    picture: str
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """The blocks that take a file's place, in the format of callers.
+
+    bound_tokens: a bound on what they are for a model; needs: abilities that they ask of it.
+    pages: of a PDF, those that became pictures.
+    """
+
+    blocks: Sequence[dict[str, Any]]
+    bound_tokens: int
+    needs: frozenset[str]
+    pages: int = 0

@@ -1,0 +1,120 @@
+"""The stage between a call's checks and its admission: its files are brought to where they go.
+
+What an address has is fetched. A PDF for a model that reads none becomes pages: pictures and text
+for a model that sees, else text alone. Several at once; nothing is done for a call whose model
+takes its files as they came.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeVar
+
+from gateway.core.call import Call
+from gateway.core.errors import CallerLeft, PdfNotSupported
+from gateway.core.files import Attachment, Page, Placed, ReadyFile
+from gateway.snapshot.types import ModelRecord
+
+T = TypeVar("T")
+PDF = "application/pdf"
+
+
+class Fetches(Protocol):
+    """Who fetches (gateway.files.fetch)."""
+
+    async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]: ...
+
+
+class ReadsPdfs(Protocol):
+    """Who converts (gateway.files.pdf)."""
+
+    async def read(
+        self, content: bytes, *, with_pictures: bool, owner: str, param: str
+    ) -> Sequence[Page]: ...
+
+
+class Format(Protocol):
+    """The format of callers, as far as files go (gateway.ingress.placing)."""
+
+    def read_inline(self, file: Attachment) -> ReadyFile: ...
+
+    def read_fetched(self, content: bytes, file: Attachment, name: str) -> ReadyFile: ...
+
+    def as_file(self, file: ReadyFile) -> Placed: ...
+
+    def as_pages(self, filename: str, pages: Sequence[Page]) -> Placed: ...
+
+    def place(self, call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call: ...
+
+
+class Bringer:
+    """Brings the files of calls, for all calls of a process."""
+
+    def __init__(self, fetcher: Fetches, reader: ReadsPdfs, form: Format) -> None:
+        self._fetcher = fetcher
+        self._reader = reader
+        self._form = form
+
+    def wanted(self, call: Call, model: ModelRecord) -> list[Attachment]:
+        """Return the files that the model cannot have as they are."""
+        return [file for file in call.files if file.address or converts(model)]
+
+    async def bring(
+        self, call: Call, model: ModelRecord, wanted: Sequence[Attachment], owner: str
+    ) -> Call:
+        """Return the call with these files as the model gets them.
+
+        owner: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.
+        """
+        placed = await all_of([self._bring_one(file, model, owner) for file in wanted])
+        return self._form.place(call, list(zip(wanted, placed, strict=True)))
+
+    async def _bring_one(self, file: Attachment, model: ModelRecord, owner: str) -> Placed:
+        if file.address:
+            content, name = await self._fetcher.fetch(file.address, owner=owner, param=file.param)
+            ready = self._form.read_fetched(content, file, name)
+        else:
+            ready = await asyncio.to_thread(self._form.read_inline, file)
+        if ready.kind != PDF or not converts(model):
+            return self._form.as_file(ready)
+        sees = model.supports.get("vision") is True
+        pages = await self._reader.read(
+            ready.content, with_pictures=sees, owner=owner, param=file.param
+        )
+        if not sees and not any(page.text for page in pages):
+            message = f"{model.name} reads no PDF files, and this one has no text to give it."
+            raise PdfNotSupported(message, param=file.param)
+        return self._form.as_pages(ready.filename, pages)
+
+
+def converts(model: ModelRecord) -> bool:
+    """True for a model that is said to read no PDFs; where nobody has said, they go as they are."""
+    return model.supports.get("pdf") is False
+
+
+async def all_of(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run all of them at once and return what they come to; the first failure ends the others."""
+    tasks = [asyncio.ensure_future(work) for work in works]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        await end(tasks)
+
+
+async def unless_gone(hang_up: Callable[[], Awaitable[None]], work: Coroutine[Any, Any, T]) -> T:
+    """Return what the work comes to; it ends when the caller hangs up. Raises CallerLeft."""
+    working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(hang_up())
+    try:
+        await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
+        if not working.done():
+            raise CallerLeft
+        return working.result()
+    finally:
+        await end((working, leaving))
+
+
+async def end(tasks: Sequence[asyncio.Future[Any]]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

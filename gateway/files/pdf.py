@@ -1,0 +1,162 @@
+"""PDFs for models that read none: a process for each, which gateway.files.pdf_worker is.
+
+A process of its own for every document: what one of them breaks, no other is near (docs/adr/0023).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+import msgspec
+
+from gateway.core.errors import InvalidFile, RateLimited
+from gateway.core.files import Page
+from gateway.files.cache import PageCache
+from gateway.files.turns import Turns
+
+logger = logging.getLogger(__name__)
+
+MAX_PDF_BYTES = 50 * 1024 * 1024
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+CONVERT_S = 60.0
+# Of the whole process, and of one owner. What waits has its document in memory.
+MAX_AT_ONCE = 4
+MAX_OF_ONE = 2
+MAX_PRESENT = 32
+MAX_PRESENT_OF_ONE = 16
+# A process that has said everything ends within this.
+END_S = 1.0
+WORKER = Path(__file__).with_name("pdf_worker.py")
+FAULTS = {
+    "broken": "The PDF is broken.",
+    "encrypted": "The PDF is encrypted.",
+    "pages": "The PDF has more than 100 pages.",
+    "large": "The pages of the PDF are too large.",
+}
+UNREADABLE = "The PDF could not be read."
+_decoder: msgspec.msgpack.Decoder[list[Page] | str] = msgspec.msgpack.Decoder(list[Page] | str)
+
+
+class PdfReader:
+    """Turns PDFs into pages, for all calls of a process."""
+
+    def __init__(self, *, worker: Path = WORKER, convert_s: float = CONVERT_S) -> None:
+        self._worker = worker
+        self._convert_s = convert_s
+        self._cache = PageCache()
+        self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
+        self._present: Counter[str] = Counter()
+        # More than have a turn: one that was killed may take a moment to be gone.
+        self._threads = ThreadPoolExecutor(2 * MAX_AT_ONCE, "pdf")
+
+    async def read(
+        self, content: bytes, *, with_pictures: bool, owner: str, param: str
+    ) -> Sequence[Page]:
+        """Return the document's pages, from memory if the owner has had it read within a day.
+
+        Raises InvalidFile for a document that cannot be read, RateLimited when too many wait.
+        """
+        if len(content) > MAX_PDF_BYTES:
+            raise InvalidFile(f"The PDF is larger than {MAX_PDF_BYTES // 2**20} MB.", param=param)
+        digest = (await asyncio.to_thread(sha256, content)).digest()
+        # By owner, so that nobody learns from the time it takes what others have sent.
+        key = (owner, with_pictures, digest)
+        pages = self._cache.find(key)
+        if pages is None:
+            mode = "see" if with_pictures else "read"
+            pages = await self._convert(content, mode, owner=owner, param=param)
+            self._cache.keep(key, pages)
+        return pages
+
+    async def _convert(
+        self, content: bytes, mode: str, *, owner: str, param: str
+    ) -> Sequence[Page]:
+        present = self._present
+        if present.total() >= MAX_PRESENT or present[owner] >= MAX_PRESENT_OF_ONE:
+            raise RateLimited("Too many PDFs are being converted.", retry_after_s=5)
+        present[owner] += 1
+        try:
+            async with asyncio.timeout(self._convert_s), self._turns.turn(owner):
+                answer = await self._run(content, mode)
+            found = _decoder.decode(answer)
+        except TimeoutError:
+            message = f"The PDF could not be converted within {self._convert_s:g} s."
+            raise InvalidFile(message, param=param) from None
+        except msgspec.MsgspecError:
+            raise InvalidFile(UNREADABLE, param=param) from None
+        finally:
+            present[owner] -= 1
+            if not present[owner]:
+                del present[owner]
+        if isinstance(found, str):
+            raise InvalidFile(FAULTS.get(found, UNREADABLE), param=param)
+        return found
+
+    async def _run(self, content: bytes, mode: str) -> bytes:
+        """Return what the process says. Whatever ends this, ends the process."""
+        conversion = Conversion([sys.executable, "-I", str(self._worker), mode])
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._threads, conversion.run, content)
+        finally:
+            conversion.end()
+
+
+class Conversion:
+    """The process of one document. run() is for a thread, as starting a process takes a moment in
+    which the loop would stand still; end() may come from another at any time."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command = command
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._has_ended = False
+
+    def run(self, content: bytes) -> bytes:
+        """Return what the process says; nothing when it was killed for what it did."""
+        with self._lock:
+            if self._has_ended:
+                return b""
+            self._process = process = subprocess.Popen(  # noqa: S603 (the command is ours)
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                start_new_session=True,
+            )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with process.stdout:
+            # Twice, because closing writes what is left.
+            with suppress(BrokenPipeError):
+                process.stdin.write(content)
+            with suppress(BrokenPipeError):
+                process.stdin.close()
+            answer = process.stdout.read(MAX_ANSWER_BYTES + 1)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(END_S)
+        self.end()
+        if status := process.wait():
+            logger.warning("The reader of a PDF ended with %s.", status)
+        return answer if len(answer) <= MAX_ANSWER_BYTES else b""
+
+    def end(self) -> None:
+        """Kill the process if it runs, and whatever it may have started."""
+        with self._lock:
+            self._has_ended = True
+            if self._process is not None and self._process.poll() is None:
+                with suppress(ProcessLookupError):
+                    os.killpg(self._process.pid, signal.SIGKILL)

@@ -1,0 +1,96 @@
+"""Files that were brought, put into the place of the blocks that named them.
+
+Only the messages that have such blocks are taken apart; every other byte stays the caller's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from gateway.core.call import Call
+from gateway.core.errors import InvalidFile
+from gateway.core.files import Attachment, Page, Placed, ReadyFile
+from gateway.core.tokens import TOKENS_PER_IMAGE, bound_file, bound_tokens
+from gateway.ingress import schema
+from gateway.ingress.blocks import agree, clean_name, needs_of, read_inline, write_file
+
+__all__ = ["as_file", "as_pages", "place", "read_fetched", "read_inline"]
+
+PDF = "application/pdf"
+Block = dict[str, Any]
+_to_raw = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
+_to_raw_list = msgspec.json.Decoder(list[msgspec.Raw])
+_encode = msgspec.json.encode
+
+
+def read_fetched(content: bytes, file: Attachment, name: str) -> ReadyFile:
+    """Return the file as one that came along would be. name: what its server calls it.
+
+    Raises InvalidFile when its bytes are of no type that is taken, or not of the declared one.
+    """
+    if not content:
+        raise InvalidFile("The file is empty.", param=file.param)
+    filename = file.filename or clean_name(name)
+    return ReadyFile(content, agree(content, file.declared, filename, file.param), filename)
+
+
+def as_file(file: ReadyFile) -> Placed:
+    """Return the file for a model that takes it as it is."""
+    needs = needs_of(file.kind) | ({"pdf"} if file.kind == PDF else set())
+    return Placed([write_file(file)], bound_file(file.kind, file.content), needs)
+
+
+def as_pages(filename: str, pages: Sequence[Page]) -> Placed:
+    """Return a PDF for a model that reads none: page by page, its text and its picture."""
+    blocks: list[Block] = []
+    tokens = 0
+    for number, page in enumerate(pages, 1):
+        text = f"[{filename or 'file.pdf'} — page {number}/{len(pages)}]\n{page.text}".rstrip()
+        blocks.append({"type": "text", "text": text})
+        tokens += bound_tokens(text)
+        if page.picture:
+            image = {"url": f"data:image/jpeg;base64,{page.picture}"}
+            blocks.append({"type": "image_url", "image_url": image})
+            tokens += TOKENS_PER_IMAGE
+    pictures = sum(bool(page.picture) for page in pages)
+    return Placed(blocks, tokens, frozenset({"vision"} if pictures else ()), pictures)
+
+
+def place(call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call:
+    """Return the call with these files in their places."""
+    by_row: dict[int, dict[int, Placed]] = {}
+    for file, there in placed:
+        by_row.setdefault(file.row, {})[file.column] = there
+    raw = _to_raw.decode(call.members["messages"])
+    messages = list(call.messages)
+    for row, places in by_row.items():
+        blocks = _to_raw_list.decode(raw[row]["content"])
+        raw[row]["content"] = msgspec.Raw(_encode(_spliced(blocks, places)))
+        parts = _spliced(messages[row].content, places)
+        messages[row] = replace(messages[row], content=[_as_part(part) for part in parts])
+    tokens = sum(there.bound_tokens - file.bound_tokens for file, there in placed)
+    return replace(
+        call,
+        members={**call.members, "messages": _encode(raw)},
+        messages=messages,
+        needs=call.needs.union(*(there.needs for _, there in placed)),
+        prompt_tokens_bound=call.prompt_tokens_bound + tokens,
+        files=(),
+        pdf_pages=sum(there.pages for _, there in placed),
+    )
+
+
+def _spliced(blocks: Sequence[Any], places: Mapping[int, Placed]) -> list[Any]:
+    result: list[Any] = []
+    for column, block in enumerate(blocks):
+        result += places[column].blocks if column in places else (block,)
+    return result
+
+
+def _as_part(block: Any) -> Any:
+    """Return a block of ours as what the schema makes of such a block."""
+    return msgspec.convert(block, schema.Part) if isinstance(block, dict) else block

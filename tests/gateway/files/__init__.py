@@ -1,0 +1,1 @@
+"""Files that are fetched or converted for calls."""
