@@ -76,8 +76,8 @@ class Peer:
         try:
             while await self._exchange(reader, writer, own):
                 pass
-        # Cancelled is the end of the test, which the loop would complain of.
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        # uvloop's word for a closed connection is RuntimeError; cancelled is the end of the test.
+        except (OSError, RuntimeError, asyncio.IncompleteReadError, asyncio.CancelledError):
             pass
         finally:
             self.ended += 1
