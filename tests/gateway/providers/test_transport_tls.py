@@ -7,6 +7,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gateway.core.errors import ProviderUnreachable, StreamBroken
 from gateway.providers.transport import NetworkTransport
 from tests.gateway.providers.certificates import LIFE, Authority
 from tests.gateway.providers.peer import (
+    BREATH_S,
     CLOSE,
     HOLD,
     TRUNCATE,
@@ -212,6 +214,30 @@ async def test_an_answer_cut_off_by_anybody_on_the_way_is_not_whole(
             await ask(transport, peer)
 
         assert (await ask(transport, peer)).body == b"second"
+
+
+@pytest.mark.parametrize(
+    "whole",
+    [answer(LARGE, "connection: close"), chunked(LARGE), b"HTTP/1.1 200 OK\r\n\r\n" + LARGE],
+    ids=["length", "chunks", "until the end"],
+)
+async def test_a_slow_reader_never_takes_a_part_for_the_whole(
+    authority: Authority, whole: bytes
+) -> None:
+    tls = authority.server_context("localhost")
+    async with (
+        playing([whole, CLOSE], name="localhost", tls=tls) as peer,
+        connecting() as transport,
+    ):
+        response = await transport.open(request(peer))
+        body = b""
+        with suppress(*response.broken_by):
+            while piece := await response.read():
+                body += piece
+                if len(LARGE) - len(body) < 500_000:
+                    await asyncio.sleep(BREATH_S)
+            assert body == LARGE
+        response.release()
 
 
 async def test_calls_given_up_over_tls_end_their_connections(authority: Authority) -> None:
