@@ -53,11 +53,12 @@ class Peer:
     """scripts: one for each request, in the order in which requests come.
 
     requests: what came, heads and bodies. connections: how many there were. ended: how many of
-    them are over.
+    them are over. was_asked: set when a request has come.
     """
 
     def __init__(self, scripts: Sequence[Script]) -> None:
         self.requests: list[bytes] = []
+        self.was_asked = asyncio.Event()
         self.connections = 0
         self.ended = 0
         self.asked_names: list[str | None] = []
@@ -98,6 +99,7 @@ class Peer:
             found = re.search(rb"content-length: (\d+)", head)
             assert found is not None
             self.requests.append(head + await reader.readexactly(int(found[1])))
+        self.was_asked.set()
         for step in script:
             if isinstance(step, bytes):
                 writer.write(step)
@@ -190,3 +192,16 @@ async def ask(transport: NetworkTransport, peer: Peer | str, body: bytes = b"{}"
         return Answer(response.status, response.headers, await read_body(response))
     finally:
         response.release()
+
+
+async def ask_within(
+    transport: NetworkTransport, peer: Peer, wait_s: float, body: bytes = b"{}"
+) -> Answer | None:
+    """Make a call, and give it up so long after the peer got it. Raises what the call raises."""
+    call = asyncio.create_task(ask(transport, peer, body))
+    await peer.was_asked.wait()
+    await asyncio.wait([call], timeout=wait_s)
+    if call.cancel():
+        await asyncio.wait([call])
+        return None
+    return call.result()

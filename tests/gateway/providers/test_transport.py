@@ -35,6 +35,10 @@ WHOLE: dict[str, tuple[Script, int, bytes, bool]] = {
     "chunks": ([chunked(b"fi", b"rst")], 200, b"first", True),
     "no chunks": ([chunked()], 200, b"", True),
     "chunk extensions": ([CHUNKED + b'2;a=b;c="d"\r\nok\r\n0;e\r\n\r\n'], 200, b"ok", True),
+    "much between pieces": (
+        [CHUNKED, *[b"1;" + b"e" * 40_000 + b"\r\n", b"a\r\n"] * 3, b"0\r\n\r\n"],
+        *(200, b"aaa", True),
+    ),
     "a trailer": (
         [chunked(b"first", end=b"0\r\ncontent-encoding: gzip\r\n\r\n")],
         *(200, b"first", True),

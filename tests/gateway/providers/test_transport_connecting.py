@@ -232,7 +232,8 @@ async def loop() -> Loop:
 
 async def waiting(names: Names, count: int = 1) -> list[asyncio.Task[Any]]:
     tasks = [asyncio.create_task(names.look_up("a.example", 80)) for _ in range(count)]
-    await asyncio.sleep(0.01)
+    for _ in range(5):  # turns of the loop, until it has been asked
+        await asyncio.sleep(0)
     return tasks
 
 

@@ -23,6 +23,7 @@ from tests.gateway.providers.peer import (
     Script,
     answer,
     ask,
+    ask_within,
     chunked,
     connecting,
     playing,
@@ -116,7 +117,10 @@ async def test_a_connection_that_waited_is_looked_at_before_it_is_used(
         assert (await ask(transport, peer)).body == b"second"
 
 
-async def test_a_request_on_a_connection_that_had_ended_counts_as_sent() -> None:
+async def test_a_request_on_a_connection_that_had_ended_counts_as_sent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "FRESH_S", 30.0)
     async with playing([FIRST, HOLD], [SECOND]) as peer, connecting() as transport:
         await ask(transport, peer)
         peer.half_close_now()
@@ -169,7 +173,8 @@ async def test_nothing_of_an_answer_given_up_half_read_reaches_the_next_call(
         assert (await ask(transport, peer)).body == b"second"
 
 
-async def test_an_end_that_is_near_is_waited_for() -> None:
+async def test_an_end_that_is_near_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gateway.providers.connection.DRAIN_S", 30.0)
     script = [chunked(b"data: [DONE]\n\n", end=b""), b"0\r\n\r\n"]
     async with playing(script, [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
@@ -240,17 +245,11 @@ async def test_a_peer_that_ends_without_reading_is_not_waited_for() -> None:
 # Giving up
 
 
-async def give_up(awaiting: Awaitable[object]) -> None:
-    with pytest.raises(TimeoutError):
-        async with asyncio.timeout(0.05):
-            await awaiting
-
-
 @pytest.mark.parametrize("body", [b"{}", HUGE_REQUEST], ids=["small", "large"])
 @pytest.mark.parametrize("script", [[HOLD], [b"HTTP/1.1 200", HOLD], [FIRST[:-1], HOLD]])
 async def test_a_call_that_is_given_up_ends_its_connection(script: Script, body: bytes) -> None:
     async with playing([EARLY, *script], [SECOND]) as peer, connecting() as transport:
-        await give_up(ask(transport, peer, body))
+        assert await ask_within(transport, peer, 0.05, body) is None
         await peer.all_ended()
 
         assert (await ask(transport, peer)).body == b"second"
@@ -292,7 +291,11 @@ async def test_closing_ends_idle_connections_and_calls() -> None:
         await ask(transport, peer)
         response = await transport.open(request(peer))
         waiting = asyncio.create_task(ask(transport, peer))
-        await asyncio.sleep(0.05)
+
+        async def have_all_come() -> bool:
+            return len(peer.requests) == 3
+
+        await async_wait_until(have_all_come)
         await transport.aclose()
 
         with pytest.raises(ProviderUnavailable):
@@ -340,7 +343,7 @@ async def broken(transport: NetworkTransport, peer: Peer) -> None:
 
 
 async def given_up(transport: NetworkTransport, peer: Peer) -> None:
-    await give_up(ask(transport, peer))
+    assert await ask_within(transport, peer, 0.05) is None
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from tests.gateway.providers.peer import (
     Script,
     answer,
     ask,
+    ask_within,
     chunked,
     connecting,
     playing,
@@ -32,14 +33,13 @@ AT_ONCE = 100
 GIVE_UP_S = 0.3
 
 
-async def first_and_second(script: Script) -> tuple[Answer | Exception, Answer]:
+async def first_and_second(script: Script) -> tuple[Answer | Exception | None, Answer]:
     """Make two calls; the first may fail, or be given up."""
     async with playing(script, [SECOND]) as peer, connecting() as transport:
-        first: Answer | Exception
+        first: Answer | Exception | None
         try:
-            async with asyncio.timeout(GIVE_UP_S):
-                first = await ask(transport, peer)
-        except (ProviderUnavailable, StreamBroken, TimeoutError) as error:
+            first = await ask_within(transport, peer, GIVE_UP_S)
+        except (ProviderUnavailable, StreamBroken) as error:
             first = error
         return first, await ask(transport, peer)
 
@@ -51,7 +51,7 @@ async def call_once(script: Script) -> None:
             await ask(transport, peer)
 
 
-async def play_all(scripts: Sequence[Script]) -> list[Answer | Exception]:
+async def play_all(scripts: Sequence[Script]) -> list[Answer | Exception | None]:
     """Return what the first calls came to; the second ones got what was meant for them."""
     firsts = []
     for start in range(0, len(scripts), AT_ONCE):
