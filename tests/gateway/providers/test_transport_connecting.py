@@ -14,7 +14,7 @@ import uvloop
 from gateway.core.errors import ProviderUnreachable
 from gateway.providers.connection import Connection
 from gateway.providers.transport import Names
-from tests.gateway.providers.peer import answer, ask, connecting, playing, request
+from tests.gateway.providers.peer import DEADLINE_S, answer, ask, connecting, playing, request
 from tests.support.servers import free_port
 
 FIRST, SECOND = answer(b"first"), answer(b"second")
@@ -189,7 +189,7 @@ async def test_a_server_that_speaks_first_is_not_believed() -> None:
 
     server = await asyncio.start_server(greet, "127.0.0.1", 0)
     alive: set[Connection] = set()
-    async with server:
+    async with server, asyncio.timeout(DEADLINE_S):
         connection = Connection([], alive)
         await asyncio.get_running_loop().create_connection(
             lambda: connection, *server.sockets[0].getsockname()

@@ -19,6 +19,7 @@ from tests.gateway.providers.certificates import LIFE, Authority
 from tests.gateway.providers.peer import (
     BREATH_S,
     CLOSE,
+    DEADLINE_S,
     HOLD,
     TRUNCATE,
     Script,
@@ -154,7 +155,7 @@ async def test_a_call_given_up_in_the_handshake_leaves_no_socket(authority: Auth
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.setblocking(False)
         url = f"https://127.0.0.1:{server.getsockname()[1]}/"
-        async with connecting() as transport:
+        async with connecting() as transport, asyncio.timeout(DEADLINE_S):
             calls = [asyncio.create_task(ask(transport, url)) for _ in range(3)]
             loop = asyncio.get_running_loop()
             accepted = [(await loop.sock_accept(server))[0] for _ in calls]
