@@ -25,7 +25,7 @@ from bench.report import Results, Row, rows, table
 
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
 HURRY_S = 100
-LIBRARIES = ("uvicorn", "uvloop", "httptools", "aiohttp", "msgspec", "django")
+LIBRARIES = ("uvicorn", "uvloop", "httptools", "aiohappyeyeballs", "msgspec", "django")
 
 
 def read_options() -> argparse.Namespace:

@@ -8,19 +8,21 @@ seen by the next on the same connection.
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from httptools import HttpParserError, HttpResponseParser
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 PIECE_BYTES = 32 * 1024
 # More than this is not read from a socket while nobody takes what has arrived.
 HIGH_WATER_BYTES = 64 * 1024
 # Up to here one write of a copy costs less than a write of two pieces.
 MAX_JOINED_BYTES = 64 * 1024
-MAX_HEAD_BYTES = 64 * 1024
+# So much may come without a byte of body among it: a head, interim answers, trailers.
+MAX_SILENT_BYTES = 64 * 1024
 DRAIN_S = 0.25
 
 
@@ -34,16 +36,16 @@ class NetworkResponse:
     broken_by: tuple[type[Exception], ...] = (BrokenOff,)
 
     __slots__ = (
+        "_broken",
         "_chunks",
         "_connection",
-        "_error",
         "_fields",
-        "_size_bytes",
         "_take",
         "_waiter",
         "is_complete",
         "is_encoded",
         "is_paused",
+        "size_bytes",
         "status",
     )
 
@@ -54,9 +56,9 @@ class NetworkResponse:
         self._connection = connection
         self._fields: list[tuple[bytes, bytes]] = []
         self._chunks: list[bytes] = []
-        self._size_bytes = 0
+        self.size_bytes = 0
         self.is_paused = False
-        self._error: BrokenOff | None = None
+        self._broken = ""
         self._take: Callable[[bytes], bool] | None = None
         self._waiter: asyncio.Future[None] | None = None
 
@@ -69,8 +71,8 @@ class NetworkResponse:
     async def head(self) -> None:
         """Wait until the head has arrived. Raises BrokenOff."""
         while not self.status:
-            if self._error is not None:
-                raise self._error
+            if self._broken:
+                raise BrokenOff(self._broken)
             await self._wait()
 
     async def read(self) -> bytes:
@@ -107,8 +109,8 @@ class NetworkResponse:
         return self._take is None
 
     def _is_at_end(self) -> bool:
-        if not self.is_complete and self._error is not None:
-            raise self._error
+        if self._broken and not self.is_complete:
+            raise BrokenOff(self._broken)
         return self.is_complete
 
     def _take_piece(self) -> bytes:
@@ -118,8 +120,8 @@ class NetworkResponse:
         if len(piece) > PIECE_BYTES:
             chunks.append(piece[PIECE_BYTES:])
             piece = piece[:PIECE_BYTES]
-        self._size_bytes -= len(piece)
-        if self.is_paused and self._size_bytes <= HIGH_WATER_BYTES:
+        self.size_bytes -= len(piece)
+        if self.is_paused and self.size_bytes <= HIGH_WATER_BYTES:
             self.is_paused = False
             self._connection.resume_reading()
         return piece
@@ -151,7 +153,7 @@ class NetworkResponse:
     def on_field(self, name: bytes, value: bytes) -> None:
         self._fields.append((name, value))
         if len(name) == 16 and name.lower() == b"content-encoding":
-            self.is_encoded = value.strip().lower() not in (b"", b"identity")
+            self.is_encoded |= value.strip().lower() not in (b"", b"identity")
 
     def on_head(self, status: int) -> None:
         self.status = status
@@ -159,8 +161,8 @@ class NetworkResponse:
 
     def on_body(self, body: bytes) -> None:
         self._chunks.append(body)
-        self._size_bytes += len(body)
-        if self._size_bytes > HIGH_WATER_BYTES and not self.is_paused:
+        self.size_bytes += len(body)
+        if self.size_bytes > HIGH_WATER_BYTES and not self.is_paused:
             self.is_paused = True
             self._connection.pause_reading()
         if self._waiter is not None and self._take is None:
@@ -185,9 +187,9 @@ class NetworkResponse:
         self.is_complete = True
         self._wake()
 
-    def on_break(self, error: BrokenOff) -> None:
-        if not self.is_complete and self._error is None:
-            self._error = error
+    def on_break(self, reason: str) -> None:
+        if not self.is_complete and not self._broken:
+            self._broken = reason
             self._wake()
 
     def ends_with_connection(self) -> bool:
@@ -207,48 +209,53 @@ class NetworkResponse:
 class Connection(asyncio.Protocol):
     """A connection, idle or with one exchange on it.
 
-    idle: where it waits when an exchange is over and it can carry another. on_lost: called once,
-    when the connection is gone.
+    idle: where it waits when an exchange is over and it can carry another. alive: where it is
+    from the moment it is made until it is lost.
     """
 
     __slots__ = (
-        "_head_bytes",
+        "_alive",
         "_idle",
         "_is_reusable",
-        "_on_lost",
         "_parser",
         "_response",
+        "_silent_bytes",
         "_transport",
         "idle_since",
         "loop",
     )
 
     def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        idle: list[Connection],
-        on_lost: Callable[[Connection], None],
+        self, loop: asyncio.AbstractEventLoop, idle: list[Connection], alive: set[Connection]
     ) -> None:
         # Asking which loop runs is a system call (CPython 3.11).
         self.loop = loop
         self.idle_since = 0.0
         self._is_reusable = False
         self._idle = idle
-        self._on_lost = on_lost
-        self._parser: Any = HttpResponseParser(self)
+        self._alive = alive
+        self._parser: Any = None
         self._response: NetworkResponse | None = None
         self._transport: Any = None
-        self._head_bytes = 0
+        self._silent_bytes = 0
 
     @property
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing()
 
+    @property
+    def is_spent(self) -> bool:
+        """True when something has come that the event loop has not looked at yet: bytes that
+        nobody asked for, or the end."""
+        poll = select.poll()
+        poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
+        return bool(poll.poll(0))
+
     def ask(self, head: bytes, body: bytes) -> NetworkResponse:
         """Send a request and return its answer to be."""
         self._response = response = NetworkResponse(self)
         self._is_reusable = False
-        self._head_bytes = 0
+        self._silent_bytes = 0
         if len(body) > MAX_JOINED_BYTES:
             self._transport.writelines((head, body))
         else:
@@ -256,16 +263,20 @@ class Connection(asyncio.Protocol):
         return response
 
     def release(self, response: NetworkResponse) -> None:
-        """End an exchange. One whose answer has not wholly arrived ends the connection."""
+        """End an exchange. The connection ends with it unless both sides have said all."""
         if self._response is not response:
             return
         self._response = None
-        if response.is_paused:
-            self.resume_reading()
-        if response.is_complete and self._is_reusable and self.is_open:
+        if (
+            self._is_reusable
+            and self.is_open
+            and not response.is_paused
+            and not self._transport.get_write_buffer_size()
+        ):
             self.idle_since = time.monotonic()
             self._idle.append(self)
         else:
+            response.on_break("The answer was given up.")
             self.cut()
 
     def cut(self) -> None:
@@ -285,6 +296,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport
+        self._parser = HttpResponseParser(self)
+        self._alive.add(self)
         if (sock := transport.get_extra_info("socket")) is not None:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
@@ -294,39 +307,43 @@ class Connection(asyncio.Protocol):
             # Nobody asked: whatever it says would be taken for the answer to the next request.
             self.cut()
             return
-        if not response.status:
-            self._head_bytes += len(data)
+        size_bytes = response.size_bytes
         try:
             self._parser.feed_data(data)
-        except HttpParserError as error:
-            response.on_break(BrokenOff(f"The answer is not valid HTTP: {error}"))
+        except (HttpParserError, HttpParserUpgrade) as error:
+            response.on_break(f"The answer is not valid HTTP: {error!r}")
             self.cut()
+        if response.size_bytes != size_bytes:
+            self._silent_bytes = 0
+        elif not response.is_complete:
+            self._silent_bytes += len(data)
+            if self._silent_bytes > MAX_SILENT_BYTES:
+                response.on_break("The head of the answer, or what is behind it, is too long.")
+                self.cut()
         response.hand_over()
-        if not response.status and self._head_bytes > MAX_HEAD_BYTES:
-            response.on_break(BrokenOff("The head of the answer is too long."))
-            self.cut()
 
     def eof_received(self) -> None:
-        """Let the transport close itself."""
+        """The provider says no more. What it has not read of the request is of no use either."""
+        response = self._response
+        if response is not None and response.ends_with_connection():
+            response.on_end()
+        self.cut()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        response = self._response
-        if response is not None:
-            if exc is None and response.ends_with_connection():
-                response.on_end()
+        if self._response is not None:
             reason = "The connection was closed." if exc is None else repr(exc)
-            response.on_break(BrokenOff(reason))
+            self._response.on_break(reason)
         elif self in self._idle:
             self._idle.remove(self)
-        self._parser = None
-        self._on_lost(self)
+        self._alive.discard(self)
+        self._parser = self._transport = None  # they hold this object, too
 
     # What the parser says
 
     def on_message_begin(self) -> None:
         if self._response is not None and self._response.is_complete:
             # A second answer to one request: the connection is out of step.
-            self._transport.abort()
+            self.cut()
 
     def on_header(self, name: bytes, value: bytes) -> None:
         response = self._response
@@ -350,5 +367,7 @@ class Connection(asyncio.Protocol):
     def on_message_complete(self) -> None:
         response = self._response
         if response is not None and response.status and not response.is_complete:
-            self._is_reusable = self._parser.should_keep_alive()
+            # These have no body. Not every provider knows, and what it sends would come next.
+            has_body = response.status not in (204, 304)
+            self._is_reusable = has_body and self._parser.should_keep_alive()
             response.on_end()

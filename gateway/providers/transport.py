@@ -29,6 +29,8 @@ from gateway.providers.connection import BrokenOff, Connection, NetworkResponse
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 KEEPALIVE_S = 30.0
+# Connections that have waited for less are used again without asking the system about them.
+FRESH_S = 1.0
 HAPPY_EYEBALLS_S = 0.25
 SWEEP_S = 10.0
 NAMES_S = 10.0
@@ -82,7 +84,10 @@ class Transport(Protocol):
 
 class Place:
     """Where the requests to one URL go, what their heads begin with, and the connections that
-    wait there for the next one, the last used last. Shared by the URLs of an origin: idle."""
+    wait there for the next one, the last used last. Shared by the URLs of an origin: idle.
+
+    Raises ValueError for a URL that no request can be sent to.
+    """
 
     __slots__ = ("begin", "host", "idle", "port", "uses_tls")
 
@@ -90,15 +95,22 @@ class Place:
         self.host = url.raw_host or ""
         self.port = url.port or 0
         self.uses_tls = url.scheme == "https"
-        self.begin = f"POST {url.raw_path_qs} HTTP/1.1\r\nhost: {url.host_port_subcomponent}\r\n"
+        target, name = url.raw_path_qs, url.host_port_subcomponent or ""
+        written = target + name
+        if not (self.host and written.isascii() and written.isprintable()) or " " in written:
+            raise ValueError("This address cannot be written into a request.")
+        self.begin = f"POST {target} HTTP/1.1\r\nhost: {name}\r\n"
         self.idle = idle
 
     def take_idle(self) -> Connection | None:
         """Return a connection that is still good, as far as anybody knows."""
         while self.idle:
             connection = self.idle.pop()
-            if connection.is_open:
+            if not connection.is_open:
+                continue
+            if time.monotonic() - connection.idle_since < FRESH_S or not connection.is_spent:
                 return connection
+            connection.cut()
         return None
 
 
@@ -109,7 +121,8 @@ class NetworkTransport:
         self._connect_s = connect_s
         self._places: dict[str, Place] = {}
         self._idle: dict[URL, list[Connection]] = {}
-        self._open: set[Connection] = set()
+        self._alive: set[Connection] = set()
+        self._is_closed = False
         self._names = Names()
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -131,18 +144,27 @@ class NetworkTransport:
         return response
 
     async def aclose(self) -> None:
+        self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
-        for connection in list(self._open):
+        for connection in list(self._alive):
             connection.cut()
 
     def _find(self, url: str) -> Place:
-        """Return where a URL leads; it is the same for all calls to a target."""
+        """Return where a URL leads; it is the same for all calls to a target.
+
+        Raises ProviderUnreachable.
+        """
         if len(self._places) > MAX_PLACES:
             self._places.clear()
-        parsed = URL(url, encoded=True)
-        idle = self._idle.setdefault(parsed.origin(), [])
-        place = self._places[url] = Place(parsed, idle)
+        try:
+            parsed = URL(url, encoded=True)
+            place = Place(parsed, self._idle.setdefault(parsed.origin(), []))
+        except ValueError as error:
+            raise ProviderUnreachable(
+                "The provider's address cannot be used.", detail=repr(error)
+            ) from error
+        self._places[url] = place
         return place
 
     async def _connect(self, place: Place) -> Connection:
@@ -150,11 +172,14 @@ class NetworkTransport:
         try:
             async with asyncio.timeout(self._connect_s):
                 connection = await self._reach(place)
-        except (OSError, UnicodeError) as error:  # names, refusals, certificates and time
+            if self._is_closed or not connection.is_open:
+                connection.cut()
+                raise ConnectionAbortedError("The connection ended before it was used.")
+        # Names, refusals, certificates, time; uvloop says some of it as RuntimeError.
+        except (OSError, ValueError, RuntimeError) as error:
             raise ProviderUnreachable(
                 "The provider could not be reached.", detail=repr(error)
             ) from error
-        self._open.add(connection)
         if self._sweep is None:
             self._sweep = asyncio.get_running_loop().call_later(SWEEP_S, self._close_idle)
         return connection
@@ -167,13 +192,12 @@ class NetworkTransport:
         )
         options: dict[str, Any] = {"sock": sock}
         if place.uses_tls:
-            options |= {"ssl": self._tls, "server_hostname": place.host}
+            options |= {"ssl": self._tls, "server_hostname": place.host.rstrip(".")}
+        connection = Connection(loop, place.idle, self._alive)
         try:
-            _, connection = await loop.create_connection(
-                lambda: Connection(loop, place.idle, self._open.discard), **options
-            )
+            await loop.create_connection(lambda: connection, **options)
         except BaseException:
-            sock.close()
+            connection.cut()  # the loop would say goodbye first, and wait for an answer
             raise
         return connection
 
@@ -184,7 +208,7 @@ class NetworkTransport:
             for connection in [one for one in idle if one.idle_since < before]:
                 idle.remove(connection)
                 connection.cut()
-        again = bool(self._open)
+        again = bool(self._alive)
         loop = asyncio.get_running_loop()
         self._sweep = loop.call_later(SWEEP_S, self._close_idle) if again else None
 
@@ -205,9 +229,10 @@ class Names:
         """Return what getaddrinfo says, at most NAMES_S old. Raises OSError."""
         now = time.monotonic()
         asked_at, answer = self._asked.get((host, port), (0.0, None))
-        if answer is None or now - asked_at > NAMES_S or is_failure(answer):
+        if answer is None or is_failure(answer) or (answer.done() and now - asked_at > NAMES_S):
             loop = asyncio.get_running_loop()
             answer = asyncio.ensure_future(loop.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            answer.add_done_callback(is_failure)  # when all who asked have left, it is no news
             if len(self._asked) > MAX_PLACES:
                 self._asked.clear()
             self._asked[host, port] = (now, answer)
@@ -220,12 +245,15 @@ def is_failure(answer: asyncio.Future[Any]) -> bool:
 
 
 def write_head(begin: str, headers: Mapping[str, str], body_bytes: int) -> bytes:
-    """Return the head of a request. Raises ProviderUnreachable for what would be another head:
-    a credential with a line end in it."""
+    """Return the head of a request. Raises ProviderUnreachable for what would be another head,
+    such as a credential with a line end in it, or none at all."""
     fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
     if fields.count("\n") != len(headers) or fields.count("\r") != len(headers) or "\0" in fields:
         raise ProviderUnreachable("The provider's credential cannot be sent.")
-    return f"{begin}{fields}content-length: {body_bytes}\r\n\r\n".encode()
+    try:
+        return f"{begin}{fields}content-length: {body_bytes}\r\n\r\n".encode()
+    except UnicodeEncodeError:
+        raise ProviderUnreachable("The provider's credential cannot be sent.") from None
 
 
 async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BYTES) -> bytes:
