@@ -32,6 +32,7 @@ class Caller(relay.Caller, Edge, Protocol):
     """The caller's side of a call (gateway.consumers)."""
 
     profile: Profile
+    rates: Any
 
     async def read_body(self) -> bytes: ...
 
@@ -66,7 +67,7 @@ class Stages:
     read_call: Callable[[bytes, RequestHead, Profile], Call]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
-    admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...]], Awaitable[Grant]]
+    admit: Callable[[Any, Call, RequestHead, Profile, Any, tuple[str, ...], Edge], Awaitable[Grant]]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
@@ -94,6 +95,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
     """
     known = await identify(stages, head, caller)
     call, claim = None, None
+    caller.rates = known.rates
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
@@ -104,7 +106,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
-        grant = await stages.admit(known, call, head, caller.profile, model, dropped)
+        grant = await stages.admit(known, call, head, caller.profile, model, dropped, caller)
         return Admitted(call, grant, model, claim)
     except BaseException as error:
         if isinstance(error, GatewayError):
@@ -138,7 +140,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     meter = Meter(head.started_ns, perf_counter_ns())
     tab = Tab(stages, call, grant, meter, caller)
     outlives = claim is not None and not call.stream
-    live = stages.watch.enter(caller, grant.key_id, call.stream, outlives)
+    live = stages.watch.enter(caller, grant.key_id, call.stream, outlives, grant.lease)
     try:
         caller.begin(call, grant, claim)
         refusal: GatewayError | None = None

@@ -23,7 +23,9 @@ PREFLIGHT_S = 7200  # the longest that browsers remember
 EXPOSED = (
     b"x-request-id, x-client-request-id, x-generation-id, x-model-used, x-credits-used, "
     b"x-dropped-params, x-compat-profile, x-should-retry, idempotent-replayed, retry-after, "
-    b"server-timing"
+    b"server-timing, x-inferada-queued-ms, x-ratelimit-limit, x-ratelimit-remaining, "
+    b"x-ratelimit-reset, x-ratelimit-limit-requests, x-ratelimit-remaining-requests, "
+    b"x-ratelimit-reset-requests"
 )
 
 
