@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 
 from django.db.models import Q, Sum
@@ -20,3 +21,8 @@ def spent_by(key_id: uuid.UUID, at: float) -> Spent:
         total=Coalesce(Sum("charge_nusd"), 0),
     )
     return Spent(sums["day"], sums["month"], sums["total"])
+
+
+def total_of(key_id: uuid.UUID) -> int:
+    """Return what the key has spent ever, in nano-USD."""
+    return spent_by(key_id, time.time()).total_nusd

@@ -24,7 +24,7 @@ from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import Wallet, Workspace  # noqa: E402
 from gateway.models import CallRecord, LanguageModel, Provider  # noqa: E402
-from gateway.selectors.key_spending import spent_by  # noqa: E402
+from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
 from keys import services as keys  # noqa: E402
@@ -74,8 +74,7 @@ def limit_workspace(*, workspace_id: str, **limits: int | None) -> bool:
 
 def reset_total(*, key_id: str) -> bool:
     found = ApiKey.objects.get(pk=key_id)
-    total_nusd = spent_by(found.pk, time.time()).total_nusd
-    return keys.reset_total(found, spent_nusd=total_nusd, actor=ACTOR)
+    return keys.reset_total(found, spent_nusd=total_of(found.pk), actor=ACTOR)
 
 
 def spent(*, key_id: str) -> list[int]:

@@ -20,6 +20,7 @@ ENV = {
     # Callers tell their address, so that one test's wrong keys are not another's.
     "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32",
     "TOLLHOUSE_WRONG_KEYS": "50",
+    "TOLLHOUSE_MAX_QUEUE": "2",
 }
 
 
