@@ -37,8 +37,8 @@ class UsdField(forms.CharField):
             raise ValidationError(str(error)) from None
 
 
-def _count(label: str, help_text: str) -> forms.IntegerField:
-    attrs = {"min": "1", "placeholder": "No limit"}
+def _count(label: str, help_text: str, empty: str = "No limit") -> forms.IntegerField:
+    attrs = {"min": "1", "placeholder": empty}
     return forms.IntegerField(
         required=False,
         label=label,
@@ -51,7 +51,7 @@ class CallLimitsForm(forms.Form):
     """How often and how many at a time."""
 
     max_requests_per_minute = _count("Calls a minute", "60 suits most programs.")
-    burst = _count("Of them at once", "120 would go with 60; empty: as many as in a minute.")
+    burst = _count("Of them at once", "120 would go with 60.", "As many as in a minute")
     max_concurrent = _count("Running at a time", "Others wait for their turn.")
 
     def limits(self) -> dict[str, int | None]:

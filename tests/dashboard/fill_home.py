@@ -6,7 +6,6 @@ Run as a program of its own (`python -m tests.dashboard.fill_home`), before the 
 from __future__ import annotations
 
 import os
-import time
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -29,8 +28,8 @@ def _fill() -> None:
 
     from accounts.models import Membership, Role, User, Workspace
     from accounts.services import create_user, create_workspace, set_call_limits
+    from gateway.core.money import NUSD_PER_USD
     from gateway.models import LanguageModel
-    from gateway.selectors.key_spending import spent_by
     from keys.services import revoke_key, set_limits
     from tests.dashboard.demo_data import MODELS, make_demo_data
     from tests.factories import ACTOR, PASSWORD, make_key
@@ -41,14 +40,13 @@ def _fill() -> None:
         if not LanguageModel.objects.filter(name=model.name).exists():
             _add(model)
     first, *_ = make_demo_data(workspace)
-    spent = spent_by(first.pk, time.time())
     limits = {
         "max_requests_per_minute": 60,
         "burst": 120,
         "max_concurrent": 8,
-        "daily_limit_nusd": 3 * spent.day_nusd // 2 + 1,
-        "monthly_limit_nusd": spent.month_nusd + 1,
-        "total_limit_nusd": spent.total_nusd // 2 + 1,
+        "daily_limit_nusd": NUSD_PER_USD // 2,
+        "monthly_limit_nusd": 5 * NUSD_PER_USD,
+        "total_limit_nusd": 4 * NUSD_PER_USD,
     }
     set_limits(first, limits=limits, actor=operator.email)
     set_call_limits(workspace, max_concurrent=40, actor=operator.email)
