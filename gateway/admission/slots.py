@@ -32,8 +32,8 @@ class Slots:
         return len(self._line)
 
     def try_take(self) -> bool:
-        """Take a place if one is free and nobody waits for it."""
-        if self._line or self.taken >= self.most:
+        """Take a place if one is free. It never is while somebody waits: see _call_up."""
+        if self.taken >= self.most:
             return False
         self.taken += 1
         return True
@@ -75,6 +75,7 @@ class Slots:
             _fail(turn, make_reason())
 
     def _call_up(self) -> None:
+        """Give what is free to those in line; called whenever anything becomes free."""
         while self._line and self.taken < self.most:
             turn = self._line.popleft()
             if not turn.done():

@@ -15,7 +15,7 @@ from gateway.core.errors import CallerLeft, ServerStopping
 
 LONG_S = 1_000.0
 # What happens to one of the calls there are, by its number.
-STEPS = ("come", "end", "cancel", "hang up", "cancel and end", "end and hang up", "turn")
+STEPS = ("come", "come", "end", "cancel", "hang up", "cancel and end", "turn", "turn")
 
 
 class Party:
@@ -86,8 +86,10 @@ def test_places_are_never_too_many_never_lost_and_given_in_order(
         party = Party(most)
         for step, pick in steps:
             party.do(step, pick)
-            if patient or step == "turn":
+            if patient:
                 await party.settle()
+            elif step == "turn":
+                await asyncio.sleep(0)
             assert party.slots.taken <= most
             assert len(party.running) <= most
         await party.settle()
@@ -102,10 +104,11 @@ def test_places_are_never_too_many_never_lost_and_given_in_order(
 
 async def come_to_rest(party: Party) -> None:
     """End everybody; only the ways out that are meant may be taken."""
-    while not all(task.done() for task in party.tasks.values()):
+    for _ in range(10 * len(party.tasks)):
         for running in party.running.values():
             running.set()
         await asyncio.sleep(0)
+    assert all(task.done() for task in party.tasks.values())
     for task in party.tasks.values():
         if not task.cancelled():
             assert task.exception() is None or isinstance(task.exception(), CallerLeft)
@@ -155,6 +158,23 @@ def test_who_waits_for_too_long_is_told() -> None:
         assert isinstance(await outcome(slots, lambda: None, within_s=0.001), TimeoutError)
 
         assert slots.taken == 1
+
+    asyncio.run(live())
+
+
+def test_a_place_given_to_somebody_just_cut_off_goes_to_the_next() -> None:
+    async def live() -> None:
+        slots = Slots(1)
+        assert slots.try_take()
+        cut_off, next_one = (asyncio.ensure_future(slots.take(LONG_S, never)) for _ in range(2))
+        await asyncio.sleep(0)
+
+        slots.give_back()
+        cut_off.cancel()
+
+        await asyncio.wait_for(next_one, 15)
+        assert cut_off.cancelled()
+        assert (slots.taken, slots.waiting) == (1, 0)
 
     asyncio.run(live())
 
