@@ -26,7 +26,7 @@ def most_at_once(site: Site, calls: list[Answer]) -> int:
     moments: list[tuple[float, int]] = []
     for entry in site.upstream.book():
         if entry["request_id"] in ids:
-            began_s = entry["started_at_s"]
+            began_s = entry["started_s"]
             moments += [(began_s, 1), (began_s + entry["ended_after_ms"] / 1000, -1)]
     running = most = 0
     for _, step in sorted(moments):
@@ -128,7 +128,7 @@ def test_calls_are_served_in_the_order_they_came(
     answers = [call.answer() for call in waiting]
 
     assert [answer.text for answer in answers] == ["1", "2", "3", "4", "5"]
-    begun = {entry["request_id"]: entry["started_at_s"] for entry in site.upstream.book()}
+    begun = {entry["request_id"]: entry["started_s"] for entry in site.upstream.book()}
     order = [begun[answer.call_id] for answer in answers]
     assert order == sorted(order)
 
