@@ -30,7 +30,6 @@ from gateway.admission.limits import Lease, Limiter
 from gateway.admission.naming import find_by_name
 from gateway.core.call import Call
 from gateway.core.errors import (
-    GatewayError,
     InsufficientCredits,
     InsufficientScope,
     InvalidKey,
@@ -273,7 +272,7 @@ class Admission:
         """Write the admission down: from here on the call has a record, whatever is killed."""
         try:
             self._write_down(grant)
-        except GatewayError:
+        except BaseException:
             if grant.hold_nusd:
                 self._bank.release(grant.workspace_id, grant.hold_nusd, 0)
             if grant.lease is not None:
