@@ -43,7 +43,22 @@ class User(AbstractBaseUser):
         return self.email
 
 
-class Workspace(models.Model):
+class LimitedCalls(models.Model):
+    """Whose calls may be limited: null is no limit."""
+
+    max_requests_per_minute = models.PositiveIntegerField(null=True, blank=True)
+    burst = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many at once; null: as many as in a minute."
+    )
+    max_concurrent = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many may run at a time; others wait for their turn."
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Workspace(LimitedCalls):
     """Who pays. Everything a caller or a member can see belongs to exactly one workspace."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)

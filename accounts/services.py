@@ -13,6 +13,7 @@ from django.utils.text import slugify
 
 from accounts import book
 from accounts.changes import record_audit, record_change
+from accounts.limits import read_call_limits
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
 from accounts.text import read_line
 from gateway.core.money import MAX_NUSD
@@ -245,6 +246,39 @@ def set_profile(workspace: Workspace, *, compat_profile: str, actor: str) -> boo
             )
     workspace.refresh_from_db(fields=["compat_profile"])
     return changed == 1
+
+
+def set_call_limits(
+    workspace: Workspace,
+    *,
+    max_requests_per_minute: int | None = None,
+    burst: int | None = None,
+    max_concurrent: int | None = None,
+    actor: str,
+) -> bool:
+    """Set how much all keys of a workspace may call together. False: nothing changes.
+
+    None is no limit. burst: how many calls may come at once, as many as in a minute where it is
+    not said. max_concurrent: how many may run at a time; others wait for their turn.
+    Raises ValidationError for what is no such number.
+    """
+    wanted = read_call_limits(
+        {
+            "max_requests_per_minute": max_requests_per_minute,
+            "burst": burst,
+            "max_concurrent": max_concurrent,
+        }
+    )
+    with transaction.atomic():
+        stored = Workspace.objects.values(*wanted).get(pk=workspace.pk)
+        details: dict[str, object] = {
+            name: [stored[name], value] for name, value in wanted.items() if stored[name] != value
+        }
+        if details:
+            Workspace.objects.filter(pk=workspace.pk).update(**wanted)
+            _record(workspace, actor=actor, action="workspace.set_limits", details=details)
+    workspace.refresh_from_db(fields=list(wanted))
+    return bool(details)
 
 
 def _record(workspace: Workspace, *, actor: str, action: str, details: dict[str, object]) -> None:

@@ -24,10 +24,12 @@ urlpatterns = [
     path("keys/new", keys.create_key, name="key-create"),
     path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
     path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
+    path("keys/<uuid:key_id>/reset-total", keys.reset_total, name="key-reset-total"),
     # Settings
     path("settings", settings.show_settings, name="settings"),
     path("settings/name", settings.rename, name="settings-name"),
     path("settings/profile", settings.choose_profile, name="settings-profile"),
+    path("settings/limits", settings.choose_limits, name="settings-limits"),
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),

@@ -25,6 +25,7 @@ from gateway.core.request import WRITE_NOW, RequestHead
 from gateway.ingress.body import read_limited
 from gateway.ingress.head import read_head
 from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
+from gateway.ingress.rate_headers import Rates, rate_headers
 from gateway.ingress.refusal import refusal
 
 logger = logging.getLogger(__name__)
@@ -115,6 +116,7 @@ class ChatCaller:
         "_writer",
         "last_write",
         "profile",
+        "rates",
         "writing_since",
     )
 
@@ -143,6 +145,7 @@ class ChatCaller:
         self._grant: Grant | None = None
         self._transcript: list[bytes] = []
         self.profile = UNIFIED
+        self.rates: Rates | None = None
         self.writing_since = 0.0
         self.last_write = 0.0
 
@@ -199,7 +202,7 @@ class ChatCaller:
     async def write(self, frames: bytes) -> None:
         """Write whole frames of the stream, the head before the first."""
         if not self._has_head:
-            await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
+            await self._send_head(200, self._stream_headers())
         while len(frames) > MAX_WRITE_BYTES:
             end = find_cut(frames)
             await self._send_body(frames[:end], more=True)
@@ -215,7 +218,7 @@ class ChatCaller:
         if self._has_ended or self.writing_since:
             return
         if not self._has_head:
-            await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
+            await self._send_head(200, self._stream_headers())
         await self._send_body(KEEP_ALIVE, more=True)
 
     async def finish(self, receipt: Receipt) -> None:
@@ -223,7 +226,7 @@ class ChatCaller:
         assert self._writer is not None
         frames = b"".join(self._writer.close(receipt))
         if not self._has_head:
-            await self._send_head(200, self._answer_headers() + STREAM_HEADERS)
+            await self._send_head(200, self._stream_headers())
         self._has_ended = True
         if self._claim is not None:
             await self._claim.keep(200, self._sent_headers, b"".join(self._transcript) + frames)
@@ -290,6 +293,8 @@ class ChatCaller:
     async def _send_head(self, status: int, headers: Headers) -> None:
         self._has_head = True
         self._sent_headers = headers
+        if self.rates is not None:
+            headers = headers + rate_headers(self.rates, status)
         await self._send({"type": "http.response.start", "status": status, "headers": headers})
 
     async def _send_body(self, body: bytes, *, more: bool) -> None:
@@ -326,6 +331,15 @@ class ChatCaller:
         if self._grant.dropped_params:
             names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
             headers.append((b"x-dropped-params", UNPRINTABLE.sub("?", names).encode()))
+        return headers
+
+    def _stream_headers(self) -> Headers:
+        assert self._grant is not None
+        headers = self._answer_headers() + STREAM_HEADERS
+        if self._grant.lease is not None:
+            queued_ms = (self._grant.lease.queued_us + 500) // 1000
+            if queued_ms:
+                headers.append((b"x-inferada-queued-ms", b"%d" % queued_ms))
         return headers
 
 

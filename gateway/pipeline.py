@@ -32,6 +32,7 @@ class Caller(relay.Caller, Edge, Protocol):
     """The caller's side of a call (gateway.consumers)."""
 
     profile: Profile
+    rates: Any
 
     async def read_body(self) -> bytes: ...
 
@@ -73,7 +74,8 @@ class Stages:
     find_others: Callable[[Any, Call, RequestHead, Profile, Any], Awaitable[Sequence[Any]]]
     assemble: Callable[[Call, Any, Any, RequestHead], Awaitable[Call]]
     admit: Callable[
-        [Any, Call, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any]], Awaitable[Grant]
+        [Any, Call, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any], Edge],
+        Awaitable[Grant],
     ]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any, Sequence[Any]], Sequence[Any]]
@@ -102,6 +104,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
     """
     known = await identify(stages, head, caller)
     call, claim = None, None
+    caller.rates = known.rates
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
@@ -123,7 +126,8 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             others = await stages.find_others(known, call, head, caller.profile, model)
         if model.prompt is not None:
             call = await stages.assemble(call, model, known, head)
-        grant = await stages.admit(known, call, head, caller.profile, model, dropped, others)
+        admission = (known, call, head, caller.profile, model, dropped, others, caller)
+        grant = await stages.admit(*admission)
         return Admitted(call, grant, model, claim)
     except BaseException as error:
         if isinstance(error, GatewayError):
@@ -158,7 +162,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     meter = Meter(head.started_ns, perf_counter_ns())
     tab = Tab(stages, call, grant, meter, caller)
     outlives = claim is not None and not call.stream
-    live = stages.watch.enter(caller, grant.key_id, call.stream, outlives)
+    live = stages.watch.enter(caller, grant.key_id, call.stream, outlives, grant.lease)
     try:
         caller.begin(call, grant, claim)
         refusal: GatewayError | None = None

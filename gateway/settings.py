@@ -223,6 +223,13 @@ EDGE = {
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
 # How often a target is asked again that did not take a request (gateway.providers.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
+# Limits on requests of keys that have none of their own; 0: there are none. Without a burst as
+# many calls may come at once as in a minute.
+KEY_REQUESTS_PER_MINUTE = read_int("TOLLHOUSE_KEY_REQUESTS_PER_MINUTE", 0, least=0, most=1_000_000)
+KEY_BURST = read_int("TOLLHOUSE_KEY_BURST", 0, least=0, most=1_000_000)
+# Calls beyond those that may run at once wait for their turn, so many in one line.
+QUEUE_TIMEOUT_S = read_int("TOLLHOUSE_QUEUE_TIMEOUT_MS", 30_000, least=0, most=600_000) / 1000
+MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
 PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

@@ -26,6 +26,8 @@ from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokens import count_tokens
 from gateway.admission.admit import Admission, Caller
 from gateway.admission.keyring import Keyring
+from gateway.admission.limits import Limits
+from gateway.admission.limits import Patience as QueuePatience
 from gateway.admission.profile import choose_profile
 from gateway.core.call import Call
 from gateway.core.errors import (
@@ -63,9 +65,11 @@ from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
+from gateway.stores.key_book import KeyBook
 from gateway.stores.key_records import load_key_record
 from gateway.stores.replays import Claim, Replays
 from gateway.stores.wanted_ids import WantedIds
+from gateway.stores.writer import Writer
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
 
@@ -92,7 +96,12 @@ class Runtime:
         patience = Patience(**settings.PATIENCE_S)
         self.snapshot = SnapshotHolder()
         self.watch = Watch(patience)
-        self.bank = Bank(settings.HOME / "journal")
+        writer = Writer(settings.HOME / "journal")
+        self.bank = Bank(settings.HOME / "journal", writer=writer)
+        self.key_book = KeyBook(writer)
+        queue = QueuePatience(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
+        self.limits = Limits(self.key_book.read, queue)
+        self.bank.on_other_book = self.limits.doubt_spending
         self.keyring = Keyring(load_key)
         self.log = CallLog(self.bank)
         self.feed: ChangeFeed | None = None
@@ -109,6 +118,7 @@ class Runtime:
             keyring=self.keyring,
             snapshot=self.snapshot,
             bank=self.bank,
+            limits=self.limits,
             check=check_parameters,
             check_other=self.check_other,
             assemble=self.assemble,
@@ -171,6 +181,7 @@ class Runtime:
         if self._starting is None:
             return
         await asyncio.wait([self._starting])
+        self.limits.close()
         await self.watch.empty(ServerStopping())
         if self.feed is not None:
             await asyncio.to_thread(self.feed.stop)
@@ -273,6 +284,8 @@ class Runtime:
             request_body=call.body.decode(errors="replace") if grant.stores_bodies else "",
             response_body=said,
         )
+        if self.limits.spendings:
+            self.limits.charged(grant, receipt.charge_nusd, self.key_book.recorded)
 
     def on_changes(self, changes: Changes) -> None:
         """Drop what a change made untrue. Runs on the loop, several changes at a time."""
@@ -284,9 +297,12 @@ class Runtime:
                 stale = self.keyring.forget_key(ref)
                 # Live calls of a key that is not in memory any more have to end, too.
                 if stale is not None or len(self.watch):
-                    self._spawn(self._end_calls_if_revoked(ref, stale))
+                    self._spawn(self._follow_key(ref, stale))
             elif kind == "workspace":
-                self.keyring.forget_workspace(as_uuid_text(ref))
+                workspace_id = as_uuid_text(ref)
+                known = self.keyring.forget_workspace(workspace_id)
+                if known and self.limits.has_line(workspace_id):
+                    self._spawn(self._follow_key(known[0].digest, known[0]))
             elif kind == "wallet":
                 self.bank.on_wallet_changed(as_uuid_text(ref))
             elif kind == "recall":
@@ -294,9 +310,12 @@ class Runtime:
         if reload:
             self._spawn(self._load_snapshot())
 
-    async def _end_calls_if_revoked(self, digest: str, stale: KeyRecord | None) -> None:
-        """End the live calls of a key that is no longer good. stale: what was known of it."""
+    async def _follow_key(self, digest: str, stale: KeyRecord | None) -> None:
+        """End the live calls of a key that is no longer good, and let those that wait for their
+        turn have what changed limits leave. stale: what was known of it."""
         fresh = await self.keyring.find(digest)
+        if fresh is not None:
+            self.limits.follow(fresh)
         known = fresh or stale
         if known is not None and (fresh is None or fresh.revoked):
             self.watch.interrupt_key(known.key_id, InvalidKey("The API key has been revoked."))

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.ids import new_id
-from accounts.models import User, Workspace
+from accounts.models import LimitedCalls, User, Workspace
 
 
 class Scope(models.TextChoices):
@@ -47,7 +47,7 @@ class KeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(not_expired, revoked_at=None)
 
 
-class ApiKey(models.Model):
+class ApiKey(LimitedCalls):
     """A bearer credential issued to one workspace.
 
     The secret is shown once, at creation. We keep its SHA-256 digest, which is enough because
@@ -71,6 +71,14 @@ class ApiKey(models.Model):
     )
     allows_profile_override = models.BooleanField(default=True)
     allows_chat_template = models.BooleanField(default=False)
+    daily_limit_nusd = models.BigIntegerField(
+        null=True, blank=True, help_text="What it may spend a day (UTC); null: no limit."
+    )
+    monthly_limit_nusd = models.BigIntegerField(null=True, blank=True)
+    total_limit_nusd = models.BigIntegerField(null=True, blank=True)
+    forgiven_nusd = models.BigIntegerField(
+        default=0, help_text="What it had spent when its total was last set back to nothing."
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ from django.utils import timezone
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, User, Workspace
 from accounts.text import read_line
+from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, default_scopes
 from keys.rules import read_expiry, read_model_names, read_networks, read_scopes
 from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret, new_secret
@@ -24,8 +25,10 @@ __all__ = [
     "IssuedKey",
     "digest_secret",
     "issue_key",
+    "reset_total",
     "revoke_key",
     "set_compatibility",
+    "set_limits",
     "update_key",
 ]
 
@@ -161,6 +164,45 @@ def set_compatibility(
         _record(stored, actor=actor, action="key.compatibility", details=details)
     key.refresh_from_db()
     return True
+
+
+def set_limits(key: ApiKey, *, limits: Mapping[str, int | None], actor: str) -> bool:
+    """Replace all limits of a key. Returns False when nothing is different.
+
+    limits: see keys.limits; None, or not given, is no limit.
+    Raises ValidationError with one entry for each limit that cannot be taken, and when the key is
+    revoked.
+    """
+    wanted = read_limits(limits)
+    with transaction.atomic():
+        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+        details = {name: [getattr(stored, name), value] for name, value in wanted.items()}
+        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
+        if not details:
+            return False
+        if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**wanted):
+            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+        _record(stored, actor=actor, action="key.limits", details=details)
+    key.refresh_from_db()
+    return True
+
+
+def reset_total(key: ApiKey, *, spent_nusd: int, actor: str) -> bool:
+    """Count a key's total from nothing again. False: it has spent nothing since it was.
+
+    spent_nusd: what it has spent ever, by the book.
+    """
+    with transaction.atomic():
+        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+        before_nusd = spent_nusd - stored.forgiven_nusd
+        changed = ApiKey.objects.filter(pk=key.pk, forgiven_nusd__lt=spent_nusd).update(
+            forgiven_nusd=spent_nusd
+        )
+        if changed:
+            details = {"spent_nusd": [before_nusd, 0]}
+            _record(stored, actor=actor, action="key.reset_total", details=details)
+    key.refresh_from_db(fields=["forgiven_nusd"])
+    return changed == 1
 
 
 def revoke_key(key: ApiKey, *, actor: str) -> bool:

@@ -10,8 +10,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from dashboard.forms.limits import KeyLimitsForm
 from dashboard.forms.mark import mark_of
 from dashboard.forms.refusal import show_refusal
+from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, Scope, default_scopes
 from keys.rules import read_networks
 
@@ -29,8 +31,8 @@ SCOPE_WORDS = {
 }
 
 
-class KeyForm(forms.Form):
-    """Label and rules. Field names are those of keys.services, so its errors fall into place."""
+class KeyForm(KeyLimitsForm):
+    """Label, rules and limits. Named as in keys.services: its errors fall into place."""
 
     label = forms.CharField(
         max_length=80,
@@ -201,6 +203,7 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
         "kept_expiry": key.expires_at,
         "seen": rules_mark(key),
         **_compatibility_of(key),
+        **limits_of(key),
     }
 
 
@@ -209,9 +212,9 @@ def initial_of_new(grantable: Collection[str]) -> dict[str, Any]:
 
 
 def rules_mark(key: ApiKey) -> str:
-    """Return a mark that differs when label or rules differ: has somebody else been here?"""
+    """Return a mark that differs when what the form shows differs: has somebody been here?"""
     rules = [key.label, key.scopes, key.allowed_models, key.allowed_ips, str(key.expires_at)]
-    return mark_of([*rules, _compatibility_of(key)])
+    return mark_of([*rules, _compatibility_of(key), limits_of(key)])
 
 
 def _compatibility_of(key: ApiKey) -> dict[str, Any]:

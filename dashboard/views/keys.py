@@ -14,7 +14,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.audit_selectors import history_of
 from accounts.models import AuditEvent, Workspace
@@ -32,11 +32,21 @@ from dashboard.key_pages import (
     read_filters,
     with_use,
 )
+from dashboard.key_spending import SpendingRow, spending_rows
 from dashboard.workspace import current_workspace, require
+from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
+from keys import services
 from keys.models import ApiKey
 from keys.selectors import grantable_scopes, keys_visible_to
-from keys.services import IssuedKey, issue_key, revoke_key, set_compatibility, update_key
+from keys.services import (
+    IssuedKey,
+    issue_key,
+    revoke_key,
+    set_compatibility,
+    set_limits,
+    update_key,
+)
 
 HISTORY_SHOWN = 6
 
@@ -75,9 +85,11 @@ class KeyPageContext:
     """Variables of dashboard/keys/key.html. form: None for who may only look."""
 
     row: KeyRow
+    spending: list[SpendingRow]
     form: KeyForm | None
     history: list[AuditEvent]
     may_revoke: bool
+    may_reset: bool
 
 
 @dataclass(frozen=True)
@@ -170,6 +182,18 @@ def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
 
 
+@login_required
+@require_POST
+def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
+    """Count what a key spends in total from nothing again."""
+    workspace = current_workspace(request)
+    key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
+    require(request, Action.MANAGE_KEYS)
+    if services.reset_total(key, spent_nusd=total_of(key.pk), actor=request.user.email):
+        messages.success(request, "The total is counted from nothing again.")
+    return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
+
+
 def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedKey | None:
     """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
     try:
@@ -182,6 +206,7 @@ def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedK
                 **form.rules(),
             )
             set_compatibility(issued.key, actor=request.user.email, **form.compatibility())
+            set_limits(issued.key, limits=form.limits(), actor=request.user.email)
         return issued
     except ValidationError as error:
         form.take(error)
@@ -195,6 +220,7 @@ def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
             changed = [
                 update_key(key, changed_by=who, actor=who.email, **form.rules()),
                 set_compatibility(key, actor=who.email, **form.compatibility()),
+                set_limits(key, limits=form.limits(), actor=who.email),
             ]
     except ValidationError as error:
         form.take(error)
@@ -252,10 +278,13 @@ def _key_page(
     *,
     status: int = 200,
 ) -> HttpResponse:
+    spending, may_edit = spending_rows(key), _may_edit(request, key, workspace)
     context = KeyPageContext(
         row=with_use([key], workspace)[0],
+        spending=spending,
         form=form,
         history=history_of(workspace, str(key.pk), limit=HISTORY_SHOWN),
-        may_revoke=_may_edit(request, key, workspace),
+        may_revoke=may_edit,
+        may_reset=may_edit and spending[-1].limit_nusd is not None and spending[-1].spent_nusd > 0,
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)

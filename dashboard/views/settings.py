@@ -1,4 +1,4 @@
-"""The settings of a workspace: its name, its profile, whether it keeps bodies, and the lock."""
+"""The settings of a workspace: its name, profile, limits, whether it keeps bodies, and the lock."""
 
 from __future__ import annotations
 
@@ -14,16 +14,19 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from accounts.limits import RANGES
 from accounts.models import Membership, Workspace
 from accounts.permissions import Action, may
 from accounts.selectors import members_of
 from accounts.services import (
     lock_workspace,
     rename_workspace,
+    set_call_limits,
     set_profile,
     set_stores_bodies,
     unlock_workspace,
 )
+from dashboard.forms.limits import CallLimitsForm
 from dashboard.forms.settings import LockForm, NameForm, ProfileForm
 from dashboard.htmx import PageRequest, variables
 from dashboard.workspace import require
@@ -37,6 +40,7 @@ class SettingsContext:
     members: Sequence[Membership]
     name_form: forms.Form
     profile_form: forms.Form
+    limits_form: forms.Form
     lock_form: forms.Form
     may_unlock: bool
 
@@ -75,6 +79,21 @@ def choose_profile(request: PageRequest) -> HttpResponse:
     if not _done(form, write):
         return _page(request, workspace, profile_form=form, status=422)
     messages.success(request, "Saved.")
+    return _back()
+
+
+@login_required
+@require_POST
+def choose_limits(request: PageRequest) -> HttpResponse:
+    workspace = require(request, Action.MANAGE_WORKSPACE)
+    form = CallLimitsForm(request.POST)
+
+    def write() -> None:
+        set_call_limits(workspace, actor=request.user.email, **form.limits())
+
+    if not _done(form, write):
+        return _page(request, workspace, limits_form=form, status=422)
+    messages.success(request, "Saved. It holds within a second.")
     return _back()
 
 
@@ -135,6 +154,7 @@ def _page(
     *,
     name_form: forms.Form | None = None,
     profile_form: forms.Form | None = None,
+    limits_form: forms.Form | None = None,
     lock_form: forms.Form | None = None,
     status: int = 200,
 ) -> HttpResponse:
@@ -144,6 +164,8 @@ def _page(
         name_form=name_form or NameForm(initial={"name": workspace.name}),
         profile_form=profile_form
         or ProfileForm(initial={"compat_profile": workspace.compat_profile}),
+        limits_form=limits_form
+        or CallLimitsForm(initial={name: getattr(workspace, name) for name in RANGES}),
         lock_form=lock_form or LockForm(),
         may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
     )

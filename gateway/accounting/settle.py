@@ -38,6 +38,7 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
         cost += fee_nusd(grant)
     charge = 0 if basis.startswith("zero") else min(cost, grant.hold_nusd)
     now_ns = perf_counter_ns()
+    queued_us = 0 if grant.lease is None else grant.lease.queued_us
     return Receipt(
         status=status,
         charge_basis=basis,
@@ -45,8 +46,8 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
         charge_nusd=charge,
         absorbed_nusd=cost - charge,
         total_us=(now_ns - meter.started_ns) // NS_PER_US,
-        admit_us=(meter.admitted_ns - meter.started_ns) // NS_PER_US,
-        queued_us=0,
+        admit_us=(meter.admitted_ns - meter.started_ns) // NS_PER_US - queued_us,
+        queued_us=queued_us,
         failed_us=meter.failed_ns // NS_PER_US,
         upstream_us=meter.upstream_ns // NS_PER_US,
         ttft_us=(meter.first_event_ns - meter.started_ns) // NS_PER_US

@@ -32,8 +32,10 @@ from gateway.admission.fallback import (
     named_models,
     spares_within,
 )
+from gateway.admission.gates import Rates
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
+from gateway.admission.limits import Lease, Limiter
 from gateway.admission.naming import find_by_name
 from gateway.admission.worst_case import (
     affordable_tokens,
@@ -59,7 +61,7 @@ from gateway.core.money import Price
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, ModelRecord
+from gateway.snapshot.types import KeyLimits, KeyRecord, ModelRecord
 
 
 class Money(Protocol):
@@ -72,11 +74,19 @@ class Money(Protocol):
     def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None: ...
 
 
+class Edge(Protocol):
+    """The caller's side of a call, for as long as it waits for its turn."""
+
+    async def wait_for_hang_up(self) -> None: ...
+
+
 class Caller(msgspec.Struct, frozen=True):
-    """A known key, and where it calls from (canonical address, empty when unknown)."""
+    """A known key, where it calls from (canonical address, empty when unknown), and the limits on
+    requests that it is under, None where there are none."""
 
     key: KeyRecord
     ip: str
+    rates: Rates | None = None
 
 
 Assemble = Callable[[Call, ModelRecord, Caller, RequestHead], Awaitable[Call]]
@@ -99,6 +109,7 @@ class Admission:
         keyring: Keyring,
         snapshot: SnapshotHolder,
         bank: Money,
+        limits: Limiter,
         check: Check,
         check_other: Check,
         assemble: Assemble,
@@ -110,6 +121,7 @@ class Admission:
         self._keyring = keyring
         self._snapshot = snapshot
         self._bank = bank
+        self._limits = limits
         self._check = check
         self._check_other = check_other
         self._assemble = assemble
@@ -132,10 +144,11 @@ class Admission:
             address = find_caller(head, self._trusted)
             self._guesses.note("" if address is None else neighbourhood(address))
             raise
+        rates = None if key.limits is None else self._limits.rates_of(key, key.limits)
         if not self._trusted:
-            return Caller(key, canonical_text(head.peer))
+            return Caller(key, canonical_text(head.peer), rates)
         address = find_caller(head, self._trusted)
-        return Caller(key, "" if address is None else str(address))
+        return Caller(key, "" if address is None else str(address), rates)
 
     def screen(self, caller: Caller, head: RequestHead, scope: str) -> None:
         """Check what the head alone decides: the key's life, its address rules, its scope."""
@@ -183,13 +196,17 @@ class Admission:
     async def vouched(self, caller: Caller, call: Call, model: ModelRecord) -> AsyncIterator[None]:
         """Keep the least that a call can cost set aside while its files are brought.
 
-        Raises WorkspaceLocked, InsufficientCredits, DatabaseUnavailable: nothing is brought then.
+        Raises WorkspaceLocked, InsufficientCredits, KeyLimitExceeded, RateLimited,
+        DatabaseUnavailable: nothing is brought then.
         """
-        workspace_id = caller.key.workspace_id
-        if caller.key.workspace_locked:
+        key = caller.key
+        workspace_id = key.workspace_id
+        if key.workspace_locked:
             raise WorkspaceLocked
         held_nusd, _ = await self._set_aside(workspace_id, call, dearest(model), 1, model, 0)
         try:
+            if key.limits is not None:
+                await self._limits.look(key, key.limits, model.name, held_nusd)
             yield
         finally:
             if held_nusd:
@@ -233,13 +250,15 @@ class Admission:
         profile: Profile,
         model: ModelRecord,
         dropped: tuple[str, ...],
-        others: Sequence[Candidate] = (),
+        others: Sequence[Candidate],
+        edge: Edge,
     ) -> Grant:
-        """Return the grant of one call, money set aside and journalled.
+        """Return the grant of one call, money set aside and journalled, its turn come.
 
         When the balance covers less than the worst case, the output limit is lowered to what
         it covers. What is set aside also covers the models to fall back to, `others`. Raises
-        AdmissionError, DatabaseUnavailable, StorageUnavailable.
+        AdmissionError, DatabaseUnavailable, StorageUnavailable; CallerLeft and ServerStopping for
+        one that waits for its turn.
         """
         key = caller.key
         if key.workspace_locked:
@@ -253,6 +272,9 @@ class Admission:
         hold_nusd, affordable = await self._set_aside(
             key.workspace_id, call, price, limit, model, also_nusd
         )
+        lease = None
+        if key.limits is not None:
+            lease = await self._enter(key, key.limits, model.name, hold_nusd, edge)
         cap, sent_cap = cap_of(call, limit, affordable)
         # In the order of the fields: names are looked up one by one, and cost more than the rest.
         grant = Grant(
@@ -277,6 +299,7 @@ class Admission:
             adopted_id,
             call.pdf_pages,
             call.pdf_page_nusd,
+            lease,
             spares_within(hold_nusd, call, others) if others else (),
         )
         self._journal(grant)
@@ -319,13 +342,40 @@ class Admission:
             raise InsufficientCredits
         return held_nusd, affordable
 
+    async def _enter(
+        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, edge: Edge
+    ) -> Lease:
+        """Take what the call needs of its limits, in its turn. If it cannot, nothing is held."""
+        lease = None
+        try:
+            lease = await self._limits.enter(key, limits, model, hold_nusd, edge.wait_for_hang_up)
+            if lease.queued_us:
+                await self._look_again(key)
+        except BaseException:
+            if lease is not None:
+                lease.withdraw()
+            if hold_nusd:
+                self._bank.release(key.workspace_id, hold_nusd, 0)
+            raise
+        return lease
+
+    async def _look_again(self, key: KeyRecord) -> None:
+        """Check a key whose call had to wait: much may have happened meanwhile."""
+        fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
+        if fresh is None or fresh.revoked:
+            raise InvalidKey("The API key has been revoked.")
+        if fresh.workspace_locked:
+            raise WorkspaceLocked
+
     def _journal(self, grant: Grant) -> None:
         """Write the admission down: from here on the call has a record, whatever is killed."""
         try:
             self._write_down(grant)
-        except GatewayError:
+        except BaseException:
             if grant.hold_nusd:
                 self._bank.release(grant.workspace_id, grant.hold_nusd, 0)
+            if grant.lease is not None:
+                grant.lease.withdraw()
             raise
 
 

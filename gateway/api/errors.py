@@ -9,11 +9,11 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 
-from gateway.api.mount import SCOPE_KEY
+from gateway.api.mount import SCOPE_KEY, Inbound
 from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, RequestError
 from gateway.core.ids import new_request_id
-from gateway.core.profiles import UNIFIED, Profile
-from gateway.core.request import RequestHead
+from gateway.core.profiles import UNIFIED
+from gateway.ingress.rate_headers import rate_headers
 from gateway.ingress.refusal import refusal
 
 READS = ["GET", "HEAD", "OPTIONS"]  # the methods of every address that is not a call to a model
@@ -32,17 +32,22 @@ def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
         response[name.decode()] = value.decode()
     response["x-request-id"] = request_id
     if inbound:
-        sign(response, inbound.head, profile)
+        sign(response, inbound)
     return response
 
 
-def sign(response: HttpResponse, head: RequestHead, profile: Profile) -> None:
-    """Add the headers that every answer has: its ids, and whose flavour it is when not ours."""
+def sign(response: HttpResponse, inbound: Inbound) -> None:
+    """Add the headers that every answer has: its ids, whose flavour it is when not ours, and how
+    many calls its caller may still make, where that is limited."""
+    head, profile = inbound.head, inbound.profile
     response["x-request-id"] = head.request_id
     if client_id := head.client_id():
         response["x-client-request-id"] = client_id
     if not profile.is_ours:
         response["x-compat-profile"] = profile.name
+    rates = None if inbound.caller is None else inbound.caller.rates
+    for name, value in rate_headers(rates, response.status_code):
+        response[name.decode()] = value.decode()
 
 
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:

@@ -201,12 +201,23 @@ OF_STATUS = {
     "405": ("Allow", "The methods that the address takes."),
     **dict.fromkeys(("429", "503", "529"), ("Retry-After", "Seconds to wait.")),
 }
+# Of callers whose calls a minute are limited; the same again as X-RateLimit-Limit-Requests etc.
+RATES = (
+    ("X-RateLimit-Limit", "How many calls may be made at once."),
+    ("X-RateLimit-Remaining", "How many of them may be made now."),
+    ("X-RateLimit-Reset", "When that is as many as ever: seconds since 1970."),
+)
 
 
 def _answer_headers(status: str) -> Document:
-    """Return the headers that every answer of this status has."""
+    """Return the headers that every answer of this status has, and those that limits add."""
     named = [REQUEST_ID, *([OF_STATUS[status]] if status in OF_STATUS else [])]
-    return {name: {"required": True, "description": text, "schema": TEXT} for name, text in named}
+    rates = RATES if status in ("200", "429") else ()
+    return {
+        name: {"required": is_always, "description": text, "schema": TEXT}
+        for headers, is_always in ((named, True), (rates, False))
+        for name, text in headers
+    }
 
 
 def _error_responses(*, for_calls: bool) -> Document:

@@ -50,8 +50,7 @@ class KeyView(APIView):
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
-        inbound = inbound_of(request)
-        sign(final, inbound.head, inbound.profile)
+        sign(final, inbound_of(request))
         final["cache-control"] = "no-store"
         return final
 

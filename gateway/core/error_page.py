@@ -26,7 +26,9 @@ Under `/v1` and `/api/v1` every error is JSON, whatever caused it:
 `code` is stable: programs may branch on it. `message` is for people and may change. `param` names
 the member of the request that is at fault, where one is; `details`, where there are any, say more:
 when every target failed, those of fallback models included, `details.attempts` has `provider`,
-`model`, `code` and `status` of each, and the error is the last one's.
+`model`, `code` and `status` of each, and the error is the last one's; where a limit refuses a call,
+`details` have its `level` (`token` for the key's own, `organisation` for the workspace's), `limit`,
+`current` and `requested`.
 `request_id` is the call's id, also in the
 `x-request-id` header; an operator finds the call by it.
 
@@ -35,7 +37,8 @@ chunk with `error` and `finish_reason: "error"`, then `data: [DONE]`.
 
 *again* says what the official SDKs are told about trying the same call again: `no` when
 `x-should-retry: false` is sent or the status is one they do not retry, else by their own rules.
-`retry-after` is sent with 429, 503 and 529.
+`retry-after` is sent with 429, 503 and 529; a 429 that asks for more than 120 s has
+`x-should-retry: false` besides.
 
 | Code | Status | Type | Again | Meaning |
 |---|---|---|---|---|

@@ -30,7 +30,9 @@ GatewayError
 │   ├── ModelNotAllowed
 │   ├── WorkspaceLocked
 │   ├── InsufficientCredits
-│   └── RateLimited
+│   ├── KeyLimitExceeded
+│   ├── RateLimited
+│   └── ConcurrencyLimited
 ├── UpstreamError               the provider is at fault, or says that the caller is
 │   ├── ProviderUnavailable
 │   │   ├── ProviderUnreachable
@@ -240,9 +242,19 @@ class InsufficientCredits(AdmissionError):
     meaning = "The balance, less what running calls hold, does not cover this call."
 
 
+class KeyLimitExceeded(AdmissionError):
+    status, code, type = 402, "key_limit_exceeded", "key_limit_exceeded"
+    meaning = "What the key may spend a day, a month or in total does not cover this call."
+
+
 class RateLimited(AdmissionError):
     status, code, type = 429, "rate_limit_exceeded", "rate_limit_error"
     meaning = "Too many calls in too short a time; Retry-After says when to come back."
+
+
+class ConcurrencyLimited(AdmissionError):
+    status, code, type = 429, "concurrency_limit_exceeded", "rate_limit_error"
+    meaning = "As many calls run as may at once, and there was no turn for this one in time."
 
 
 class UpstreamError(GatewayError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -26,6 +26,22 @@ class Spare(msgspec.Struct, frozen=True):
     call: Any
 
 
+class Lease(Protocol):
+    """What a call has taken of limits (gateway.admission.limits). queued_us: how long it waited
+    for that."""
+
+    queued_us: int
+
+    def settle(self) -> None:
+        """The call's cost is known: hold nothing of its key's spending any more."""
+
+    def end(self) -> None:
+        """The call is over: give everything back. Again it does nothing."""
+
+    def withdraw(self) -> None:
+        """The call was not let in after all: give back the request, too."""
+
+
 class Grant(msgspec.Struct, frozen=True):
     """Given by admission, closed by settling.
 
@@ -35,8 +51,9 @@ class Grant(msgspec.Struct, frozen=True):
     upstream because the model's provider does not take them. adopted_id: the caller's own id of
     the call, empty where it has none that could be adopted (docs/adr/0021). pdf_pages: of PDFs,
     those that were made into pictures for the call; pdf_page_nusd: what each of them costs.
-    spares: the models to fall back to, in order. fallback_from: the model that was meant, empty
-    unless another one is at it; fallback_depth: which of the spares that is, 1 the first.
+    lease: None for keys without limits. spares: the models to fall back to, in order.
+    fallback_from: the model that was meant, empty unless another one is at it; fallback_depth:
+    which of the spares that is, 1 the first.
     """
 
     call_id: str
@@ -60,6 +77,7 @@ class Grant(msgspec.Struct, frozen=True):
     adopted_id: str = ""
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
+    lease: Lease | None = None
     spares: tuple[Spare, ...] = ()
     fallback_from: str = ""
     fallback_depth: int = 0

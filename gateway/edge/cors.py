@@ -23,7 +23,9 @@ PREFLIGHT_S = 7200  # the longest that browsers remember
 EXPOSED = (
     b"x-request-id, x-client-request-id, x-generation-id, x-model-used, x-fallback-from, "
     b"x-fallback-depth, x-credits-used, x-dropped-params, x-compat-profile, x-should-retry, "
-    b"idempotent-replayed, retry-after, server-timing"
+    b"idempotent-replayed, retry-after, server-timing, x-inferada-queued-ms, x-ratelimit-limit, "
+    b"x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-requests, "
+    b"x-ratelimit-remaining-requests, x-ratelimit-reset-requests"
 )
 
 

@@ -28,6 +28,10 @@ class UsageRollup(models.Model):
                 name="gateway_usagerollup_one_row_per_group",
             ),
         ]
+        indexes: ClassVar[list[models.Index]] = [
+            # What a key has spent ever is asked for once by each process that counts it.
+            models.Index(fields=["key_id", "starts_at"], name="gateway_usagerollup_by_key"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.starts_at:%Y-%m-%d %H:%M} {self.model} {self.calls}"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network
 from types import MappingProxyType
+from typing import NamedTuple
 
 from gateway.core.money import Price
 
@@ -96,13 +97,40 @@ class Snapshot:
         return {name: model for name, model in self.models.items() if model.targets}
 
 
+class CallLimits(NamedTuple):
+    """How many calls a minute, how many of them at once (burst), and how many may run at a time
+    (at_once); None for no limit."""
+
+    per_minute: int | None = None
+    burst: int = 0
+    at_once: int | None = None
+
+
+class SpendingLimits(NamedTuple):
+    """Nano-USD a day, a month and in total; None for no limit. forgiven_nusd: what the key had
+    spent when its total was last set back to nothing."""
+
+    daily_nusd: int | None
+    monthly_nusd: int | None
+    total_nusd: int | None
+    forgiven_nusd: int = 0
+
+
+class KeyLimits(NamedTuple):
+    """Every limit that calls of a key are under. of_spending: None when it may spend all."""
+
+    of_key: CallLimits
+    of_workspace: CallLimits
+    of_spending: SpendingLimits | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyRecord:
     """A key as admission sees it, with what it needs of its workspace. Equal to itself alone.
 
     allowed_models: None means all. networks: None means any address, () means none.
     expires_at: seconds since the epoch, or None. profile: the compatibility profile of the key
-    or its workspace, empty for the installation's.
+    or its workspace, empty for the installation's. limits: None when there are none.
     """
 
     key_id: str
@@ -119,6 +147,7 @@ class KeyRecord:
     may_override_profile: bool = True
     may_use_chat_template: bool = False
     workspace_name: str = ""
+    limits: KeyLimits | None = None
 
     def may_use(self, model: str) -> bool:
         return self.allowed_models is None or model in self.allowed_models

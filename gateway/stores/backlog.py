@@ -28,7 +28,11 @@ Item = tuple[Record, Position | None]
 
 
 class Backlog:
-    """What one life of a process has recorded and not yet posted."""
+    """What one life of a process has recorded and not yet posted.
+
+    appended: how many records it was given. posted: how many of them the database has; to be read
+    by the writer's thread, between two batches.
+    """
 
     def __init__(self, life: Life) -> None:
         self._life = life
@@ -36,6 +40,8 @@ class Backlog:
         self._batch: list[Item] = []
         self._unwritten: list[Item] = []
         self._shed_to: Position | None = None
+        self.appended = 0
+        self.posted = 0
 
     @property
     def is_empty(self) -> bool:
@@ -44,6 +50,7 @@ class Backlog:
     def append(self, record: Record) -> None:
         """Journal a record. Raises OSError when the disk does not take it."""
         self._new.append((record, self._life.journal.append(record)))
+        self.appended += 1
 
     def append_surely(self, record: Record) -> None:
         """Journal a record that must not be refused: keep it in memory if the disk is full."""
@@ -56,6 +63,7 @@ class Backlog:
             record = cleaned(record)
             position = self._life.journal.append(record)
         self._new.append((record, position))
+        self.appended += 1
 
     def drain(self) -> None:
         """Post the oldest records, at most BATCH of them.
@@ -74,6 +82,7 @@ class Backlog:
         except Exception:
             log.exception("a batch of %s records does not post whole", len(self._batch))
             self._post(apply_one_by_one)
+        self.posted += len(self._batch)
         self._batch = []
 
     def end_doubt(self) -> None:

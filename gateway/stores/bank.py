@@ -67,6 +67,8 @@ class Bank:
         self._loop: asyncio.AbstractEventLoop
         self.is_fenced = False
         self.late_settles = 0
+        # For whoever counts on from what the book said: it says something else now.
+        self.on_other_book: Callable[[], None] | None = None
 
     @property
     def process_id(self) -> str:
@@ -264,6 +266,12 @@ class Bank:
     def on_rejoined(self) -> None:
         """This process has a row, a journal and empty purses again."""
         self.is_fenced = False
+        self.on_reaped()
+
+    def on_reaped(self) -> None:
+        """The book has got what another process, or a former life of this one, left behind."""
+        if self.on_other_book is not None:
+            self.on_other_book()
 
     @property
     def may_rejoin(self) -> bool:

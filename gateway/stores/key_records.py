@@ -5,12 +5,16 @@ from __future__ import annotations
 import logging
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
+from django.conf import settings
 from django.db import Error, connection
 
-from gateway.snapshot.types import KeyRecord
+from accounts.models import LimitedCalls
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 from keys.models import ApiKey
 
 log = logging.getLogger(__name__)
+
+NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 
 
 def load_key_record(digest: str) -> KeyRecord | None:
@@ -43,7 +47,28 @@ def _compile(key: ApiKey) -> KeyRecord:
         may_override_profile=key.allows_profile_override,
         may_use_chat_template=key.allows_chat_template,
         workspace_name=key.workspace.name,
+        limits=_read_limits(key),
     )
+
+
+def _read_limits(key: ApiKey) -> KeyLimits | None:
+    """Return the limits of the key and its workspace, None when neither has any."""
+    of_key = _read_call_limits(key)
+    if of_key.per_minute is None and settings.KEY_REQUESTS_PER_MINUTE:
+        per_minute = settings.KEY_REQUESTS_PER_MINUTE
+        of_key = CallLimits(per_minute, settings.KEY_BURST or per_minute, of_key.at_once)
+    limits = KeyLimits(of_key, _read_call_limits(key.workspace), _read_spending_limits(key))
+    return None if limits == NO_LIMITS else limits
+
+
+def _read_call_limits(holder: LimitedCalls) -> CallLimits:
+    per_minute = holder.max_requests_per_minute
+    return CallLimits(per_minute, holder.burst or per_minute or 0, holder.max_concurrent)
+
+
+def _read_spending_limits(key: ApiKey) -> SpendingLimits | None:
+    wanted = (key.daily_limit_nusd, key.monthly_limit_nusd, key.total_limit_nusd)
+    return None if wanted == (None, None, None) else SpendingLimits(*wanted, key.forgiven_nusd)
 
 
 def _read_networks(key: ApiKey) -> tuple[IPv4Network | IPv6Network, ...] | None:

@@ -53,6 +53,8 @@ class Client(Protocol):
 
     def on_rejoined(self) -> None: ...
 
+    def on_reaped(self) -> None: ...
+
     @property
     def may_rejoin(self) -> bool: ...
 
@@ -63,6 +65,7 @@ class Writer:
     def __init__(self, journal_home: Path) -> None:
         self._journal_home = journal_home
         self._wishes: SimpleQueue[Draw | GiveBack | str | None] = SimpleQueue()
+        self._questions: SimpleQueue[tuple[int, Callable[[int], None]]] = SimpleQueue()
         self._audits: set[str] = set()
         self._reaper = Reaper()
         self._thread = threading.Thread(target=self._run, name="bank-writer", daemon=True)
@@ -107,6 +110,17 @@ class Writer:
     def append_surely(self, record: Record) -> None:
         self._backlog.append_surely(record)
 
+    @property
+    def appended(self) -> int:
+        """How many records this life of the process was given."""
+        return self._backlog.appended
+
+    def ask(self, question: Callable[[int], None]) -> None:
+        """Run the question in the thread between two batches, once all records are posted that
+        there are now. It is told how many of this life's records are posted, and does not raise."""
+        self._questions.put((self._backlog.appended, question))
+        self._wishes.put(None)
+
     def wish(self, wish: Draw | GiveBack) -> None:
         self._wishes.put(wish)
 
@@ -140,6 +154,7 @@ class Writer:
             self._serve(draws, returns)
             for workspace_id in recalls:
                 self._life.teller.call_back(workspace_id)
+            self._answer()
             if now >= self._next_drain:
                 self._next_drain = now + DRAIN_EVERY_S
                 self._backlog.drain()
@@ -151,7 +166,8 @@ class Writer:
             self._be_fenced()
         if now >= self._next_reap:
             self._next_reap = now + REAP_EVERY_S
-            self._reaper.run()
+            if self._reaper.run():
+                self._deliver(self._client.on_reaped)
 
     def finish(self) -> None:
         """Post the rest and leave. Raises DatabaseAway when that has to be tried again."""
@@ -256,6 +272,15 @@ class Writer:
         self._audits -= concerned
         for answer in answers:
             self._deliver(partial(self._client.on_drawn, answer))
+
+    def _answer(self) -> None:
+        """Run the questions that were asked, with no doubt about what has been posted."""
+        while not self._questions.empty():
+            self._backlog.end_doubt()
+            after, question = self._questions.get_nowait()
+            while self._backlog.posted < after and not self._backlog.is_empty:
+                self._backlog.drain()
+            question(self._backlog.posted)
 
     def _connect(self) -> None:
         """Have a connection that does not wait long for a lock: calls wait for draws."""

@@ -23,6 +23,7 @@ from gateway.core.errors import (
     ProviderTimeout,
     ServerStopping,
 )
+from gateway.core.grant import Lease
 
 TICK_S = 0.1
 TICKS_PER_LOOK = 5
@@ -60,7 +61,10 @@ class Edge(Protocol):
 
 
 class LiveCall:
-    """A call between admission and its end. Moments are time.monotonic; 0 means not yet."""
+    """A call between admission and its end. Moments are time.monotonic; 0 means not yet.
+
+    lease: what it has taken of limits, given back when it is over.
+    """
 
     __slots__ = (
         "_has_ended",
@@ -71,6 +75,7 @@ class LiveCall:
         "heard_at",
         "is_stream",
         "key_id",
+        "lease",
         "outlives_caller",
         "started_at",
         "task",
@@ -83,11 +88,13 @@ class LiveCall:
         is_stream: bool,
         outlives_caller: bool,
         loop: asyncio.AbstractEventLoop,
+        lease: Lease | None = None,
     ) -> None:
         self.edge = edge
         self.key_id = key_id
         self.is_stream = is_stream
         self.outlives_caller = outlives_caller
+        self.lease = lease
         self.started_at = time.monotonic()
         self.asked_at = 0.0
         self.heard_at = 0.0
@@ -168,13 +175,18 @@ class Watch:
         return len(self._live)
 
     def enter(
-        self, edge: Edge, key_id: str, is_stream: bool, outlives_caller: bool = False
+        self,
+        edge: Edge,
+        key_id: str,
+        is_stream: bool,
+        outlives_caller: bool = False,
+        lease: Lease | None = None,
     ) -> LiveCall:
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = self._loop.call_later(TICK_S, self._tick)
-        live = LiveCall(edge, key_id, is_stream, outlives_caller, self._loop)
+        live = LiveCall(edge, key_id, is_stream, outlives_caller, self._loop, lease)
         self._live.add(live)
         self._unheeded.append(live)
         return live
@@ -183,6 +195,8 @@ class Watch:
         """Watch a call no longer. An interruption not explained yet is still to be ended."""
         self._live.discard(live)
         live.close()
+        if live.lease is not None:
+            live.lease.end()
 
     def interrupt_key(self, key_id: str, reason: GatewayError) -> None:
         """End every live call of a key."""

@@ -31,9 +31,10 @@ def _fill() -> None:
     from django.utils import timezone
 
     from accounts.models import Membership, Role, User, Workspace
-    from accounts.services import create_user, create_workspace
+    from accounts.services import create_user, create_workspace, set_call_limits
+    from gateway.core.money import NUSD_PER_USD
     from gateway.models import LanguageModel
-    from keys.services import revoke_key
+    from keys.services import revoke_key, set_limits
     from tests.dashboard.demo_data import MODELS, make_demo_data
     from tests.factories import ACTOR, PASSWORD, make_key
 
@@ -42,7 +43,17 @@ def _fill() -> None:
     for model in MODELS:
         if not LanguageModel.objects.filter(name=model.name).exists():
             _add(model)
-    make_demo_data(workspace)
+    first, *_ = make_demo_data(workspace)
+    limits = {
+        "max_requests_per_minute": 60,
+        "burst": 120,
+        "max_concurrent": 8,
+        "daily_limit_nusd": NUSD_PER_USD // 2,
+        "monthly_limit_nusd": 5 * NUSD_PER_USD,
+        "total_limit_nusd": 4 * NUSD_PER_USD,
+    }
+    set_limits(first, limits=limits, actor=operator.email)
+    set_call_limits(workspace, max_concurrent=40, actor=operator.email)
     names = [model.name for model in MODELS]
     office = ["203.0.113.0/24", "2001:db8:40::/48"]
     later = timezone.now() + timedelta(days=12)

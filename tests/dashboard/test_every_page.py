@@ -22,8 +22,8 @@ pytestmark = pytest.mark.django_db
 
 POST_ONLY = {
     *("workspace", "theme"),
-    *(f"settings-{action}" for action in ("name", "profile", "bodies", "lock", "unlock")),
-    *("model-switch", "provider-switch"),
+    *(f"settings-{action}" for action in ("name", "profile", "limits", "bodies", "lock", "unlock")),
+    *("model-switch", "provider-switch", "key-reset-total"),
 }
 NAMES = [str(pattern.name) for pattern in urlpatterns]
 PAGES = [name for name in NAMES if name not in POST_ONLY]

@@ -139,14 +139,18 @@ def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) 
     owner = signed_in(make_member(workspace, Role.OWNER))
     viewer = signed_in(make_member(workspace, Role.VIEWER))
 
-    answers = [viewer.post(f"/settings/{it}").status_code for it in ("name", "bodies", "lock")]
+    kinds = ("name", "bodies", "lock", "limits")
+    answers = [viewer.post(f"/settings/{kind}").status_code for kind in kinds]
     owner.post("/settings/name", {"name": "Renamed"})
+    owner.post("/settings/limits", {"max_requests_per_minute": "90", "max_concurrent": "7"})
     owner.post("/settings/bodies", {"stores_bodies": "on"})
     owner.post("/settings/profile", {"compat_profile": "bud"})
 
     workspace.refresh_from_db()
-    assert answers == [403, 403, 403]
+    assert answers == [403, 403, 403, 403]
     assert (workspace.name, workspace.stores_bodies) == ("Renamed", True)
+    assert (workspace.max_requests_per_minute, workspace.burst) == (90, None)
+    assert workspace.max_concurrent == 7
     assert workspace.compat_profile == "bud"
     assert b'value="bud" selected' in owner.get("/settings").content
 
@@ -157,6 +161,8 @@ def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) 
         ("name", {"name": " "}),
         ("name", {"name": "\u202e"}),
         ("profile", {"compat_profile": "nobody"}),
+        ("limits", {"max_concurrent": "0"}),
+        ("limits", {"burst": "5"}),
         ("lock", {}),
     ],
 )

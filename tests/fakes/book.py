@@ -20,7 +20,8 @@ BROKEN = "broken"  # the script asked for a reset, a truncation or an early clos
 
 
 class Entry:
-    """One try at one call. Durations are milliseconds from the moment the request was read."""
+    """One try at one call. Durations are milliseconds from the moment the request was read, which
+    is started_s by a clock that is never set."""
 
     __slots__ = (
         "attempt",
@@ -79,8 +80,7 @@ class Entry:
             self.closed_at_s = time.time()
 
     def as_json(self) -> dict[str, Any]:
-        hidden = ("started_s",)
-        return {name: getattr(self, name) for name in self.__slots__ if name not in hidden}
+        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class TokenBook:

@@ -41,6 +41,8 @@ def impatient_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory
         "TOLLHOUSE_IDLE_S": "1",
         "TOLLHOUSE_TOTAL_S": "2",
         "TOLLHOUSE_TOTAL_STREAM_S": "3",
+        "TOLLHOUSE_QUEUE_TIMEOUT_MS": "700",
+        "TOLLHOUSE_MAX_QUEUE": "2",
         "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
     }
     with running_site(home, env) as running:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -23,6 +24,7 @@ from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import Wallet, Workspace  # noqa: E402
 from gateway.models import CallRecord, LanguageModel, Provider  # noqa: E402
+from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
 from keys import services as keys  # noqa: E402
@@ -58,6 +60,26 @@ def edit_key(*, key_id: str, **rules: Any) -> bool:
 
 def compatibility(*, key_id: str, **wishes: Any) -> bool:
     return keys.set_compatibility(ApiKey.objects.get(pk=key_id), actor=ACTOR, **wishes)
+
+
+def limit_key(*, key_id: str, **limits: int | None) -> bool:
+    """Replace all limits of a key."""
+    return keys.set_limits(ApiKey.objects.get(pk=key_id), limits=limits, actor=ACTOR)
+
+
+def limit_workspace(*, workspace_id: str, **limits: int | None) -> bool:
+    found = Workspace.objects.get(pk=workspace_id)
+    return accounts.set_call_limits(found, actor=ACTOR, **limits)
+
+
+def reset_total(*, key_id: str) -> bool:
+    found = ApiKey.objects.get(pk=key_id)
+    return keys.reset_total(found, spent_nusd=total_of(found.pk), actor=ACTOR)
+
+
+def spent(*, key_id: str) -> list[int]:
+    """Return what a key has spent today, this month and ever."""
+    return list(spent_by(UUID(key_id), time.time()))
 
 
 def revoke(*, key_id: str) -> bool:
@@ -162,6 +184,10 @@ ORDERS: dict[str, Callable[..., Any]] = {
             describe_provider,
             describe_model,
             compatibility,
+            limit_key,
+            limit_workspace,
+            reset_total,
+            spent,
             record,
             records,
             balance_nusd,

@@ -42,6 +42,12 @@ class Site:
         workspace_id = self.office.do("workspace", name=name, credit_nusd=credit_nusd)
         return self.another_key(workspace_id, **rules)
 
+    def limited_caller(self, *, credit_nusd: int = NUSD_PER_USD, **limits: int) -> Caller:
+        """Return a caller of a new workspace whose key has these limits (keys.limits)."""
+        caller = self.caller(credit_nusd=credit_nusd)
+        self.office.do("limit_key", key_id=caller.key_id, **limits)
+        return caller
+
     def another_key(self, workspace_id: str, **rules: Any) -> Caller:
         made = self.office.do("key", workspace_id=workspace_id, **rules)
         return Caller(self.gateway.port, made["secret"], made["key_id"], workspace_id)

@@ -15,6 +15,7 @@ from accounts.models import LedgerEntry, Membership, Role, Wallet, Workspace
 from gateway.models import LanguageModel, Provider
 from gateway.services.sealing import seal, unseal
 from keys.management.commands.issue_key import read_moment
+from keys.management.limit_options import write_limits
 from keys.models import ApiKey
 from keys.services import digest_secret
 from tests.factories import make_key, make_provider, make_user, make_workspace
@@ -119,6 +120,7 @@ def test_a_key_is_issued_with_its_rules() -> None:
         "allowed_models": ["a", "b"],
         "allowed_ips": ["203.0.113.7/32", "2001:db8::/32"],
         "expires_at": "2999-01-01T00:00:00+00:00",
+        **write_limits(key),
     }
 
 

@@ -121,7 +121,13 @@ ORDERS: dict[str, tuple[Start, str]] = {
         "workspace",
     ),
     "set_profile": (_on_workspace(services.set_profile, compat_profile="bud"), "workspace"),
+    "set_call_limits": (
+        _on_workspace(services.set_call_limits, max_concurrent=5),
+        "workspace",
+    ),
     "issue_key": (_issue, "key"),
+    "set_limits": (_on_key(key_services.set_limits, limits={"max_concurrent": 5}), "key"),
+    "reset_total": (_on_key(key_services.reset_total, spent_nusd=5), "key"),
     "update_key": (_on_key(key_services.update_key, label="New", **RULES), "key"),
     "set_compatibility": (
         _on_key(key_services.set_compatibility, compat_profile="bud"),

@@ -22,6 +22,7 @@ ENV = {
     "TOLLHOUSE_WRONG_KEYS": "50",
     # Where the tests' files are.
     "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
+    "TOLLHOUSE_MAX_QUEUE": "2",
 }
 
 

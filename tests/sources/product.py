@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +38,19 @@ class Client(Caller):
 
 
 def client_of(
-    site: Site, profile: str, *, model: str = "fake-model", path: str = CHAT, **rules: Any
+    site: Site,
+    profile: str,
+    *,
+    model: str = "fake-model",
+    path: str = CHAT,
+    limits: Mapping[str, int] | None = None,
+    **rules: Any,
 ) -> Client:
-    """Return a client with a workspace of its own. rules: of its key; credit_nusd as well."""
+    """Return a client with a workspace of its own. rules, limits: of its key; credit_nusd as
+    well."""
     made = site.caller(**rules)
+    if limits:
+        site.office.do("limit_key", key_id=made.key_id, **limits)
     if profile != "unified":
         site.office.do("compatibility", key_id=made.key_id, compat_profile=profile)
     return Client(made.port, made.secret, made.key_id, made.workspace_id, model, path)

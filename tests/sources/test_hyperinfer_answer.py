@@ -163,6 +163,26 @@ def test_S3_36_rate_limit_exceeded(hyperinfer: Client) -> None:
     assert hyperinfer.ask(headers=there).status == 200
 
 
+def test_S3_36_key_limit_exceeded(site: Site) -> None:
+    client = client_of(site, "hyperinfer", limits={"daily_limit_nusd": 1})
+
+    answer = client.ask(path="/api/v1/chat/completions")
+
+    assert (answer.status, answer.error["code"]) == (402, "key_limit_exceeded")
+    assert answer.error["type"] == "key_limit_exceeded"
+    assert answer.error["param"] is None
+
+
+def test_S3_36_limits_of_ours_are_rate_limit_exceeded(site: Site) -> None:
+    limits = {"max_requests_per_minute": 1, "burst": 1}
+    client = client_of(site, "hyperinfer", limits=limits)
+
+    answers = [client.ask(path="/api/v1/chat/completions") for _ in range(2)]
+
+    assert [answer.status for answer in answers] == [200, 429]
+    assert answers[1].error["code"] == "rate_limit_exceeded"
+
+
 def test_S3_36_other_codes_keep_to_the_taxonomy(site: Site, hyperinfer: Client) -> None:
     unknown = hyperinfer.ask(model="no-such-model")
     unscoped = client_of(site, "hyperinfer", scopes=["usage"]).ask()

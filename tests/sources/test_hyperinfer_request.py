@@ -267,6 +267,16 @@ def test_S3_39_balance_and_lock_belong_to_the_workspace(site: Site, hyperinfer: 
     assert poor.ask().error["code"] == "insufficient_credits"
 
 
+def test_S3_39_limits_on_spending_belong_to_the_key(site: Site) -> None:
+    limited = client_of(site, "hyperinfer", limits={"monthly_limit_nusd": 1})
+    other = site.another_key(limited.workspace_id)
+
+    refused, passed = limited.ask(), other.ask()
+
+    assert (refused.status, refused.error["code"]) == (402, "key_limit_exceeded")
+    assert passed.status == 200
+
+
 def test_S3_40_requirement_numbers_are_no_part_of_the_api(site: Site) -> None:
     assert "002-R" not in read_document(site)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from tests.flows.caller import DONE
+from tests.flows.caller import DONE, Answer
 from tests.flows.site import Site
 from tests.sources.product import Client, client_of
 
@@ -69,6 +69,32 @@ def test_S0_28_queued_ms_is_absent_when_nothing_waited(inferada: Client) -> None
 
 def test_S0_29_the_queue_header_is_absent_when_nothing_waited(inferada: Client) -> None:
     assert "x-inferada-queued-ms" not in inferada.ask(SLOW, stream=True).headers
+
+
+def test_S0_28_queued_ms_says_how_long_a_slot_was_waited_for(site: Site) -> None:
+    answers = two_at_once(client_of(site, "inferada", limits={"max_concurrent": 1}), stream=False)
+
+    waited = [answer.json["timings"].get("queued_ms") for answer in answers]
+    assert waited.count(None) == 1
+    assert all(ms is None or (isinstance(ms, int) and ms > 0) for ms in waited)
+    for answer in answers:
+        timings = answer.json["timings"]
+        parts = ("upstream_ms", "queued_ms", "gateway_ms")
+        assert timings["total_ms"] == sum(timings.get(name, 0) for name in parts)
+
+
+def test_S0_29_a_stream_says_the_same_in_its_head(site: Site) -> None:
+    answers = two_at_once(client_of(site, "inferada", limits={"max_concurrent": 1}), stream=True)
+
+    waited = [answer.headers.get("x-inferada-queued-ms") for answer in answers]
+    assert waited.count(None) == 1
+    assert all(ms is None or int(ms) > 0 for ms in waited)
+
+
+def two_at_once(client: Client, *, stream: bool) -> list[Answer]:
+    """Return the answers of two calls of which one has to wait for the other."""
+    calls = [client.begin("script:tokens=4&delay_ms=40", stream=stream) for _ in range(2)]
+    return [call.answer() for call in calls]
 
 
 def test_S0_30_gateway_ms_is_the_rest_and_absent_when_zero(inferada: Client) -> None:

@@ -4,11 +4,12 @@ without templates and processors."""
 from __future__ import annotations
 
 import json
+import select
 from typing import Any
 
 import pytest
 
-from tests.flows.caller import CHAT
+from tests.flows.caller import CHAT, READ_S
 from tests.flows.site import CREDENTIAL, Site
 from tests.sources.product import Client, client_of
 
@@ -229,6 +230,60 @@ def test_S0_36_a_rate_limit_is_429(inferada: Client) -> None:
     answer = inferada.ask("script:fail=429&retry_after=7")
     assert answer.headers["retry-after"] == "7"
     assert answer.json["scope"] == "completions"
+
+
+FLAT = ("scope", "model_id", "level", "limit", "current", "requested")
+
+
+def test_S0_36_a_limit_on_requests_is_a_flat_429(site: Site) -> None:
+    limits = {"max_requests_per_minute": 1, "burst": 2}
+    client = client_of(site, "inferada", model="qwen3.5-35b", limits=limits)
+
+    passed = [client.ask(stream=False).status for _ in range(2)]
+
+    assert passed == [200, 200]
+    assert_refused(client, 429, "limit_exceeded")
+    answer = client.ask()
+    assert int(answer.headers["retry-after"]) > 0
+    assert answer.error["code"] == "rate_limit_exceeded"
+    assert {name: answer.json[name] for name in FLAT} == {
+        "scope": "completions",
+        "model_id": "qwen3.5-35b",
+        "level": "token",
+        "limit": {"metric": "requests", "period": "minute", "max": 1, "per_request": False},
+        "current": 2,
+        "requested": 1,
+    }
+
+
+def test_S0_36_a_limit_on_concurrency_is_a_flat_429(site: Site) -> None:
+    client = client_of(site, "inferada", model="qwen3.5-35b", limits={"max_concurrent": 1})
+    calls = [client.begin("script:hang", stream=False) for _ in range(4)]
+    try:
+        ready, _, _ = select.select([call.socket for call in calls], [], [], READ_S)
+
+        # One runs and two wait, which is all that may: the other is told at once.
+        [refused] = [call for call in calls if call.socket in ready]
+        answer = refused.answer()
+    finally:
+        for call in calls:
+            call.close()
+
+    assert (answer.status, answer.json["type"], answer.json["code"]) == (429, "limit_exceeded", 429)
+    assert answer.error["code"] == "concurrency_limit_exceeded"
+    assert {name: answer.json[name] for name in FLAT} == {
+        "scope": "completions",
+        "model_id": "qwen3.5-35b",
+        "level": "token",
+        "limit": {
+            "metric": "concurrent_requests",
+            "period": None,
+            "max": 1,
+            "per_request": False,
+        },
+        "current": 1,
+        "requested": 1,
+    }
 
 
 def test_S0_37_a_failure_of_the_service_is_5xx(inferada: Client) -> None:

@@ -1,40 +1,53 @@
-"""set_workspace: change how the keys of a workspace speak."""
+"""set_workspace: change how the keys of a workspace speak, and how much they may call."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 from typing import Any
 
+from django.db import transaction
+
+from accounts.limits import RANGES
 from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.limit_options import add_call_limit_options, read_call_limit_options
 from accounts.selectors import get_workspace
-from accounts.services import set_profile
+from accounts.services import set_call_limits, set_profile
 from gateway.core.profiles import BY_NAME
 
 INSTALLATION = "installation"
 
 
 class Command(JsonCommand):
-    help = "Change a workspace. Running gateways obey within a second."
+    help = "Change a workspace; what is not named stays. Running gateways obey within a second."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Id, slug or name.")
         parser.add_argument(
             "--profile",
-            required=True,
             choices=[*BY_NAME, INSTALLATION],
             help="Whose clients those of its keys serve that do not say.",
         )
 
-    def answer(self, *, workspace: str, profile: str, **options: Any) -> dict[str, Any]:
+        add_call_limit_options(parser)
+
+    @transaction.atomic
+    def answer(self, *, workspace: str, profile: str | None, **options: Any) -> dict[str, Any]:
         found = get_workspace(workspace)
-        wanted = "" if profile == INSTALLATION else profile
-        changed = set_profile(found, compat_profile=wanted, actor=ACTOR)
+        named = read_call_limit_options(options)
+        if profile is None and not named:
+            raise ValueError("Say what to change: a profile, or a limit.")
+        limits = {name: getattr(found, name) for name in RANGES} | named
+        changed = set_call_limits(found, actor=ACTOR, **limits)
+        if profile is not None:
+            wanted = "" if profile == INSTALLATION else profile
+            changed |= set_profile(found, compat_profile=wanted, actor=ACTOR)
         return {
             "changed": changed,
             "workspace_id": str(found.pk),
             "slug": found.slug,
             "compat_profile": found.compat_profile,
+            **{name: getattr(found, name) for name in RANGES},
         }
 
     def describe(self, answer: dict[str, Any]) -> str:

@@ -7,12 +7,14 @@ from argparse import ArgumentParser
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.utils import timezone
 
 from accounts.management.json_command import ACTOR, JsonCommand
 from accounts.selectors import get_workspace
+from keys.management.limit_options import add_limit_options, read_limit_options, write_limits
 from keys.models import CompatProfile
-from keys.services import issue_key, set_compatibility
+from keys.services import issue_key, set_compatibility, set_limits
 
 _SPAN = re.compile(r"([1-9][0-9]{0,4})([hd])")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
@@ -52,7 +54,9 @@ class Command(JsonCommand):
             action="store_true",
             help="Confirm IP rules that let every address in.",
         )
+        add_limit_options(parser)
 
+    @transaction.atomic
     def answer(
         self,
         *,
@@ -85,6 +89,7 @@ class Command(JsonCommand):
             allows_chat_template=allow_chat_template,
             actor=ACTOR,
         )
+        set_limits(key, limits=read_limit_options(key, options), actor=ACTOR)
         return {
             "key_id": str(key.pk),
             "secret": secret,
@@ -95,6 +100,7 @@ class Command(JsonCommand):
             "allowed_models": key.allowed_models,
             "allowed_ips": key.allowed_ips,
             "expires_at": key.expires_at.isoformat() if key.expires_at else None,
+            **write_limits(key),
         }
 
     def describe(self, answer: dict[str, Any]) -> str:

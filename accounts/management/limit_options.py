@@ -1,0 +1,31 @@
+"""Limits on calls as options of commands: for a key, or for all keys of a workspace."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+NONE = "none"
+_OPTIONS = {
+    "max_requests_per_minute": "Calls a minute.",
+    "burst": "How many of them may come at once; without it as many as in a minute.",
+    "max_concurrent": "Calls that may run at a time; others wait for their turn.",
+}
+
+
+def add_call_limit_options(parser: ArgumentParser) -> None:
+    for name, words in _OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=f"N|{NONE}", help=words)
+
+
+def read_call_limit_options(options: dict[str, Any]) -> dict[str, int | None]:
+    """Return the limits that were named; None is no limit. Raises ValueError with a sentence."""
+    return {name: _read(name, options[name]) for name in _OPTIONS if options[name] is not None}
+
+
+def _read(name: str, text: str) -> int | None:
+    if text == NONE:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{name}: {text[:40]!r} is not a whole number; {NONE} is no limit.")
+    return int(text)

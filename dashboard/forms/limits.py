@@ -1,0 +1,76 @@
+"""Limits as fields of forms: of a key, or of all keys of a workspace. Empty is no limit.
+
+Field names are those of the services, so their errors fall into place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from accounts.limits import RANGES
+from gateway.core.money import format_usd, read_usd
+from keys.limits import SPENDING
+
+
+class UsdField(forms.CharField):
+    """USD as people type it; nano-USD when clean and when initial, None when empty."""
+
+    def __init__(self, **options: Any) -> None:
+        attrs = {"inputmode": "decimal", "autocomplete": "off", "placeholder": "No limit"}
+        super().__init__(
+            max_length=40, required=False, widget=forms.TextInput(attrs=attrs), **options
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return format_usd(value) if isinstance(value, int) else value
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return read_usd(text.removeprefix("$").replace(",", ""))
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+def _count(label: str, help_text: str, empty: str = "No limit") -> forms.IntegerField:
+    attrs = {"min": "1", "placeholder": empty}
+    return forms.IntegerField(
+        required=False,
+        label=label,
+        help_text=help_text,
+        widget=forms.NumberInput(attrs=attrs),
+    )
+
+
+class CallLimitsForm(forms.Form):
+    """How often and how many at a time."""
+
+    max_requests_per_minute = _count("Calls a minute", "60 suits most programs.")
+    burst = _count("Of them at once", "120 would go with 60.", "As many as in a minute")
+    max_concurrent = _count("Running at a time", "Others wait for their turn.")
+
+    def limits(self) -> dict[str, int | None]:
+        """Return the limits of a valid form, as the services take them."""
+        return {name: self.cleaned_data[name] for name in RANGES}
+
+
+class KeyLimitsForm(CallLimitsForm):
+    """The same, and how much may be spent."""
+
+    daily_limit_nusd = UsdField(label="USD a day", help_text="From midnight, UTC.")
+    monthly_limit_nusd = UsdField(label="USD a month", help_text="From the first, UTC.")
+    total_limit_nusd = UsdField(label="USD in total", help_text="Until it is set back by hand.")
+
+    def limits(self) -> dict[str, int | None]:
+        return super().limits() | {name: self.cleaned_data[name] for name in SPENDING}
+
+    @property
+    def shows_limits(self) -> bool:
+        """True when there is a limit to be seen, or something to be said about one."""
+        names = (*RANGES, *SPENDING)
+        return any(self[name].value() not in (None, "") or self[name].errors for name in names)

@@ -1,0 +1,58 @@
+"""set_key: change how much a key may call and spend."""
+
+from __future__ import annotations
+
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.db import transaction
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from gateway.core.money import format_usd
+from gateway.selectors.key_spending import spent_by
+from keys import services
+from keys.management.limit_options import add_limit_options, read_limit_options, write_limits
+from keys.selectors import get_key
+
+
+class Command(JsonCommand):
+    help = (
+        "Change the limits of a key; what is not named stays, and `none` is no limit. "
+        "Running gateways obey within a second."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "key", help="Its id (best: it is no secret), last 4 characters, or secret."
+        )
+        add_limit_options(parser)
+        parser.add_argument(
+            "--reset-total",
+            action="store_true",
+            help="Count what it spends in total from nothing again.",
+        )
+
+    @transaction.atomic
+    def answer(self, *, key: str, reset_total: bool, **options: Any) -> dict[str, Any]:
+        found = get_key(key)
+        changed = services.set_limits(found, limits=read_limit_options(found, options), actor=ACTOR)
+        spent = spent_by(found.pk, time.time())
+        if reset_total:
+            changed |= services.reset_total(found, spent_nusd=spent.total_nusd, actor=ACTOR)
+        since_reset_nusd = spent.total_nusd - found.forgiven_nusd
+        return {
+            "changed": changed,
+            "key_id": str(found.pk),
+            "label": found.label,
+            **write_limits(found),
+            "spent_today_usd": format_usd(spent.day_nusd),
+            "spent_this_month_usd": format_usd(spent.month_nusd),
+            "spent_of_total_usd": format_usd(since_reset_nusd),
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "Key {label} ({key_id}) is {}.".format(
+            "changed" if answer["changed"] else "as it was", **answer
+        )

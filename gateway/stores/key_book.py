@@ -1,0 +1,72 @@
+"""What keys have spent, by the book, for counting on from there in memory.
+
+A charge is in memory, in the journal and in the book one after the other. So that none is counted
+twice or never, the book is read by the writer's thread between two of its batches, and the answer
+says how many of this process's records were in the book by then.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import uuid
+from contextlib import suppress
+from functools import partial
+
+from django.db import Error as DatabaseError
+
+from gateway.core.errors import DatabaseUnavailable
+from gateway.core.spent import Reading
+from gateway.selectors.key_spending import spent_by
+from gateway.stores.writer import Writer
+
+PATIENCE_S = 2.0
+
+Answered = asyncio.Future[Reading]
+
+
+class KeyBook:
+    """Asks for one process. Its methods are for the event loop's thread."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    @property
+    def recorded(self) -> int:
+        """The number of the newest record, as Reading counts them."""
+        return self._writer.appended
+
+    async def read(self, key_id: str) -> Reading:
+        """Return what a key has spent. Raises DatabaseUnavailable when that cannot be found out
+        within 2 s."""
+        loop = asyncio.get_running_loop()
+        answered: Answered = loop.create_future()
+        self._writer.ask(partial(_look, loop, answered, key_id))
+        timer = loop.call_later(PATIENCE_S, _fail, answered, "the writer did not come to it")
+        try:
+            return await answered
+        finally:
+            timer.cancel()
+
+
+def _look(loop: asyncio.AbstractEventLoop, answered: Answered, key_id: str, posted: int) -> None:
+    at = time.time()
+    try:
+        reading = Reading(spent_by(uuid.UUID(key_id), at), at, posted)
+    except DatabaseError as error:
+        answer = partial(_fail, answered, repr(error))
+    else:
+        answer = partial(_give, answered, reading)
+    # A loop that has ended has nobody left who waits.
+    with suppress(RuntimeError):
+        loop.call_soon_threadsafe(answer)
+
+
+def _give(answered: Answered, reading: Reading) -> None:
+    if not answered.done():
+        answered.set_result(reading)
+
+
+def _fail(answered: Answered, detail: str) -> None:
+    if not answered.done():
+        answered.set_exception(DatabaseUnavailable(detail=detail, retry_after_s=1))

@@ -1,0 +1,41 @@
+"""The limits of a key as options of commands."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.limit_options import NONE, add_call_limit_options, read_call_limit_options
+from gateway.core.money import format_usd, read_usd
+from keys.limits import SPENDING, limits_of
+from keys.models import ApiKey
+
+_OPTIONS = {
+    "daily_usd": ("daily_limit_nusd", "What it may spend a day (UTC)."),
+    "monthly_usd": ("monthly_limit_nusd", "What it may spend a month (UTC)."),
+    "total_usd": ("total_limit_nusd", "What it may spend until its total is set back."),
+}
+
+
+def add_limit_options(parser: ArgumentParser) -> None:
+    add_call_limit_options(parser)
+    for name, (_, words) in _OPTIONS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=f"USD|{NONE}", help=words)
+
+
+def read_limit_options(key: ApiKey, options: dict[str, Any]) -> dict[str, int | None]:
+    """Return the key's limits with what the options say. Raises ValueError with a sentence."""
+    limits = limits_of(key) | read_call_limit_options(options)
+    for option, (name, _) in _OPTIONS.items():
+        if (text := options[option]) is not None:
+            limits[name] = None if text == NONE else read_usd(text)
+    return limits
+
+
+def write_limits(key: ApiKey) -> dict[str, Any]:
+    """Return the limits as --json shows them: money in nano-USD, and in USD as text."""
+    limits: dict[str, Any] = dict(limits_of(key))
+    for name in SPENDING:
+        nusd = limits[name]
+        limits[name.replace("_nusd", "_usd")] = None if nusd is None else format_usd(nusd)
+    return limits

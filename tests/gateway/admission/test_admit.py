@@ -1,0 +1,203 @@
+"""The last steps of admission: whatever goes wrong, nothing stays set aside."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from gateway.admission.admit import Admission, Caller
+from gateway.admission.keyring import Keyring
+from gateway.admission.limits import Limits
+from gateway.core.call import Call
+from gateway.core.errors import (
+    DatabaseUnavailable,
+    GatewayError,
+    InvalidKey,
+    KeyLimitExceeded,
+    StorageUnavailable,
+)
+from gateway.core.grant import Grant
+from gateway.core.money import Price
+from gateway.core.profiles import UNIFIED
+from gateway.core.request import RequestHead
+from gateway.core.spent import Reading, Spent
+from gateway.snapshot.holder import SnapshotHolder
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, ModelRecord, SpendingLimits
+from tests.support.waiting import async_wait_until
+
+HEAD = RequestHead("id", (), "", 0, {})
+CALL = Call("m", False, None, 10, 1, "", 5, {}, (), frozenset(), "", "", False, (), b"")
+MODEL = ModelRecord("m", "M", "", "us", 0, Price(1_000, 1_000, 1_000), None, 100, "forward", ())
+
+
+class Purse:
+    """Money without end, and how much of it is held."""
+
+    def __init__(self) -> None:
+        self.held_nusd = 0
+
+    def try_hold(self, workspace_id: str, want_nusd: int) -> bool:
+        self.held_nusd += want_nusd
+        return True
+
+    async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int:
+        raise NotImplementedError
+
+    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None:
+        self.held_nusd -= hold_nusd
+
+
+class Patient:
+    """A caller that never hangs up."""
+
+    async def wait_for_hang_up(self) -> None:
+        await asyncio.Event().wait()
+
+
+def make_key(*, total_nusd: int = 10_000, at_once: int = 1, revoked: bool = False) -> KeyRecord:
+    of_spending = SpendingLimits(None, None, total_nusd)
+    limits = KeyLimits(CallLimits(1, 5, at_once), CallLimits(), of_spending)
+    scopes: frozenset[str] = frozenset()
+    return KeyRecord("k", "k", "w", scopes, None, None, None, revoked, False, False, limits=limits)
+
+
+class Door:
+    """An admission whose parts can be looked into."""
+
+    def __init__(self, write_down: Callable[[Grant], None]) -> None:
+        self.stored = make_key()
+        self.purse = Purse()
+        self.limits = Limits(self.read_spent)
+        self.admission = Admission(
+            keyring=Keyring(self.load),
+            snapshot=SnapshotHolder(),
+            bank=self.purse,
+            limits=self.limits,
+            check=lambda call, model: (),
+            check_other=lambda call, model: (),
+            assemble=self.assemble,
+            write_down=write_down,
+            take_id=self.take_id,
+        )
+
+    async def load(self, digest: str) -> KeyRecord:
+        return self.stored
+
+    async def read_spent(self, key_id: str) -> Reading:
+        return Reading(Spent(0, 0, 0), 0.0, 0)
+
+    async def assemble(
+        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
+    ) -> Call:
+        return call
+
+    async def take_id(self, workspace_id: str, wanted: str) -> bool:
+        return False
+
+    async def admit(self, key: KeyRecord) -> Grant:
+        caller = Caller(key, "")
+        return await self.admission.admit(caller, CALL, HEAD, UNIFIED, MODEL, (), (), Patient())
+
+    async def admit_while_waiting(self, happens: Callable[[], None]) -> Grant:
+        """Let a call in that has to wait for another, while something happens."""
+        first = await self.admit(make_key())
+        waiting = asyncio.ensure_future(self.admit(make_key()))
+
+        async def waits() -> bool:
+            return self.limits.has_line("k")
+
+        await async_wait_until(waits)
+        happens()
+        assert first.lease is not None
+        first.lease.end()
+        self.purse.release("w", first.hold_nusd, 0)
+        return await waiting
+
+    def assert_nothing_is_held(self) -> None:
+        key = make_key()
+        assert self.purse.held_nusd == 0
+        assert self.limits.spendings["k"].held_nusd == 0
+        assert key.limits is not None
+        [_, own] = self.limits._follow(key, key.limits, 0)
+        assert own.slots is None or own.slots.taken == 0
+
+
+def fail_with(error: Exception) -> Callable[[Grant], None]:
+    def write_down(grant: Grant) -> None:
+        raise error
+
+    return write_down
+
+
+@pytest.mark.parametrize(
+    "error", [StorageUnavailable(), DatabaseUnavailable(), ValueError("a bug")], ids=repr
+)
+def test_a_call_that_cannot_be_written_down_holds_nothing(error: Exception) -> None:
+    async def run() -> None:
+        door = Door(fail_with(error))
+
+        with pytest.raises(type(error)):
+            await door.admit(make_key())
+
+        door.assert_nothing_is_held()
+
+    asyncio.run(run())
+
+
+def test_a_call_beyond_its_keys_limit_holds_nothing() -> None:
+    async def run() -> None:
+        door = Door(lambda grant: None)
+
+        with pytest.raises(KeyLimitExceeded):
+            await door.admit(make_key(total_nusd=1))
+
+        door.assert_nothing_is_held()
+
+    asyncio.run(run())
+
+
+def revoke(door: Door) -> None:
+    door.stored = make_key(revoked=True)
+
+
+def lose_the_database(door: Door) -> None:
+    async def load(digest: str) -> KeyRecord:
+        raise DatabaseUnavailable
+
+    door.admission._keyring = Keyring(load)
+
+
+@pytest.mark.parametrize(
+    ("happens", "error"),
+    [(revoke, InvalidKey), (lose_the_database, DatabaseUnavailable)],
+    ids=["the key is revoked", "the database goes away"],
+)
+def test_a_call_whose_turn_comes_too_late_holds_nothing(
+    happens: Callable[[Door], None], error: type[GatewayError]
+) -> None:
+    async def run() -> None:
+        door = Door(lambda grant: None)
+
+        with pytest.raises(error):
+            await door.admit_while_waiting(lambda: happens(door))
+
+        door.assert_nothing_is_held()
+
+    asyncio.run(run())
+
+
+def test_a_call_that_waited_is_let_in_and_knows_how_long() -> None:
+    async def run() -> None:
+        door = Door(lambda grant: None)
+
+        grant = await door.admit_while_waiting(lambda: None)
+
+        assert grant.lease is not None
+        assert grant.lease.queued_us > 0
+        grant.lease.end()
+        door.purse.release("w", grant.hold_nusd, 0)
+        door.assert_nothing_is_held()
+
+    asyncio.run(run())

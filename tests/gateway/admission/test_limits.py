@@ -1,0 +1,315 @@
+"""Limits as one call meets them: in what order it is refused, and what is left behind then."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from gateway.admission.limits import Lease, Limits, Patience
+from gateway.core.errors import (
+    ConcurrencyLimited,
+    DatabaseUnavailable,
+    GatewayError,
+    KeyLimitExceeded,
+    RateLimited,
+)
+from gateway.core.grant import Grant
+from gateway.core.money import Price
+from gateway.core.spent import Reading, Spent
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
+from tests.support.waiting import async_wait_until
+
+BURST = 5
+
+
+async def soon(is_so: Callable[[], bool]) -> None:
+    async def look() -> bool:
+        return is_so()
+
+    await async_wait_until(look)
+
+
+class Book:
+    """What a key has spent, as whoever reads it is told; every question waits for `answer`."""
+
+    def __init__(self) -> None:
+        self.questions: list[asyncio.Future[Reading]] = []
+
+    async def read(self, key_id: str) -> Reading:
+        self.questions.append(asyncio.get_running_loop().create_future())
+        return await self.questions[-1]
+
+    async def asked(self) -> None:
+        """Return when somebody has asked."""
+        await soon(lambda: bool(self.questions))
+
+    async def answer(self, nusd: int = 0, posted: int = 0) -> None:
+        await self.asked()
+        reading = Reading(Spent(nusd, nusd, nusd), 0.0, posted)
+        self.questions.pop().set_result(reading)
+
+
+def make_key(
+    *,
+    of_key: CallLimits | None = None,
+    of_workspace: CallLimits | None = None,
+    total_nusd: int | None = None,
+    key_id: str = "key",
+) -> KeyRecord:
+    spending = None if total_nusd is None else SpendingLimits(None, None, total_nusd)
+    limits = KeyLimits(of_key or CallLimits(), of_workspace or CallLimits(), spending)
+    return KeyRecord(
+        key_id=key_id,
+        digest=key_id,
+        workspace_id="workspace",
+        scopes=frozenset(),
+        allowed_models=None,
+        networks=None,
+        expires_at=None,
+        revoked=False,
+        workspace_locked=False,
+        stores_bodies=False,
+        limits=limits,
+    )
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+async def enter(limits: Limits, key: KeyRecord, hold_nusd: int = 0) -> Lease:
+    assert key.limits is not None
+    return await limits.enter(key, key.limits, "model", hold_nusd, never)
+
+
+def live(test: Callable[[Book, Limits], Awaitable[None]]) -> None:
+    """Run a test on a loop of its own, with nobody waiting longer than an instant."""
+
+    async def run() -> None:
+        book = Book()
+        await test(book, Limits(book.read, Patience(queue_s=0.001)))
+
+    asyncio.run(run())
+
+
+async def refused(entering: Awaitable[Lease]) -> type[GatewayError] | None:
+    try:
+        await entering
+    except GatewayError as error:
+        return type(error)
+    return None
+
+
+def remaining(limits: Limits, key: KeyRecord) -> int:
+    assert key.limits is not None
+    rates = limits.rates_of(key, key.limits)
+    assert rates is not None
+    return rates.standing().remaining
+
+
+def charge(limits: Limits, nusd: int, record: int, lease: Lease | None = None) -> None:
+    """Tell the limits what a call of the key has cost."""
+    names = ("call_id", "workspace_id", "requested_model", "model", "user", "ip")
+    call: dict[str, Any] = dict.fromkeys((*names, "client_request_id"), "")
+    call |= {"key_id": "key", "streamed": False, "stores_bodies": False, "hold_nusd": 0}
+    call |= {"price": Price(0, 0, 0), "limit_tokens": 0, "cap_tokens": None, "admitted_at": 0.0}
+    limits.charged(Grant(**call, lease=lease), nusd, record)
+
+
+def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:
+    tight = CallLimits(1, 1, 1)
+
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(of_key=tight, total_nusd=10)
+        first = asyncio.ensure_future(enter(limits, key, 6))
+        await book.answer()
+        lease = await first
+
+        assert await refused(enter(limits, key, 5)) is KeyLimitExceeded
+        assert await refused(enter(limits, key, 4)) is RateLimited
+        lax = make_key(of_key=CallLimits(1, 2, 1), total_nusd=10)
+        assert await refused(enter(limits, lax, 4)) is ConcurrencyLimited
+
+        lease.end()
+        assert limits.spendings["key"].held_nusd == 0
+
+    live(test)
+
+
+@pytest.mark.parametrize("level", ["of_key", "of_workspace"])
+def test_who_finds_no_place_gives_all_back(level: str) -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        one = make_key(of_key=CallLimits(1, BURST, 1), of_workspace=CallLimits(1, BURST, 1))
+        other = make_key(of_key=CallLimits(1, BURST, 1), of_workspace=CallLimits(1, BURST, 1))
+        key = one if level == "of_key" else other
+        lease = await enter(limits, one)
+
+        assert await refused(enter(limits, key)) is ConcurrencyLimited
+
+        assert remaining(limits, key) == BURST - 1
+        lease.end()
+        (await enter(limits, key)).end()
+
+    live(test)
+
+
+def test_a_lease_ended_again_gives_nothing_twice() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(of_key=CallLimits(at_once=1))
+        lease = await enter(limits, key)
+        lease.end()
+        lease.end()
+        lease.withdraw()
+
+        second = await enter(limits, key)
+
+        assert await refused(enter(limits, key)) is ConcurrencyLimited
+        second.end()
+
+    live(test)
+
+
+def test_a_withdrawn_call_was_never_counted() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(of_key=CallLimits(1, BURST, 1))
+        (await enter(limits, key)).withdraw()
+
+        assert remaining(limits, key) == BURST
+        (await enter(limits, key)).end()
+        assert remaining(limits, key) == BURST - 1
+
+    live(test)
+
+
+def test_the_book_is_read_once_however_many_want_to_know() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(total_nusd=100)
+        calls = [asyncio.ensure_future(enter(limits, key, 30)) for _ in range(5)]
+        await book.answer(nusd=20)
+        results = await asyncio.gather(*calls, return_exceptions=True)
+
+        assert book.questions == []
+        assert [isinstance(result, Lease) for result in results] == [True, True] + [False] * 3
+
+    live(test)
+
+
+def test_who_leaves_while_the_book_is_read_takes_it_from_nobody() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(total_nusd=100)
+        leaving = asyncio.ensure_future(enter(limits, key, 30))
+        staying = asyncio.ensure_future(enter(limits, key, 30))
+        await book.asked()
+
+        leaving.cancel()
+        await book.answer()
+
+        await staying
+        assert leaving.cancelled()
+        assert limits.spendings["key"].held_nusd == 30
+
+    live(test)
+
+
+def test_a_book_that_cannot_be_read_is_asked_again() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(total_nusd=100)
+        first = asyncio.ensure_future(refused(enter(limits, key, 30)))
+        await book.asked()
+        book.questions.pop().set_exception(DatabaseUnavailable())
+        assert await first is DatabaseUnavailable
+
+        second = asyncio.ensure_future(refused(enter(limits, key, 30)))
+        await book.answer(nusd=90)
+
+        assert await second is KeyLimitExceeded
+        assert limits.spendings["key"].held_nusd == 0
+
+    live(test)
+
+
+def test_a_book_that_changed_while_it_was_read_is_read_again() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(total_nusd=100)
+        call = asyncio.ensure_future(refused(enter(limits, key, 30)))
+        await book.asked()
+        limits.doubt_spending()
+        await book.answer(nusd=0)
+        await book.answer(nusd=90)
+
+        assert await call is KeyLimitExceeded
+
+    live(test)
+
+
+def test_doubt_forgets_no_hold() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(total_nusd=100)
+        first = asyncio.ensure_future(enter(limits, key, 60))
+        await book.answer()
+        lease = await first
+
+        limits.doubt_spending()
+        second = asyncio.ensure_future(refused(enter(limits, key, 50)))
+        await book.answer()
+
+        assert await second is KeyLimitExceeded
+        charge(limits, 10, 1, lease)
+        assert limits.spendings["key"].held_nusd == 0
+        assert await refused(enter(limits, key, 91)) is KeyLimitExceeded
+        (await enter(limits, key, 90)).end()
+
+    live(test)
+
+
+def test_charges_while_the_book_is_read_count_once() -> None:
+    async def test(book: Book, limits: Limits) -> None:
+        key = make_key(total_nusd=100)
+        call = asyncio.ensure_future(refused(enter(limits, key, 30)))
+        await book.asked()
+        charge(limits, 40, record=7)
+        charge(limits, 35, record=8)
+
+        await book.answer(nusd=40, posted=7)
+
+        assert await call is KeyLimitExceeded
+        assert await refused(enter(limits, key, 25)) is None
+
+    live(test)
+
+
+def test_waiting_calls_are_told_when_the_server_stops() -> None:
+    async def run() -> None:
+        limits = Limits(Book().read)
+        key = make_key(of_key=CallLimits(at_once=1))
+        lease = await enter(limits, key)
+        waiting = asyncio.ensure_future(refused(enter(limits, key)))
+        await soon(lambda: limits.has_line("key"))
+
+        limits.close()
+
+        assert (await waiting) is not None
+        assert (await refused(enter(limits, key))) is not None
+        lease.end()
+        (await enter(limits, key)).end()
+
+    asyncio.run(run())
+
+
+def test_a_key_that_has_no_limits_any_more_lets_its_line_in() -> None:
+    async def run() -> None:
+        limits = Limits(Book().read)
+        key = make_key(of_key=CallLimits(at_once=1))
+        lease = await enter(limits, key)
+        waiting = asyncio.ensure_future(enter(limits, key))
+        await soon(lambda: limits.has_line("key"))
+
+        limits.follow(make_key(of_key=CallLimits()))
+
+        (await waiting).end()
+        lease.end()
+
+    asyncio.run(run())

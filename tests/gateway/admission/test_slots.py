@@ -1,0 +1,194 @@
+"""Places and the line before them, under every order of coming, leaving and being cut off."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.admission.slots import Slots
+from gateway.core.errors import CallerLeft, ServerStopping
+
+LONG_S = 1_000.0
+# What happens to one of the calls there are, by its number.
+STEPS = ("come", "come", "end", "cancel", "hang up", "cancel and end", "turn", "turn")
+
+
+class Party:
+    """Calls that come for a place, run and end, each told apart by when it came."""
+
+    def __init__(self, most: int) -> None:
+        self.slots = Slots(most)
+        self.began: list[int] = []
+        self.running: dict[int, asyncio.Event] = {}
+        self.tasks: dict[int, asyncio.Task[None]] = {}
+        self.gone: dict[int, asyncio.Event] = {}
+        self.coming = 0
+
+    def come(self) -> None:
+        number, self.coming = self.coming, self.coming + 1
+        self.gone[number] = asyncio.Event()
+        self.tasks[number] = asyncio.ensure_future(self._call(number))
+
+    async def _call(self, number: int) -> None:
+        async def wait_for_hang_up() -> None:
+            await self.gone[number].wait()
+
+        if not self.slots.try_take():
+            await self.slots.take(LONG_S, wait_for_hang_up)
+        self.began.append(number)
+        self.running[number] = asyncio.Event()
+        try:
+            assert len(self.running) <= self.slots.taken
+            await self.running[number].wait()
+        finally:
+            del self.running[number]
+            self.slots.give_back()
+
+    def end(self, pick: int) -> None:
+        if self.running:
+            list(self.running.values())[pick % len(self.running)].set()
+
+    def cancel(self, pick: int) -> None:
+        alive = [task for task in self.tasks.values() if not task.done()]
+        if alive:
+            alive[pick % len(alive)].cancel()
+
+    def hang_up(self, pick: int) -> None:
+        self.gone[pick % self.coming].set()
+
+    def do(self, step: str, pick: int) -> None:
+        """Do it, or two things before anybody hears of either."""
+        if step == "come" or not self.coming:
+            self.come()
+        for part in step.split(" and "):
+            if part in ("end", "cancel", "hang up"):
+                getattr(self, part.replace(" ", "_"))(pick)
+
+    async def settle(self) -> None:
+        for _ in range(6):
+            await asyncio.sleep(0)
+
+
+@given(
+    most=st.integers(1, 4),
+    steps=st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 50)), max_size=60),
+    patient=st.booleans(),
+)
+def test_places_are_never_too_many_never_lost_and_given_in_order(
+    most: int, steps: list[tuple[str, int]], patient: bool
+) -> None:
+    async def live() -> None:
+        party = Party(most)
+        for step, pick in steps:
+            party.do(step, pick)
+            if patient:
+                await party.settle()
+            elif step == "turn":
+                await asyncio.sleep(0)
+            assert party.slots.taken <= most
+            assert len(party.running) <= most
+        await party.settle()
+        assert party.began == sorted(party.began)
+        assert len(party.running) == party.slots.taken
+        assert party.slots.taken == most or not party.slots.waiting
+        await come_to_rest(party)
+        assert (party.slots.taken, party.slots.waiting) == (0, 0)
+
+    asyncio.run(live())
+
+
+async def come_to_rest(party: Party) -> None:
+    """End everybody; only the ways out that are meant may be taken."""
+    for _ in range(10 * len(party.tasks)):
+        for running in party.running.values():
+            running.set()
+        await asyncio.sleep(0)
+    assert all(task.done() for task in party.tasks.values())
+    for task in party.tasks.values():
+        if not task.cancelled():
+            assert task.exception() is None or isinstance(task.exception(), CallerLeft)
+
+
+async def never() -> None:
+    await asyncio.Event().wait()
+
+
+async def outcome(slots: Slots, act: Callable[[], Any], within_s: float = LONG_S) -> Any:
+    """Return what a call that waits gets when something happens."""
+    waiting = asyncio.ensure_future(slots.take(within_s, never))
+    await asyncio.sleep(0)
+    assert slots.waiting == 1
+    act()
+    [result] = await asyncio.gather(waiting, return_exceptions=True)
+    assert slots.waiting == 0
+    return result
+
+
+@pytest.mark.parametrize(
+    ("act", "result", "taken"),
+    [
+        (lambda slots: slots.give_back(), type(None), 1),
+        (lambda slots: slots.resize(2), type(None), 2),
+        (lambda slots: slots.dismiss(ServerStopping), ServerStopping, 1),
+    ],
+    ids=["a place becomes free", "there are more places", "everybody is sent away"],
+)
+def test_who_waits_hears_of_it(act: Callable[[Slots], None], result: type, taken: int) -> None:
+    async def live() -> None:
+        slots = Slots(1)
+        assert slots.try_take()
+
+        assert isinstance(await outcome(slots, lambda: act(slots)), result)
+
+        assert slots.taken == taken
+
+    asyncio.run(live())
+
+
+def test_who_waits_for_too_long_is_told() -> None:
+    async def live() -> None:
+        slots = Slots(1)
+        assert slots.try_take()
+
+        assert isinstance(await outcome(slots, lambda: None, within_s=0.001), TimeoutError)
+
+        assert slots.taken == 1
+
+    asyncio.run(live())
+
+
+def test_a_place_given_to_somebody_just_cut_off_goes_to_the_next() -> None:
+    async def live() -> None:
+        slots = Slots(1)
+        assert slots.try_take()
+        cut_off, next_one = (asyncio.ensure_future(slots.take(LONG_S, never)) for _ in range(2))
+        await asyncio.sleep(0)
+
+        slots.give_back()
+        cut_off.cancel()
+
+        await asyncio.wait_for(next_one, 15)
+        assert cut_off.cancelled()
+        assert (slots.taken, slots.waiting) == (1, 0)
+
+    asyncio.run(live())
+
+
+def test_nobody_jumps_the_line() -> None:
+    async def live() -> None:
+        slots = Slots(1)
+        assert slots.try_take()
+        waiting = asyncio.ensure_future(slots.take(LONG_S, never))
+        await asyncio.sleep(0)
+
+        slots.give_back()
+
+        assert not slots.try_take()
+        await waiting
+
+    asyncio.run(live())

@@ -1,0 +1,134 @@
+"""What keys have spent, counted on from the book: the same as the book, whenever it is read."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from pathlib import Path
+
+import pytest
+
+from accounts.models import Workspace
+from gateway.admission.spending import Spending
+from gateway.core.errors import DatabaseUnavailable
+from gateway.selectors.key_spending import total_of
+from gateway.stores import key_book
+from gateway.stores.bank import Bank
+from gateway.stores.key_book import KeyBook
+from gateway.stores.writer import Writer
+from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
+from tests.money.test_bank import declare_dead, locked
+from tests.support.waiting import async_wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+COST_NUSD = 3
+
+
+@pytest.fixture
+def workspace() -> Workspace:
+    return make_rich(10_000_000)
+
+
+class Counter:
+    """Calls of one key, whose charges are counted in memory as they are written down."""
+
+    def __init__(self, bank: Bank, writer: Writer, workspace: Workspace) -> None:
+        self.spending = Spending()
+        self.book = KeyBook(writer)
+        self.calls = 0
+        self._bank = bank
+        self._workspace_id = str(workspace.pk)
+
+    async def call(self) -> None:
+        record = admitted(self._workspace_id, await hold(self._bank, self._workspace_id, 5))
+        self._bank.admitted(record)
+        end(self._bank, record, COST_NUSD)
+        self.spending.charge(COST_NUSD, record.at, self.book.recorded)
+        self.calls += 1
+
+    async def call_until(self, task: asyncio.Task[object]) -> None:
+        """Make calls, at least a few, until something is done."""
+        made = 0
+        while made < 20 or not task.done():
+            await self.call()
+            made += 1
+            await asyncio.sleep(0 if made % 5 else 0.001)
+
+    async def read(self) -> None:
+        """Read the book, calls being made before, meanwhile and after."""
+        self.spending.doubt()
+        await self.call_until(asyncio.ensure_future(asyncio.sleep(0.02)))
+        self.spending.begin_reading()
+        reading = asyncio.ensure_future(self.book.read(KEY_ID))
+        await self.call_until(reading)
+        self.spending.read(reading.result())
+
+    @property
+    def total_nusd(self) -> int:
+        return self.spending.spent(0.0).total_nusd
+
+
+def test_memory_and_book_agree_whenever_the_book_is_read(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    writer = Writer(tmp_path)
+
+    async def work(bank: Bank) -> Counter:
+        counter = Counter(bank, writer, workspace)
+        for _ in range(12):
+            await counter.read()
+            assert counter.total_nusd == counter.calls * COST_NUSD
+            await counter.call()
+            assert counter.total_nusd == counter.calls * COST_NUSD
+        return counter
+
+    counter = run_at_bank(tmp_path, work, writer=writer)
+
+    assert total_of(uuid.UUID(KEY_ID)) == counter.total_nusd
+
+
+def test_a_book_that_cannot_be_written_is_not_half_read(
+    tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(key_book, "PATIENCE_S", 0.3)
+    writer = Writer(tmp_path)
+
+    async def work(bank: Bank) -> Counter:
+        counter = Counter(bank, writer, workspace)
+        await counter.read()
+        await counter.call()
+        with locked():
+            await counter.call()
+            with pytest.raises(DatabaseUnavailable):
+                await counter.book.read(KEY_ID)
+        await counter.read()
+        assert counter.total_nusd == counter.calls * COST_NUSD
+        return counter
+
+    run_at_bank(tmp_path, work, writer=writer)
+
+
+def test_another_life_of_the_process_has_the_book_read_again(
+    tmp_path: Path, workspace: Workspace
+) -> None:
+    writer = Writer(tmp_path)
+
+    async def work(bank: Bank) -> None:
+        counter, doubts = Counter(bank, writer, workspace), []
+        bank.on_other_book = lambda: doubts.append(True)
+        await counter.read()
+        made = counter.calls
+        await asyncio.to_thread(declare_dead, bank.process_id)
+        with pytest.raises(DatabaseUnavailable):
+            await hold(bank, str(workspace.pk), 9_000_000)
+
+        async def has_heard() -> bool:
+            return bool(doubts)
+
+        await async_wait_until(has_heard, what="the other life")
+        await counter.read()
+        assert counter.total_nusd == counter.calls * COST_NUSD
+        assert counter.calls > made
+
+    run_at_bank(tmp_path, work, writer=writer)
