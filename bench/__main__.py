@@ -25,7 +25,7 @@ from bench.report import Results, Row, rows, table
 
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
 HURRY_S = 100
-LIBRARIES = ("uvicorn", "uvloop", "httptools", "aiohappyeyeballs", "msgspec", "django")
+LIBRARIES = ("uvicorn", "uvloop", "httptools", "aiohttp", "msgspec", "django")
 
 
 def read_options() -> argparse.Namespace:
@@ -62,10 +62,11 @@ def run(folder: Path, plan: Plan, names: list[str]) -> Results:
         key = installation.set_up(programs, upstream)
         gateway = programs.start_gateway()
         relay = programs.start_relay(upstream)
+        library = programs.start_relay(upstream, on_library=True)
         if not is_serving(gateway, key):
             raise BenchError(f"the gateway refuses its key:\n{gateway.log.read_text()[-2000:]}")
         pin(LOAD_CPU)
-        field = Field(gateway, relay, upstream, key, plan)
+        field = Field(gateway, relay, library, upstream, key, plan)
         return uvloop.run(measure(field, names, hurry_at=hurry_at))
 
 

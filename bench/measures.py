@@ -51,6 +51,7 @@ class Field:
 
     gateway: Program
     relay: Program
+    library: Program
     upstream: Program
     key: str
     plan: Plan
@@ -62,7 +63,7 @@ class Field:
 
 async def buffered(field: Field) -> dict[str, Figures]:
     """32 connections that call without a pause: what one core carries."""
-    subjects = [field.gateway, field.relay]
+    subjects = [field.gateway, field.relay, field.library]
     return await _alternate(
         subjects, field.plan.rounds, lambda s: _load(field, s, 32, field.plan.buffered_s)
     )
@@ -122,7 +123,7 @@ async def _alternate(
 
 async def warm_up(field: Field) -> None:
     """Let every subject open its connections and load what it loads on first use."""
-    for subject in (field.gateway, field.relay, field.upstream):
+    for subject in (field.gateway, field.relay, field.library, field.upstream):
         await _load(field, subject, 32, 1.0)
 
 

@@ -95,14 +95,15 @@ class Programs:
         port = free_port()
         return self._start("gateway", server_command(host="127.0.0.1", port=port), port, SERVER_CPU)
 
-    def start_relay(self, upstream: Program) -> Program:
+    def start_relay(self, upstream: Program, *, on_library: bool = False) -> Program:
         """Start the bare relay under the gateway's own server options."""
+        name, factory = ("library", "make_library_relay") if on_library else ("relay", "make_relay")
         port = free_port()
         command = server_command(host="127.0.0.1", port=port)
-        command[command.index("gateway.asgi:application")] = "bench.relay:make_relay"
+        command[command.index("gateway.asgi:application")] = f"bench.relay:{factory}"
         url = f"http://127.0.0.1:{upstream.port}/v1/chat/completions"
         extra = {"BENCH_UPSTREAM_URL": url}
-        return self._start("relay", [*command, "--factory"], port, SERVER_CPU, extra)
+        return self._start(name, [*command, "--factory"], port, SERVER_CPU, extra)
 
     def _start(
         self,

@@ -46,6 +46,11 @@ def _buffered(found: dict[str, Figures] | None) -> Iterator[Row]:
         what = "buffered, 32 connections"
         yield Row(what, "calls/s", ours["per_s"], bare["per_s"], 4_500, at_least=True)
         yield Row("  part of the bare relay", "", ours["per_s"] / bare["per_s"], 1.0, 0.6, True)
+        if library := found.get("library"):
+            per_s = library["per_s"]
+            yield Row(
+                "  part of a relay on aiohttp", "", ours["per_s"] / per_s, bare["per_s"] / per_s
+            )
         yield Row("  p50", "ms", ours["p50_ms"], bare["p50_ms"])
         yield Row("  p99", "ms", ours["p99_ms"], bare["p99_ms"])
         yield Row("  processor time per call", "us", ours["cpu_us"], bare["cpu_us"])

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.django_db
 POST_ONLY = {
     *("workspace", "theme"),
     *(f"settings-{action}" for action in ("name", "profile", "limits", "bodies", "lock", "unlock")),
-    *("model-switch", "provider-switch", "key-reset-total"),
+    *("model-switch", "model-preview", "provider-switch", "key-reset-total"),
 }
 NAMES = [str(pattern.name) for pattern in urlpatterns]
 PAGES = [name for name in NAMES if name not in POST_ONLY]
