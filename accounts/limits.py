@@ -22,7 +22,7 @@ def read_call_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:
     limits = {name: wanted.get(name) for name in RANGES}
     errors = {name: _complaint(name, value) for name, value in limits.items()}
     if limits["burst"] is not None and limits["max_requests_per_minute"] is None:
-        errors["burst"] = "How many at once is of calls a minute: give that limit, too."
+        errors["burst"] = "This goes with a limit on calls a minute: give that, too."
     if errors := {name: words for name, words in errors.items() if words}:
         raise ValidationError(errors)
     return limits
@@ -32,4 +32,4 @@ def _complaint(name: str, value: int | None) -> str:
     most, what = RANGES[name]
     if value is None or (type(value) is int and 1 <= value <= most):
         return ""
-    return f"Write a whole number of {what} from 1 to {most}, or nothing for no limit."
+    return f"Write a whole number of {what} from 1 to {most:,}, or nothing for no limit."

@@ -18,6 +18,15 @@ _DONE = {
     "set_credential": "Replaced the credential",
     "set_base_url": "Moved to another address",
 }
+# Fields that forms call by another name.
+_CALLED = {
+    "default_system_prompt": "default prompt",
+    "template_render_mode": "names in braces",
+    "allows_passthrough": "calls may name it",
+    "is_local": "own premises",
+    "owned_by": "made by",
+    "aliases": "other names",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +47,9 @@ def catalogue_history(noun: str, name: str) -> list[Line]:
 def _words(event: AuditEvent) -> str:
     action = event.action.partition(".")[2]
     if action == "update":
-        names = [name.removeprefix("supports_").replace("_", " ") for name in event.details]
-        return f"Changed {', '.join(names)}"
+        return f"Changed {', '.join(map(_called, event.details))}"
     return _DONE.get(action, event.action)
+
+
+def _called(field: str) -> str:
+    return _CALLED.get(field) or field.removeprefix("supports_").replace("_", " ")

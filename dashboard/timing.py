@@ -45,9 +45,9 @@ def timing_parts(call: CallRecord) -> list[Part]:
     if call.ttft_us is not None:
         wait = min(upstream, max(0, call.ttft_us - admit - queued - failed - gateway))
     parts = [
-        Part("admit", "Admission", "Key, rules and balance checked, money held.", admit),
+        Part("admit", "Admission", "Rules and balance checked, files read, money held.", admit),
         Part("queued", "Queued", "Waited for a free place.", queued),
-        Part("failed", "Failed attempts", "Providers that gave no answer, before one did.", failed),
+        Part("failed", "Failed attempts", "Providers that gave no answer.", failed),
         Part("gateway", "Gateway", "Reading, routing, relaying and settling.", gateway),
         Part("wait", "Provider, to its first event", "Request sent, nothing back yet.", wait),
         Part("generation", "Provider, answering", "First event to the last.", upstream - wait),

@@ -190,10 +190,6 @@ CELERY_TIMEZONE = TIME_ZONE
 REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
 SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "SERVE_PUBLIC": True}
 
-# GET /v1/models without a key; with one it shows what the key may use.
-PUBLIC_MODEL_CATALOG = read_bool("TOLLHOUSE_PUBLIC_MODEL_CATALOG", False)
-# Web pages of these origins may call the API from a browser; "*" is any.
-CORS_ORIGINS = read_origins("TOLLHOUSE_CORS_ORIGINS")
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
 DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
 # Where the profile unified puts a stream's usage, and what providers learn of a call's user.
@@ -206,7 +202,11 @@ MAX_STOP_SEQUENCES = read_int("TOLLHOUSE_MAX_STOP_SEQUENCES", 4, least=1, most=M
 STRICT_TOOL_PAIRING = read_bool("TOLLHOUSE_STRICT_TOOL_PAIRING", False)
 # Kinds of provider that calls may name, as tensorzero::model_name::<kind>::<its model>.
 SHORTHAND_PROVIDERS = read_choices("TOLLHOUSE_SHORTHAND_PROVIDERS", KINDS)
-# Calls. The longest body that is read, and how long what may take (gateway.streaming.watch).
+# GET /v1/models without a key; with one it shows what the key may use.
+PUBLIC_MODEL_CATALOG = read_bool("TOLLHOUSE_PUBLIC_MODEL_CATALOG", False)
+# Web pages of these origins may call the API from a browser; "*" is any.
+CORS_ORIGINS = read_origins("TOLLHOUSE_CORS_ORIGINS")
+# The longest request body that is read.
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
@@ -221,8 +221,6 @@ EDGE = {
 }
 # Calls without a valid key that one address may make in ten seconds (gateway.admission.guesses).
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
-# How often a target is asked again that did not take a request (gateway.providers.retrying).
-RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
 # Limits on requests of keys that have none of their own; 0: there are none. Without a burst as
 # many calls may come at once as in a minute.
 KEY_REQUESTS_PER_MINUTE = read_int("TOLLHOUSE_KEY_REQUESTS_PER_MINUTE", 0, least=0, most=1_000_000)
@@ -230,6 +228,9 @@ KEY_BURST = read_int("TOLLHOUSE_KEY_BURST", 0, least=0, most=1_000_000)
 # Calls beyond those that may run at once wait for their turn, so many in one line.
 QUEUE_TIMEOUT_S = read_int("TOLLHOUSE_QUEUE_TIMEOUT_MS", 30_000, least=0, most=600_000) / 1000
 MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
+# How often a target is asked again that did not take a request (gateway.providers.retrying).
+RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
+# How long what may take (gateway.streaming.watch).
 PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

@@ -51,7 +51,7 @@ class CallLimitsForm(forms.Form):
     """How often and how many at a time."""
 
     max_requests_per_minute = _count("Calls a minute", "60 suits most programs.")
-    burst = _count("Of them at once", "120 would go with 60.", "As many as in a minute")
+    burst = _count("Of them at once", "120 would go with 60.", "The same number")
     max_concurrent = _count("Running at a time", "Others wait for their turn.")
 
     def limits(self) -> dict[str, int | None]:

@@ -211,7 +211,9 @@ def _check_aliases(model: LanguageModel) -> None:
 def _check_fallbacks(model: LanguageModel) -> None:
     """Raise ValidationError unless each is the name of another model."""
     names = model.fallbacks
-    if len(names) > MAX_FALLBACKS or len({model.name, *names}) <= len(names):
+    if model.name in names:
+        raise ValidationError({"fallbacks": "A model cannot fall back to itself."})
+    if len(names) > MAX_FALLBACKS or len(set(names)) < len(names):
         raise ValidationError({"fallbacks": f"At most {MAX_FALLBACKS} other models, each once."})
     known = LanguageModel.objects.filter(name__in=names).values_list("name", flat=True)
     if unknown := set(names).difference(known):

@@ -44,6 +44,7 @@ PAGES = {
     "key-new": "/keys/new",
     "calls": "/calls",
     "calls-failed": "/calls?status=failed",
+    "calls-fallback": "/calls?fallback=yes",
     "credits": "/credits",
     "credits-grant": "/credits/grant",
     "settings": "/settings",
@@ -61,10 +62,11 @@ PAGES = {
     "confirm": "/account/confirm",
 }
 BY_LINK = {
-    "key": ("/keys", "#key-table .row-link"),
+    "key": ("/keys?q=Checkout", "#key-table .row-link"),
     "model": ("/models", "#model-table .row-link"),
     "provider": ("/providers", "#provider-table .row-link"),
     "call": ("/calls?status=ok", "main .row-link"),
+    "call-fallback": ("/calls?status=ok&fallback=yes", "main .row-link"),
     "call-failed": ("/calls?status=upstream_error", "main .row-link"),
 }
 

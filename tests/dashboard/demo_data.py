@@ -90,7 +90,7 @@ KEY_LABELS = (
 )
 KEY_SHARES = (0.44, 0.27, 0.17, 0.09, 0.03)
 REFUSALS = (("rate_limit_exceeded", 429), ("model_not_allowed", 403), ("insufficient_credits", 402))
-FAILURES = (("upstream_timeout", 504), ("upstream_error", 502), ("upstream_rate_limited", 503))
+FAILURES = (("provider_timeout", 504), ("provider_unavailable", 502), ("provider_overloaded", 529))
 
 
 def make_demo_data(
@@ -241,13 +241,13 @@ def _outcome(dice: random.Random) -> tuple[str, str, str, int]:
     if roll < 0.965:
         return "ok", "usage", "", 200
     if roll < 0.979:
-        return "cancelled", "estimate", "caller_gone", 200
+        return "cancelled", "estimate", "client_cancelled", 499
     if roll < 0.983:
         return "partial", "usage", "key_revoked", 200
     if roll < 0.9985:
         code, http = dice.choice(FAILURES)
         return "upstream_error", "zero_upstream", code, http
-    return "platform_aborted", "zero_platform", "process_lost", 500
+    return "platform_aborted", "zero_platform", "server_restarting", 503
 
 
 def _usage(dice: random.Random, status: str) -> Usage:
@@ -264,8 +264,8 @@ def _attempts(
 ) -> str:
     tries = []
     if failed_us:
-        tries.append(_attempt(meant, "upstream_timeout", 504, failed_us))
-    tries.append(_attempt(model, code, 502 if code.startswith("upstream") else 200, upstream_us))
+        tries.append(_attempt(meant, "provider_timeout", 504, failed_us))
+    tries.append(_attempt(model, code, 502 if code.startswith("provider") else 200, upstream_us))
     if meant is not model:
         tries[-1]["fallback"] = model.name
     return json.dumps(tries)

@@ -96,7 +96,17 @@ def test_a_key_page_shows_what_was_spent_of_what_may_be(workspace: Workspace) ->
     assert (total.spent_nusd, total.limit_nusd) == (total_nusd, total_nusd)
     assert (total.share, total.is_used_up) == ("100.0%", True)
     assert b"Used up" in page.content
+    assert b"Begins anew" not in page.content
     assert b"Set the total back" in page.content
+
+
+def test_a_limit_on_a_day_says_when_the_next_one_begins(workspace: Workspace) -> None:
+    key = make_key(workspace).key
+    set_limits(key, limits={"daily_limit_nusd": 5}, actor=ACTOR)
+
+    page = signed_in(make_member(workspace)).get(f"/keys/{key.pk}")
+
+    assert page.content.count(b"Begins anew") == 1
 
 
 def test_a_total_is_set_back_by_whoever_manages_keys(workspace: Workspace) -> None:

@@ -203,7 +203,7 @@ def test_a_prompt_is_kept_as_it_is_typed(client: Client) -> None:
     assert model.default_system_prompt == typed.replace("\r\n", "\n")
     again = client.post(f"/models/{model.pk}", edit_form(model), follow=True)
     assert "Nothing changed." in again.content.decode()
-    assert "Changed default system prompt, template render mode" in again.content.decode()
+    assert "Changed default prompt, names in braces" in again.content.decode()
 
 
 def test_a_template_that_does_not_compile_is_refused_with_its_line(client: Client) -> None:

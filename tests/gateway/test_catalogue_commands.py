@@ -150,7 +150,7 @@ def test_models_to_fall_back_to_are_named_in_order_and_taken_back() -> None:
     taken_back = ask("set_model", "qwen", "--fallbacks", "")["fallbacks"]
 
     assert (named, kept, taken_back) == (["llama", "gpt"], ["llama", "gpt"], [])
-    assert "other models" in refused
+    assert "to itself" in refused
 
 
 @pytest.mark.parametrize("command", ["set_model", "set_provider"])

@@ -44,7 +44,7 @@ def combinations() -> Iterator[dict[str, Any]]:
         "model": ("", "gpt-5-mini"),
         "streamed": (None, True),
         "fell_back": (None, True, False),
-        "error_code": ("", "upstream_timeout"),
+        "error_code": ("", "provider_timeout"),
         "min_total_us": (0, 900_000),
         "starts_at": (None, NOW - timedelta(hours=9)),
     }
