@@ -97,7 +97,7 @@ class Spending:
     def _refusal(
         self, period: str, limit_nusd: int, spent_nusd: int, want_nusd: int, now: float
     ) -> KeyLimitExceeded:
-        held = f", its running calls hold {format_usd(self.held_nusd)}" if self.held_nusd else ""
+        held = f", its running calls hold {format_usd(self.held_nusd)} USD" if self.held_nusd else ""
         details: dict[str, Any] = {
             "level": "token",
             "limit": {
@@ -113,7 +113,8 @@ class Spending:
             details["resets_at"] = ends.isoformat()
         return KeyLimitExceeded(
             f"The key's {WORDS[period]} is {format_usd(limit_nusd)} USD. It has spent "
-            f"{format_usd(spent_nusd)}{held}, and this call may cost {format_usd(want_nusd)}.",
+            f"{format_usd(spent_nusd)} USD{held}, and this call may cost up to "
+            f"{format_usd(want_nusd)} USD.",
             details=details,
         )
 
