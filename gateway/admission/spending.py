@@ -97,7 +97,8 @@ class Spending:
     def _refusal(
         self, period: str, limit_nusd: int, spent_nusd: int, want_nusd: int, now: float
     ) -> KeyLimitExceeded:
-        held = f", its running calls hold {format_usd(self.held_nusd)} USD" if self.held_nusd else ""
+        held_usd = format_usd(self.held_nusd)
+        held = f", its running calls hold {held_usd} USD" if self.held_nusd else ""
         details: dict[str, Any] = {
             "level": "token",
             "limit": {
