@@ -14,7 +14,6 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from ipaddress import ip_network
 from typing import Any
 
 from django.conf import settings
@@ -24,7 +23,9 @@ from msgspec.structs import replace
 
 from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokens import count_tokens
-from gateway.admission.admit import Admission, Caller
+from gateway.admission.admit import Admission
+from gateway.admission.caller import Caller
+from gateway.admission.fallback import Fallbacks
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.limits import Patience as QueuePatience
@@ -120,13 +121,12 @@ class Runtime:
             bank=self.bank,
             limits=self.limits,
             check=check_parameters,
-            check_other=self.check_other,
-            assemble=self.assemble,
             write_down=self.log.admitted,
             take_id=WantedIds(read).take,
-            trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
+            trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
             wrong_keys=settings.WRONG_KEYS,
         )
+        fallbacks = Fallbacks(self.snapshot, self.check_other, self.assemble)
         self.stages = Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
@@ -136,7 +136,7 @@ class Runtime:
             choose_model=self.admission.choose_model,
             bring_files=self.bring_files,
             claim=self.claim,
-            find_others=self.admission.find_others,
+            find_others=fallbacks.find,
             assemble=self.assemble,
             refuse=self.refuse,
             route=plan,
