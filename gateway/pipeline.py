@@ -18,6 +18,7 @@ import msgspec
 
 from gateway.core.call import Call
 from gateway.core.errors import GatewayError, NoUpstreamAvailable, ServerStopping
+from gateway.core.events import Answer
 from gateway.core.grant import Grant
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
@@ -40,7 +41,7 @@ class Caller(relay.Caller, Edge, Protocol):
 
     def fall_back(self, call: Call, grant: Grant) -> None: ...
 
-    def transcript(self) -> str: ...
+    def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str: ...
 
     async def replay(self, claim: Claim) -> None: ...
 
@@ -255,11 +256,11 @@ class Tab:
             self._caller.fall_back(self._call, self._grant)
         return self._grant, self._call
 
-    async def close_well(self) -> Receipt:
+    async def close_well(self, answer: Answer | None = None) -> Receipt:
         """Settle a call that came to its end; called before its last bytes are written."""
-        return await self.close(None)
+        return await self.close(None, answer)
 
-    async def close(self, error: BaseException | None) -> Receipt:
+    async def close(self, error: BaseException | None, answer: Answer | None = None) -> Receipt:
         """Settle and log, the first time it is called; the same receipt ever after.
 
         Counting a prompt takes a thread, and only a caller that is gone or a provider that
@@ -273,7 +274,9 @@ class Tab:
             prompt_tokens = await stages.count_prompt(self._call)
         if self._receipt is None:
             receipt = stages.settle(self._grant, meter, error, prompt_tokens)
+            said = ""
+            if self._grant.stores_bodies:
+                said = self._caller.transcript(receipt if error is None else None, answer)
             self._receipt = receipt
-            said = self._caller.transcript() if self._grant.stores_bodies else ""
             stages.log(self._grant, meter, receipt, error, self._call, said)
         return self._receipt
