@@ -8,7 +8,6 @@ import os
 from collections.abc import Awaitable
 from contextlib import ExitStack
 from functools import partial
-from ipaddress import ip_network
 from typing import Any, cast
 
 from asgiref.sync import markcoroutinefunction
@@ -27,6 +26,7 @@ from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
+from gateway.files.networks import read_networks  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
@@ -73,7 +73,7 @@ GuardedHttpProtocol.guard = Guard(
     Limits(
         **settings.EDGE,
         allowed_hosts=settings.ALLOWED_HOSTS,
-        trusted_proxies=tuple(ip_network(text) for text in settings.TRUSTED_PROXIES),
+        trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
     )
 )
 chat_completions = ChatCompletions(

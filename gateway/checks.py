@@ -74,22 +74,12 @@ def check_proxies(
     *, app_configs: Sequence[AppConfig] | None = None, **options: Any
 ) -> list[CheckMessage]:
     """Networks whose word about a caller's address is taken."""
-    found: list[CheckMessage] = []
-    for text in settings.TRUSTED_PROXIES:
-        try:
-            network = ipaddress.ip_network(text)
-        except ValueError as error:
-            found.append(Error(f"TOLLHOUSE_TRUSTED_PROXIES: {error}.", id="gateway.E004"))
-            continue
-        if network.prefixlen == 0:
-            found.append(
-                Error(
-                    f"TOLLHOUSE_TRUSTED_PROXIES: {text} lets everyone name their own address.",
-                    hint="Name the addresses of your proxies.",
-                    id="gateway.E005",
-                )
-            )
-    return found
+    everyone = Error(
+        "lets everyone name their own address.",
+        hint="Name the addresses of your proxies.",
+        id="gateway.E005",
+    )
+    return judge_networks("TRUSTED_PROXIES", broken_id="gateway.E004", everything=everyone)
 
 
 @register(Tags.security)
@@ -97,21 +87,27 @@ def check_fetches(
     *, app_configs: Sequence[AppConfig] | None = None, **options: Any
 ) -> list[CheckMessage]:
     """Networks of ours that callers may have files fetched from."""
+    inside = Error(
+        "lets callers ask everything inside.",
+        hint="Public addresses are allowed anyway: name the networks you mean.",
+        id="gateway.E007",
+    )
+    return judge_networks("FETCH_ALLOWED_NETWORKS", broken_id="gateway.E006", everything=inside)
+
+
+def judge_networks(name: str, *, broken_id: str, everything: Error) -> list[CheckMessage]:
+    """Return what is wrong with a setting's networks. everything: what to say of one that has all
+    addresses, behind the setting and the network."""
     found: list[CheckMessage] = []
-    for text in settings.FETCH_ALLOWED_NETWORKS:
+    for text in getattr(settings, name):
         try:
             network = ipaddress.ip_network(text)
         except ValueError as error:
-            found.append(Error(f"TOLLHOUSE_FETCH_ALLOWED_NETWORKS: {error}.", id="gateway.E006"))
+            found.append(Error(f"TOLLHOUSE_{name}: {error}.", id=broken_id))
             continue
         if network.prefixlen == 0:
-            found.append(
-                Error(
-                    f"TOLLHOUSE_FETCH_ALLOWED_NETWORKS: {text} lets callers ask everything inside.",
-                    hint="Public addresses are allowed anyway: name the networks you mean.",
-                    id="gateway.E007",
-                )
-            )
+            words = f"TOLLHOUSE_{name}: {text} {everything.msg}"
+            found.append(Error(words, hint=everything.hint, id=everything.id))
     return found
 
 

@@ -106,6 +106,7 @@ class ChatCaller:
         "_has_ended",
         "_has_head",
         "_head",
+        "_last_bytes",
         "_receive",
         "_send",
         "_sent_headers",
@@ -144,6 +145,7 @@ class ChatCaller:
         self._sent_headers: Headers = []
         self._grant: Grant | None = None
         self._transcript: list[bytes] = []
+        self._last_bytes = b""
         self.profile = UNIFIED
         self.rates: Rates | None = None
         self.writing_since = 0.0
@@ -181,9 +183,22 @@ class ChatCaller:
         while (await self._receive())["type"] != "http.disconnect":
             pass
 
-    def transcript(self) -> str:
-        """Return what was written, for workspaces that store bodies."""
-        return b"".join(self._transcript)[:MAX_TRANSCRIPT_BYTES].decode(errors="replace")
+    def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str:
+        """Return what was written, for workspaces that store bodies; with the receipt of a call
+        that came to its end, also what is still to be."""
+        if receipt is not None:
+            self._last_bytes = self._write_last(receipt, answer)
+        written = b"".join((*self._transcript, self._last_bytes))
+        return written[:MAX_TRANSCRIPT_BYTES].decode(errors="replace")
+
+    def _write_last(self, receipt: Receipt, answer: Answer | None) -> bytes:
+        """Return the last frames of a stream, or the body of a buffered answer."""
+        if answer is None:
+            assert self._writer is not None
+            return b"".join(self._writer.close(receipt))
+        assert self._form is not None
+        spent = credits_used(receipt.charge_nusd, whole=self._whole_credits)
+        return write_answer(answer, receipt, self._form, spent)
 
     def encode(self, event: Delta | Finish | Reported) -> bytes:
         assert self._writer is not None
@@ -223,8 +238,7 @@ class ChatCaller:
 
     async def finish(self, receipt: Receipt) -> None:
         """Write the last frames of the stream."""
-        assert self._writer is not None
-        frames = b"".join(self._writer.close(receipt))
+        frames = self._last_bytes or self._write_last(receipt, None)
         if not self._has_head:
             await self._send_head(200, self._stream_headers())
         self._has_ended = True
@@ -241,10 +255,8 @@ class ChatCaller:
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
-        assert self._grant is not None
-        assert self._form is not None
+        body = self._last_bytes or self._write_last(receipt, answer)
         spent = credits_used(receipt.charge_nusd, whole=self._whole_credits)
-        body = write_answer(answer, receipt, self._form, spent)
         headers = self._answer_headers()
         headers += (
             (b"content-type", b"application/json"),

@@ -8,7 +8,7 @@ back. Stages arrive as plain callables, wired once per process in gateway.wiring
 
 from __future__ import annotations
 
-from asyncio import CancelledError
+from asyncio import CancelledError, current_task
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -17,7 +17,8 @@ from typing import Any, Protocol
 import msgspec
 
 from gateway.core.call import Call
-from gateway.core.errors import GatewayError, NoUpstreamAvailable
+from gateway.core.errors import GatewayError, NoUpstreamAvailable, ServerStopping
+from gateway.core.events import Answer
 from gateway.core.grant import Grant
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
@@ -40,7 +41,7 @@ class Caller(relay.Caller, Edge, Protocol):
 
     def fall_back(self, call: Call, grant: Grant) -> None: ...
 
-    def transcript(self) -> str: ...
+    def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str: ...
 
     async def replay(self, claim: Claim) -> None: ...
 
@@ -104,7 +105,6 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
     """
     known = await identify(stages, head, caller)
     call, claim = None, None
-    caller.rates = known.rates
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
@@ -129,23 +129,37 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
         admission = (known, call, head, caller.profile, model, dropped, others, caller)
         grant = await stages.admit(*admission)
         return Admitted(call, grant, model, claim)
-    except BaseException as error:
+    except BaseException as cause:
+        error = explain_end(cause)
         if isinstance(error, GatewayError):
             total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
             model_name = "" if call is None else call.model
             stages.refuse(known, head, model_name, error, total_us)
         if claim is not None and claim.kept is None:
             await claim.drop()
-        raise
+        if error is cause:
+            raise
+        raise error from None
+
+
+def explain_end(cause: BaseException) -> BaseException:
+    """Return why a call that is not admitted yet has ended: nobody but the server cancels it."""
+    if not isinstance(cause, CancelledError):
+        return cause
+    if (task := current_task()) is not None:
+        task.uncancel()
+    return ServerStopping()
 
 
 async def identify(stages: Stages, head: RequestHead, caller: Caller) -> Any:
     """Return who calls. A stranger is refused in the words of the profile it asks for."""
     try:
-        return await stages.identify(head)
+        known = await stages.identify(head)
     except GatewayError:
         caller.profile = stages.choose_profile(head, None)
         raise
+    caller.rates = known.rates
+    return known
 
 
 async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: Caller) -> None:
@@ -242,11 +256,11 @@ class Tab:
             self._caller.fall_back(self._call, self._grant)
         return self._grant, self._call
 
-    async def close_well(self) -> Receipt:
+    async def close_well(self, answer: Answer | None = None) -> Receipt:
         """Settle a call that came to its end; called before its last bytes are written."""
-        return await self.close(None)
+        return await self.close(None, answer)
 
-    async def close(self, error: BaseException | None) -> Receipt:
+    async def close(self, error: BaseException | None, answer: Answer | None = None) -> Receipt:
         """Settle and log, the first time it is called; the same receipt ever after.
 
         Counting a prompt takes a thread, and only a caller that is gone or a provider that
@@ -260,7 +274,9 @@ class Tab:
             prompt_tokens = await stages.count_prompt(self._call)
         if self._receipt is None:
             receipt = stages.settle(self._grant, meter, error, prompt_tokens)
+            said = ""
+            if self._grant.stores_bodies:
+                said = self._caller.transcript(receipt if error is None else None, answer)
             self._receipt = receipt
-            said = self._caller.transcript() if self._grant.stores_bodies else ""
             stages.log(self._grant, meter, receipt, error, self._call, said)
         return self._receipt

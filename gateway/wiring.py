@@ -10,11 +10,10 @@ import gc
 import hmac
 import logging
 import uuid
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from ipaddress import ip_network
 from typing import Any
 
 from django.conf import settings
@@ -24,17 +23,19 @@ from msgspec.structs import replace
 
 from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokens import count_tokens
-from gateway.admission.admit import Admission, Caller
+from gateway.admission.admit import Admission
+from gateway.admission.caller import Caller
+from gateway.admission.fallback import Fallbacks
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.limits import Patience as QueuePatience
 from gateway.admission.profile import choose_profile
+from gateway.contents import Contents
 from gateway.core.call import Call
 from gateway.core.errors import (
     DatabaseUnavailable,
     GatewayError,
     InvalidKey,
-    PdfNotSupported,
     ServerStopping,
     UpstreamError,
 )
@@ -42,17 +43,11 @@ from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.files.bring import Bringer, unless_gone
-from gateway.files.fetch import Fetcher
 from gateway.files.networks import read_networks
-from gateway.files.pdf import PdfReader
-from gateway.ingress import placing
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.ingress.rules import Rules
-from gateway.ingress.system_prompt import SystemPrompts
 from gateway.journal.log import CallLog
 from gateway.pipeline import Stages
-from gateway.prompts.renderer import Renderer
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
@@ -62,7 +57,7 @@ from gateway.providers.transport import NetworkTransport, Transport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, ModelRecord, TargetRecord
+from gateway.snapshot.types import KeyRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_book import KeyBook
@@ -110,23 +105,20 @@ class Runtime:
             network = RetryingTransport(network, settings.RETRIES)
         self.transports = Transports(network, SimulatedTransport())
         self.replays = Replays(read)
-        self.renderer = Renderer()
-        self.prompts = SystemPrompts(self.renderer)
-        self.fetcher = Fetcher(read_networks(settings.FETCH_ALLOWED_NETWORKS))
-        self.bringer = Bringer(self.fetcher, PdfReader(), placing)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
             bank=self.bank,
             limits=self.limits,
             check=check_parameters,
-            check_other=self.check_other,
-            assemble=self.assemble,
             write_down=self.log.admitted,
             take_id=WantedIds(read).take,
-            trusted_proxies=[ip_network(text) for text in settings.TRUSTED_PROXIES],
+            trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
             wrong_keys=settings.WRONG_KEYS,
         )
+        networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
+        self.contents = Contents(self.admission.vouched, networks, settings.PDF_PAGE_NUSD)
+        others = Fallbacks(self.snapshot, self.contents.check_other, self.contents.assemble)
         self.stages = Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
@@ -134,10 +126,10 @@ class Runtime:
             read_call=reader_of_calls(),
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
-            bring_files=self.bring_files,
+            bring_files=self.contents.bring_files,
             claim=self.claim,
-            find_others=self.admission.find_others,
-            assemble=self.assemble,
+            find_others=others.find,
+            assemble=self.contents.assemble,
             refuse=self.refuse,
             route=plan,
             prepare=self.prepare,
@@ -187,8 +179,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         await self.bank.stop()
         await self.transports.network.aclose()
-        await self.renderer.aclose()
-        await self.fetcher.aclose()
+        await self.contents.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
@@ -204,42 +195,6 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.bank.process_id,
         )
-
-    async def bring_files(
-        self,
-        caller: Caller,
-        call: Call,
-        model: ModelRecord,
-        hang_up: Callable[[], Awaitable[None]],
-    ) -> Call:
-        """Return the call with its files as the model gets them, for a caller who could pay."""
-        wanted = self.bringer.wanted(call, model)
-        if not wanted:
-            return call
-        async with self.admission.vouched(caller, call, model):
-            owner = caller.key.workspace_id
-            work = self.bringer.bring(call, model, wanted, owner)
-            brought: Call = await unless_gone(hang_up, work)
-        return (
-            replace(brought, pdf_page_nusd=settings.PDF_PAGE_NUSD) if brought.pdf_pages else brought
-        )
-
-    def check_other(self, call: Call, model: ModelRecord) -> tuple[str, ...]:
-        """Return the parameters that a model to fall back to would not get.
-
-        Raises as check_parameters does, and PdfNotSupported for a model that would have to be
-        given the call's PDFs in another way than the model before it.
-        """
-        if call.files and self.bringer.wanted(call, model):
-            raise PdfNotSupported
-        return check_parameters(call, model)
-
-    async def assemble(
-        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
-    ) -> Call:
-        """Return the call with the system prompt that the model gives it."""
-        name = caller.key.workspace_name
-        return await self.prompts.assemble(call, model, org_name=name, request_id=head.request_id)
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)
@@ -343,7 +298,7 @@ class Runtime:
                 continue
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
-                await self.renderer.prepare(fresh.templates())
+                await self.contents.prepare(fresh.templates())
             return
 
 

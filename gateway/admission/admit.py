@@ -13,8 +13,6 @@ from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
 
-import msgspec
-
 from gateway.admission.address import (
     Network,
     canonical_text,
@@ -24,19 +22,12 @@ from gateway.admission.address import (
     parse_address,
 )
 from gateway.admission.bearer import read_digest
-from gateway.admission.fallback import (
-    Candidate,
-    Check,
-    candidates,
-    chained_models,
-    named_models,
-    spares_within,
-)
-from gateway.admission.gates import Rates
+from gateway.admission.caller import Caller
+from gateway.admission.fallback import Candidate, Check, spares_within
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
-from gateway.admission.limits import Lease, Limiter
-from gateway.admission.naming import find_by_name
+from gateway.admission.limits import Limiter
+from gateway.admission.naming import find_model
 from gateway.admission.worst_case import (
     affordable_tokens,
     cap_of,
@@ -47,16 +38,14 @@ from gateway.admission.worst_case import (
 )
 from gateway.core.call import Call
 from gateway.core.errors import (
-    GatewayError,
     InsufficientCredits,
     InsufficientScope,
     InvalidKey,
     IpNotAllowed,
-    ModelNotAllowed,
-    ModelNotFound,
+    KeyLimitExceeded,
     WorkspaceLocked,
 )
-from gateway.core.grant import Grant
+from gateway.core.grant import Grant, Lease
 from gateway.core.money import Price
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
@@ -80,24 +69,10 @@ class Edge(Protocol):
     async def wait_for_hang_up(self) -> None: ...
 
 
-class Caller(msgspec.Struct, frozen=True):
-    """A known key, where it calls from (canonical address, empty when unknown), and the limits on
-    requests that it is under, None where there are none."""
-
-    key: KeyRecord
-    ip: str
-    rates: Rates | None = None
-
-
-Assemble = Callable[[Call, ModelRecord, Caller, RequestHead], Awaitable[Call]]
-
-
 class Admission:
     """May this caller do this, now?
 
     check: names the parameters that cannot go to the model's providers; raises when they matter.
-    check_other: the same for a model to fall back to.
-    assemble: gives a call the system prompt of a model.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
     wrong_keys: how many calls without a good key one address may make in ten seconds.
@@ -111,8 +86,6 @@ class Admission:
         bank: Money,
         limits: Limiter,
         check: Check,
-        check_other: Check,
-        assemble: Assemble,
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
         trusted_proxies: Sequence[Network] = (),
@@ -123,8 +96,6 @@ class Admission:
         self._bank = bank
         self._limits = limits
         self._check = check
-        self._check_other = check_other
-        self._assemble = assemble
         self._write_down = write_down
         self._take_id = take_id
         self._trusted = tuple(trusted_proxies)
@@ -164,16 +135,6 @@ class Admission:
                 f"The key lacks the scope {scope}.", details={"required_scope": scope}
             )
 
-    def find_model(self, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
-        """Return the model meant by the name. Raises ModelNotFound, FunctionNotFound or
-        ModelNotAllowed; with hides, a model the key may not use is not found either."""
-        model = find_by_name(self._snapshot.current(), name)
-        if model is None or (hides and not key.may_use(model.name)):
-            raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
-        if not key.may_use(model.name):
-            raise ModelNotAllowed(f"The key may not use {model.name}.", param="model")
-        return model
-
     def choose_model(
         self, caller: Caller, call: Call, profile: Profile
     ) -> tuple[ModelRecord, tuple[str, ...]]:
@@ -182,7 +143,9 @@ class Admission:
         Raises as find_model and `check` do, and InsufficientScope for members that the key may
         not send.
         """
-        model = self.find_model(caller.key, call.model, hides=profile.hides_models)
+        model = find_model(
+            self._snapshot.current(), caller.key, call.model, hides=profile.hides_models
+        )
         dropped = self._check(call, model)
         if not caller.key.may_use_chat_template and call.gives("chat_template"):
             raise InsufficientScope(
@@ -211,36 +174,6 @@ class Admission:
         finally:
             if held_nusd:
                 self._bank.release(workspace_id, held_nusd, 0)
-
-    async def find_others(
-        self, caller: Caller, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
-    ) -> Sequence[Candidate]:
-        """Return the models that may serve in this one's place: those that the call names, or
-        else the model's own. call: before it got this model's prompt.
-
-        Raises as find_model does for a name of the call's.
-        """
-        key = caller.key
-
-        def find(name: str) -> ModelRecord:
-            return self.find_model(key, name, hides=profile.hides_models)
-
-        if call.models is None:
-            others = list(chained_models(self._snapshot.current(), key, model))
-        else:
-            others = list(named_models(call, find))
-        if head.disables_fallback:
-            return ()
-        found = []
-        for one in candidates(call, model, others, self._check_other):
-            if one.model.prompt is not None:
-                try:
-                    own = await self._assemble(call, one.model, caller, head)
-                except GatewayError:
-                    continue
-                one = Candidate.of(own, one.model, one.dropped_params)
-            found.append(one)
-        return found
 
     async def admit(
         self,
@@ -274,7 +207,18 @@ class Admission:
         )
         lease = None
         if key.limits is not None:
-            lease = await self._enter(key, key.limits, model.name, hold_nusd, edge)
+            try:
+                lease = await self._enter(key, key.limits, model.name, hold_nusd, edge)
+            except KeyLimitExceeded:
+                if not others:
+                    raise
+                # As with a balance: no call is refused for what another model might cost.
+                hold_nusd, affordable = await self._set_aside(
+                    key.workspace_id, call, price, limit, model, 0
+                )
+                lease = await self._enter(key, key.limits, model.name, hold_nusd, edge)
+        if self._keyring.peek(key.digest) is not key:
+            await self._look_again(key, hold_nusd, lease)
         cap, sent_cap = cap_of(call, limit, affordable)
         # In the order of the fields: names are looked up one by one, and cost more than the rest.
         grant = Grant(
@@ -346,37 +290,39 @@ class Admission:
         self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, edge: Edge
     ) -> Lease:
         """Take what the call needs of its limits, in its turn. If it cannot, nothing is held."""
-        lease = None
         try:
-            lease = await self._limits.enter(key, limits, model, hold_nusd, edge.wait_for_hang_up)
-            if lease.queued_us:
-                await self._look_again(key)
+            return await self._limits.enter(key, limits, model, hold_nusd, edge.wait_for_hang_up)
         except BaseException:
-            if lease is not None:
-                lease.withdraw()
-            if hold_nusd:
-                self._bank.release(key.workspace_id, hold_nusd, 0)
+            self._give_back(key.workspace_id, hold_nusd, None)
             raise
-        return lease
 
-    async def _look_again(self, key: KeyRecord) -> None:
-        """Check a key whose call had to wait: much may have happened meanwhile."""
-        fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
-        if fresh is None or fresh.revoked:
-            raise InvalidKey("The API key has been revoked.")
-        if fresh.workspace_locked:
-            raise WorkspaceLocked
+    async def _look_again(self, key: KeyRecord, hold_nusd: int, lease: Lease | None) -> None:
+        """Check a key of which something has changed while its call was being let in: it is on no
+        list yet of those that a change ends."""
+        try:
+            fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
+            if fresh is None or fresh.revoked:
+                raise InvalidKey("The API key has been revoked.")
+            if fresh.workspace_locked:
+                raise WorkspaceLocked
+        except BaseException:
+            self._give_back(key.workspace_id, hold_nusd, lease)
+            raise
 
     def _journal(self, grant: Grant) -> None:
         """Write the admission down: from here on the call has a record, whatever is killed."""
         try:
             self._write_down(grant)
         except BaseException:
-            if grant.hold_nusd:
-                self._bank.release(grant.workspace_id, grant.hold_nusd, 0)
-            if grant.lease is not None:
-                grant.lease.withdraw()
+            self._give_back(grant.workspace_id, grant.hold_nusd, grant.lease)
             raise
+
+    def _give_back(self, workspace_id: str, hold_nusd: int, lease: Lease | None) -> None:
+        """Give back what was taken for a call that is not let in after all."""
+        if hold_nusd:
+            self._bank.release(workspace_id, hold_nusd, 0)
+        if lease is not None:
+            lease.withdraw()
 
 
 @lru_cache(maxsize=4096)

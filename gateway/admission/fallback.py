@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
+from gateway.admission.caller import Caller
+from gateway.admission.naming import find_model
 from gateway.admission.worst_case import (
     affordable_tokens,
     cap_of,
@@ -18,9 +20,13 @@ from gateway.core.call import Call
 from gateway.core.errors import GatewayError
 from gateway.core.grant import Spare
 from gateway.core.money import Price
+from gateway.core.profiles import Profile
+from gateway.core.request import RequestHead
+from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot
 
 Check = Callable[[Call, ModelRecord], tuple[str, ...]]
+Assemble = Callable[[Call, ModelRecord, Caller, RequestHead], Awaitable[Call]]
 
 
 class Candidate(msgspec.Struct, frozen=True):
@@ -52,6 +58,49 @@ class Candidate(msgspec.Struct, frozen=True):
         if not self.token_pusd:
             return 0
         return affordable_tokens(hold_nusd, self.prompt_pusd, self.token_pusd)
+
+
+class Fallbacks:
+    """Finds the models to fall back to.
+
+    check: names the parameters that a model would not get; raises when it cannot serve the call.
+    assemble: gives a call the system prompt of a model.
+    """
+
+    def __init__(self, snapshot: SnapshotHolder, check: Check, assemble: Assemble) -> None:
+        self._snapshot = snapshot
+        self._check = check
+        self._assemble = assemble
+
+    async def find(
+        self, caller: Caller, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
+    ) -> Sequence[Candidate]:
+        """Return the models that may serve in this one's place: those that the call names, or
+        else the model's own. call: before it got this model's prompt.
+
+        Raises as find_model does for a name of the call's.
+        """
+        key, snapshot = caller.key, self._snapshot.current()
+
+        def find(name: str) -> ModelRecord:
+            return find_model(snapshot, key, name, hides=profile.hides_models)
+
+        if call.models is None:
+            others = list(chained_models(snapshot, key, model))
+        else:
+            others = list(named_models(call, find))
+        if head.disables_fallback:
+            return ()
+        found = []
+        for one in candidates(call, model, others, self._check):
+            if one.model.prompt is not None:
+                try:
+                    own = await self._assemble(call, one.model, caller, head)
+                except GatewayError:
+                    continue
+                one = Candidate.of(own, one.model, one.dropped_params)
+            found.append(one)
+        return found
 
 
 def named_models(call: Call, find: Callable[[str], ModelRecord]) -> Iterator[ModelRecord]:

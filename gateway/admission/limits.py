@@ -232,11 +232,6 @@ class Limits:
         except TimeoutError:
             words = f"and none ended within {self._patience.queue_s:g} s"
             raise too_many(gate, slots, model, words) from None
-        except asyncio.CancelledError:
-            # Nobody but the server ends a call that is not admitted yet.
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-            raise ServerStopping from None
         finally:
             lease.queued_us += (time.perf_counter_ns() - began_ns) // NS_PER_US
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from gateway.core.errors import FunctionNotFound, RequestError
-from gateway.snapshot.types import ModelRecord, Snapshot
+from gateway.core.errors import FunctionNotFound, ModelNotAllowed, ModelNotFound, RequestError
+from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot
 
 OF_A_MODEL = "tensorzero::model_name::"
 OF_A_FUNCTION = "tensorzero::"
 NAMELESS = frozenset({OF_A_MODEL, OF_A_FUNCTION, "tensorzero::function_name::"})
 OF_A_SERVICE = ":chat"
+
+
+def find_model(snapshot: Snapshot, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
+    """Return the model meant by the name. Raises as find_by_name does, ModelNotFound and
+    ModelNotAllowed; with hides, a model the key may not use is not found either."""
+    model = find_by_name(snapshot, name)
+    if model is None or (hides and not key.may_use(model.name)):
+        raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
+    if not key.may_use(model.name):
+        raise ModelNotAllowed(f"The key may not use {model.name}.", param="model")
+    return model
 
 
 def find_by_name(snapshot: Snapshot, name: str) -> ModelRecord | None:

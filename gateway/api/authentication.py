@@ -8,8 +8,8 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from gateway.admission.admit import Caller
 from gateway.admission.bearer import shows_none
+from gateway.admission.caller import Caller
 from gateway.api.mount import SCOPE_KEY, Inbound
 
 

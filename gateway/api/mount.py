@@ -9,7 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from gateway.admission.admit import Admission, Caller
+from gateway.admission.admit import Admission
+from gateway.admission.caller import Caller
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead

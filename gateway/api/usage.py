@@ -15,7 +15,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gateway.admission.admit import Caller
+from gateway.admission.caller import Caller
 from gateway.api.openapi_request import or_empty
 from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, RequestError

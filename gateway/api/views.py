@@ -15,7 +15,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gateway.admission.admit import Caller
+from gateway.admission.caller import Caller
 from gateway.api.authentication import (
     CatalogueAuthentication,
     KeyAuthentication,

@@ -61,7 +61,8 @@ def as_pages(filename: str, pages: Sequence[Page]) -> Placed:
 
 
 def place(call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call:
-    """Return the call with these files in their places."""
+    """Return the call with these files in their places; the others stay as they are, and are known
+    to be there."""
     by_row: dict[int, dict[int, Placed]] = {}
     for file, there in placed:
         by_row.setdefault(file.row, {})[file.column] = there
@@ -72,6 +73,7 @@ def place(call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call:
         raw[row]["content"] = msgspec.Raw(_encode(_spliced(blocks, places)))
         parts = _spliced(messages[row].content, places)
         messages[row] = replace(messages[row], content=[_as_part(part) for part in parts])
+    brought = {(file.row, file.column) for file, _ in placed}
     tokens = sum(there.bound_tokens - file.bound_tokens for file, there in placed)
     return replace(
         call,
@@ -79,7 +81,7 @@ def place(call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call:
         messages=messages,
         needs=call.needs.union(*(there.needs for _, there in placed)),
         prompt_tokens_bound=call.prompt_tokens_bound + tokens,
-        files=(),
+        files=tuple(file for file in call.files if (file.row, file.column) not in brought),
         pdf_pages=sum(there.pages for _, there in placed),
     )
 

@@ -23,7 +23,12 @@ OVERRUN_TOKENS = 16
 MAX_CHARS_OF_ONE_TOKEN = 8
 NOTHING_MORE = b""
 
-Close = Callable[[], Awaitable[Receipt]]
+
+class Close(Protocol):
+    """Settles a call that came to its end. answer: what is still to be written of a buffered one,
+    nothing of it has been yet."""
+
+    def __call__(self, answer: Answer | None = None) -> Awaitable[Receipt]: ...
 
 
 class Cut(NamedTuple):
@@ -84,7 +89,7 @@ async def relay_answer(exchange: Exchange, caller: Caller, meter: Meter, close: 
             meter.note_tool_calls(choice.index, choice.message["tool_calls"])
     meter.usage = answer.usage
     meter.end_attempt()
-    await caller.send_answer(answer, await close())
+    await caller.send_answer(answer, await close(answer))
 
 
 async def relay_stream(

@@ -23,7 +23,7 @@ from django.db.models import Sum  # noqa: E402
 from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import Wallet, Workspace  # noqa: E402
-from gateway.models import CallRecord, LanguageModel, Provider  # noqa: E402
+from gateway.models import CallBody, CallRecord, LanguageModel, Provider  # noqa: E402
 from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
@@ -98,6 +98,17 @@ def unlock(*, workspace_id: str) -> bool:
 def rename(*, workspace_id: str, name: str) -> bool:
     found = Workspace.objects.get(pk=workspace_id)
     return accounts.rename_workspace(found, name=name, actor=ACTOR)
+
+
+def store_bodies(*, workspace_id: str) -> bool:
+    found = Workspace.objects.get(pk=workspace_id)
+    return accounts.set_stores_bodies(found, stores_bodies=True, actor=ACTOR)
+
+
+def body(*, call_id: str) -> dict[str, str] | None:
+    """Return what is stored of a call's words, if anything is."""
+    found = CallBody.objects.filter(call_id=call_id).first()
+    return None if found is None else {"request": found.request, "response": found.response}
 
 
 def grant(*, workspace_id: str, amount_nusd: int) -> int:
@@ -178,6 +189,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
         *(workspace, key, expire, edit_key, revoke, lock, unlock, grant, provider, model, target),
         *(
             rename,
+            store_bodies,
+            body,
             set_prices,
             offer,
             switch_provider,

@@ -61,8 +61,9 @@ def test_what_may_have_run_or_takes_too_long_is_not_asked_again(
     assert len(retrying.tries(answer.call_id)) == 1
 
 
-def test_another_model_serves_where_asking_again_did_not_help(retrying: Site) -> None:
-    answer = retrying.caller().ask(model="lost-model", models=["fake-model"])
+@BOTH
+def test_another_model_serves_where_asking_again_did_not_help(retrying: Site, stream: bool) -> None:
+    answer = retrying.caller().ask(model="lost-model", models=["fake-model"], stream=stream)
 
     assert answer.headers["x-fallback-from"] == "lost-model"
     assert len(retrying.record(answer.call_id)["attempts"]) == 2

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gateway.admission.admit import Admission, Caller
+from gateway.admission.admit import Admission
+from gateway.admission.caller import Caller
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.core.call import Call
@@ -49,6 +50,23 @@ class Purse:
         self.held_nusd -= hold_nusd
 
 
+class FarPurse(Purse):
+    """Money that has to be waited for, and meanwhile something happens."""
+
+    def __init__(self, happens: Callable[[], None]) -> None:
+        super().__init__()
+        self._happens = happens
+
+    def try_hold(self, workspace_id: str, want_nusd: int) -> bool:
+        return False
+
+    async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int:
+        await asyncio.sleep(0)
+        self._happens()
+        self.held_nusd += want_nusd
+        return want_nusd
+
+
 class Patient:
     """A caller that never hangs up."""
 
@@ -76,8 +94,6 @@ class Door:
             bank=self.purse,
             limits=self.limits,
             check=lambda call, model: (),
-            check_other=lambda call, model: (),
-            assemble=self.assemble,
             write_down=write_down,
             take_id=self.take_id,
         )
@@ -87,11 +103,6 @@ class Door:
 
     async def read_spent(self, key_id: str) -> Reading:
         return Reading(Spent(0, 0, 0), 0.0, 0)
-
-    async def assemble(
-        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
-    ) -> Call:
-        return call
 
     async def take_id(self, workspace_id: str, wanted: str) -> bool:
         return False
@@ -160,6 +171,7 @@ def test_a_call_beyond_its_keys_limit_holds_nothing() -> None:
 
 def revoke(door: Door) -> None:
     door.stored = make_key(revoked=True)
+    door.admission._keyring.forget_key("k")
 
 
 def lose_the_database(door: Door) -> None:
@@ -182,6 +194,20 @@ def test_a_call_whose_turn_comes_too_late_holds_nothing(
 
         with pytest.raises(error):
             await door.admit_while_waiting(lambda: happens(door))
+
+        door.assert_nothing_is_held()
+
+    asyncio.run(run())
+
+
+def test_a_key_revoked_while_money_is_fetched_is_not_let_in() -> None:
+    async def run() -> None:
+        door = Door(lambda grant: None)
+        door.purse = FarPurse(lambda: revoke(door))
+        door.admission._bank = door.purse
+
+        with pytest.raises(InvalidKey):
+            await door.admit(make_key())
 
         door.assert_nothing_is_held()
 

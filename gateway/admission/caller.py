@@ -1,0 +1,17 @@
+"""Who calls, as far as everything behind identification needs to know."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gateway.admission.gates import Rates
+from gateway.snapshot.types import KeyRecord
+
+
+class Caller(msgspec.Struct, frozen=True):
+    """A known key, where it calls from (canonical address, empty when unknown), and the limits on
+    requests that it is under, None where there are none."""
+
+    key: KeyRecord
+    ip: str
+    rates: Rates | None = None

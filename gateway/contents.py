@@ -1,0 +1,85 @@
+"""What a call says, as its model is to get it: its files brought, its prompt assembled."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager
+from ipaddress import IPv4Network, IPv6Network
+
+from msgspec.structs import replace
+
+from gateway.admission.caller import Caller
+from gateway.core.call import Call
+from gateway.core.errors import PdfNotSupported
+from gateway.core.request import RequestHead
+from gateway.files.bring import Bringer, unless_gone
+from gateway.files.fetch import Fetcher
+from gateway.files.pdf import PdfReader
+from gateway.ingress import placing
+from gateway.ingress.system_prompt import SystemPrompts
+from gateway.prompts.renderer import Renderer
+from gateway.providers.parameters import check_parameters
+from gateway.snapshot.types import ModelRecord
+
+Vouched = Callable[[Caller, Call, ModelRecord], AbstractAsyncContextManager[None]]
+
+
+class Contents:
+    """For all calls of a process.
+
+    vouched: keeps money set aside while files are brought, for a caller who could pay.
+    networks: those that may be fetched from beside the public ones. page_nusd: what a page of a
+    PDF costs that becomes a picture.
+    """
+
+    def __init__(
+        self, vouched: Vouched, networks: Sequence[IPv4Network | IPv6Network], page_nusd: int
+    ) -> None:
+        self._vouched = vouched
+        self._page_nusd = page_nusd
+        self._renderer = Renderer()
+        self._prompts = SystemPrompts(self._renderer)
+        self._fetcher = Fetcher(networks)
+        self._bringer = Bringer(self._fetcher, PdfReader(), placing)
+
+    async def prepare(self, templates: Iterable[str]) -> None:
+        """Compile the prompts that are programs, and forget all others."""
+        await self._renderer.prepare(templates)
+
+    async def aclose(self) -> None:
+        await self._renderer.aclose()
+        await self._fetcher.aclose()
+
+    async def bring_files(
+        self,
+        caller: Caller,
+        call: Call,
+        model: ModelRecord,
+        hang_up: Callable[[], Awaitable[None]],
+    ) -> Call:
+        """Return the call with its files as the model gets them, for a caller who could pay."""
+        wanted = self._bringer.wanted(call, model)
+        if not wanted:
+            return call
+        async with self._vouched(caller, call, model):
+            owner = caller.key.workspace_id
+            work = self._bringer.bring(call, model, wanted, owner)
+            brought: Call = await unless_gone(hang_up, work)
+        return replace(brought, pdf_page_nusd=self._page_nusd) if brought.pdf_pages else brought
+
+    def check_other(self, call: Call, model: ModelRecord) -> tuple[str, ...]:
+        """Return the parameters that a model to fall back to would not get.
+
+        Raises as check_parameters does, and PdfNotSupported for a model that would have to be
+        given the call's PDFs in another way than the model before it.
+        """
+        if call.files and self._bringer.wanted(call, model):
+            raise PdfNotSupported
+        return check_parameters(call, model)
+
+    async def assemble(
+        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
+    ) -> Call:
+        """Return the call with the system prompt that the model gives it."""
+        name = caller.key.workspace_name
+        return await self._prompts.assemble(call, model, org_name=name, request_id=head.request_id)
