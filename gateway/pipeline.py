@@ -126,8 +126,9 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             others = await stages.find_others(known, call, head, caller.profile, model)
         if model.prompt is not None:
             call = await stages.assemble(call, model, known, head)
-        admission = (known, call, head, caller.profile, model, dropped, others, caller)
-        grant = await stages.admit(*admission)
+        grant = await stages.admit(
+            known, call, head, caller.profile, model, dropped, others, caller
+        )
         return Admitted(call, grant, model, claim)
     except BaseException as cause:
         error = explain_end(cause)
