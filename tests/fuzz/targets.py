@@ -85,6 +85,12 @@ def decoder(body: bytes) -> None:
             check_call(call, expected)
 
 
+def respelled(member: Any) -> Any:
+    """Return a response_format that has nothing but a schema as one that OpenAI knows."""
+    schema = member.get("json_schema") if isinstance(member, dict) else None
+    return {"type": "json_schema", "json_schema": {"name": "response", "schema": schema}}
+
+
 def check_call(call: Call, expected: Any) -> None:
     """Assert that what was checked is what a provider will be told."""
     assert call.model == expected["model"] != ""
@@ -92,8 +98,8 @@ def check_call(call: Call, expected: Any) -> None:
     assert set(call.members) == set(expected)
     for name, raw in call.members.items():
         said = oracles.read_json(raw)
-        # Files are told in one spelling, whichever they came in.
-        assert said == expected[name] or name == "messages", name
+        # Files and schemas are told in one spelling, whichever they came in.
+        assert said in (expected[name], respelled(expected[name])) or name == "messages", name
     assert len(oracles.read_json(call.members["messages"])) == len(call.messages)
     limits = [expected.get("max_tokens"), expected.get("max_completion_tokens")]
     assert call.max_tokens == min(filter(None, limits), default=None)
