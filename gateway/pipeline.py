@@ -131,25 +131,28 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
         )
         return Admitted(call, grant, model, claim)
     except BaseException as cause:
-        error = explain_end(cause)
-        if isinstance(error, GatewayError):
-            total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
-            model_name = "" if call is None else call.model
-            stages.refuse(known, head, model_name, error, total_us)
+        # No second name for it: that would hold this frame, and with it the body, in a circle.
+        was_stopped = turn_away(stages, known, head, call, cause)
         if claim is not None and claim.kept is None:
             await claim.drop()
-        if error is cause:
-            raise
-        raise error from None
+        if was_stopped:
+            raise ServerStopping from None
+        raise
 
 
-def explain_end(cause: BaseException) -> BaseException:
-    """Return why a call that is not admitted yet has ended: nobody but the server cancels it."""
-    if not isinstance(cause, CancelledError):
-        return cause
-    if (task := current_task()) is not None:
+def turn_away(
+    stages: Stages, known: Any, head: RequestHead, call: Call | None, cause: BaseException
+) -> bool:
+    """Log why a call was not admitted. Returns whether it was cancelled: nobody but the server,
+    which stops, does that before a call is admitted."""
+    was_stopped = isinstance(cause, CancelledError)
+    if was_stopped and (task := current_task()) is not None:
         task.uncancel()
-    return ServerStopping()
+    reason = ServerStopping() if was_stopped else cause
+    if isinstance(reason, GatewayError):
+        total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
+        stages.refuse(known, head, "" if call is None else call.model, reason, total_us)
+    return was_stopped
 
 
 async def identify(stages: Stages, head: RequestHead, caller: Caller) -> Any:
@@ -178,9 +181,9 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     tab = Tab(stages, call, grant, meter, caller)
     outlives = claim is not None and not call.stream
     live = stages.watch.enter(caller, grant.key_id, call.stream, outlives, grant.lease)
+    refusal: GatewayError | None = None
     try:
         caller.begin(call, grant, claim)
-        refusal: GatewayError | None = None
         for target in stages.route(admitted.model, grant.spares):
             grant, call = tab.pass_to(target) if grant.spares else (grant, call)
             meter.begin_attempt(target)
@@ -207,6 +210,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
             await claim.drop()
         raise
     finally:
+        refusal = None  # it has this frame, and with it the body: a circle
         stages.watch.leave(live)
         if live.is_interrupted:
             await live.end()
