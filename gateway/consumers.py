@@ -18,7 +18,6 @@ from gateway.core.call import Call
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
 from gateway.core.events import Answer, Delta, Finish, Reported
 from gateway.core.grant import Grant
-from gateway.core.money import credits_used
 from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
 from gateway.core.request import WRITE_NOW, RequestHead
@@ -197,8 +196,7 @@ class ChatCaller:
             assert self._writer is not None
             return b"".join(self._writer.close(receipt))
         assert self._form is not None
-        spent = credits_used(receipt.charge_nusd, whole=self._whole_credits)
-        return write_answer(answer, receipt, self._form, spent)
+        return write_answer(answer, receipt, self._form)
 
     def encode(self, event: Delta | Finish | Reported) -> bytes:
         assert self._writer is not None
@@ -255,13 +253,13 @@ class ChatCaller:
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
+        assert self._form is not None
         body = self._last_bytes or self._write_last(receipt, answer)
-        spent = credits_used(receipt.charge_nusd, whole=self._whole_credits)
         headers = self._answer_headers()
         headers += (
             (b"content-type", b"application/json"),
             (b"content-length", b"%d" % len(body)),
-            (b"x-credits-used", b"%a" % spent),
+            (b"x-credits-used", b"%a" % self._form.credits(receipt)),
             (b"server-timing", server_timing(receipt)),
         )
         if self._claim is not None:

@@ -46,6 +46,9 @@ class Caller(relay.Caller, Edge, Protocol):
     async def replay(self, claim: Claim) -> None: ...
 
 
+HangUp = Callable[[], Awaitable[None]]
+
+
 class Claim(Protocol):
     """The right to run the request of an idempotency key, or the answer that it had before
     (gateway.stores.replays)."""
@@ -61,8 +64,9 @@ class Claim(Protocol):
 class Stages:
     """Every decision the gateway makes. settle and log never raise and never wait.
 
-    bring_files: the call with its files as the model gets them; it is told how to see the caller
-    hang up. count_prompt: our own count of a prompt, for a call whose provider reported none.
+    bring_files: the call with its files as the model gets them. It and admit, which may have to
+    wait, are told how to see the caller hang up. count_prompt: our own count of a prompt, for a
+    call whose provider reported none.
     """
 
     choose_profile: Callable[[RequestHead, Any], Profile]
@@ -70,12 +74,12 @@ class Stages:
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
-    bring_files: Callable[[Any, Call, Any, Callable[[], Awaitable[None]]], Awaitable[Call]]
+    bring_files: Callable[[Any, Call, Any, HangUp], Awaitable[Call]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
     find_others: Callable[[Any, Call, RequestHead, Profile, Any], Awaitable[Sequence[Any]]]
     assemble: Callable[[Call, Any, Any, RequestHead], Awaitable[Call]]
     admit: Callable[
-        [Any, Call, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any], Edge],
+        [Any, Call, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any], HangUp],
         Awaitable[Grant],
     ]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
@@ -104,7 +108,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
     had, and nothing is to run. Raises GatewayError; the edge decides how to word it.
     """
     known = await identify(stages, head, caller)
-    call, claim = None, None
+    call, claim, hang_up = None, None, caller.wait_for_hang_up
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
@@ -116,7 +120,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
                 await caller.replay(claim)
                 return None
         if call.files:
-            call = await stages.bring_files(known, call, model, caller.wait_for_hang_up)
+            call = await stages.bring_files(known, call, model, hang_up)
             # That took its time, and it is known now what the files ask of the model.
             known = await identify(stages, head, caller)
             stages.screen(known, head, "completions")
@@ -127,7 +131,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
         if model.prompt is not None:
             call = await stages.assemble(call, model, known, head)
         grant = await stages.admit(
-            known, call, head, caller.profile, model, dropped, others, caller
+            known, call, head, caller.profile, model, dropped, others, hang_up
         )
         return Admitted(call, grant, model, claim)
     except BaseException as cause:

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 
 from accounts.limits import RANGES
 from gateway.core.money import format_usd, read_usd
-from keys.limits import SPENDING
+from keys.limits import ALL, SPENDING
 
 
 class UsdField(forms.CharField):
@@ -72,5 +72,4 @@ class KeyLimitsForm(CallLimitsForm):
     @property
     def shows_limits(self) -> bool:
         """True when there is a limit to be seen, or something to be said about one."""
-        names = (*RANGES, *SPENDING)
-        return any(self[name].value() not in (None, "") or self[name].errors for name in names)
+        return any(self[name].value() not in (None, "") or self[name].errors for name in ALL)

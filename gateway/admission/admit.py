@@ -28,6 +28,7 @@ from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.naming import find_model
+from gateway.admission.slots import HangUp
 from gateway.admission.worst_case import (
     affordable_tokens,
     cap_of,
@@ -61,12 +62,6 @@ class Money(Protocol):
     async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int: ...
 
     def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None: ...
-
-
-class Edge(Protocol):
-    """The caller's side of a call, for as long as it waits for its turn."""
-
-    async def wait_for_hang_up(self) -> None: ...
 
 
 class Admission:
@@ -184,14 +179,14 @@ class Admission:
         model: ModelRecord,
         dropped: tuple[str, ...],
         others: Sequence[Candidate],
-        edge: Edge,
+        hang_up: HangUp,
     ) -> Grant:
         """Return the grant of one call, money set aside and journalled, its turn come.
 
         When the balance covers less than the worst case, the output limit is lowered to what
-        it covers. What is set aside also covers the models to fall back to, `others`. Raises
-        AdmissionError, DatabaseUnavailable, StorageUnavailable; CallerLeft and ServerStopping for
-        one that waits for its turn.
+        it covers. What is set aside also covers the models to fall back to, `others`. hang_up
+        returns when the caller does so, who may have to wait. Raises AdmissionError,
+        DatabaseUnavailable, StorageUnavailable; CallerLeft and ServerStopping for one that waits.
         """
         key = caller.key
         if key.workspace_locked:
@@ -208,7 +203,7 @@ class Admission:
         lease = None
         if key.limits is not None:
             try:
-                lease = await self._enter(key, key.limits, model.name, hold_nusd, edge)
+                lease = await self._enter(key, key.limits, model.name, hold_nusd, hang_up)
             except KeyLimitExceeded:
                 if not others:
                     raise
@@ -216,7 +211,7 @@ class Admission:
                 hold_nusd, affordable = await self._set_aside(
                     key.workspace_id, call, price, limit, model, 0
                 )
-                lease = await self._enter(key, key.limits, model.name, hold_nusd, edge)
+                lease = await self._enter(key, key.limits, model.name, hold_nusd, hang_up)
         if self._keyring.peek(key.digest) is not key:
             await self._look_again(key, hold_nusd, lease)
         cap, sent_cap = cap_of(call, limit, affordable)
@@ -287,11 +282,11 @@ class Admission:
         return held_nusd, affordable
 
     async def _enter(
-        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, edge: Edge
+        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
     ) -> Lease:
         """Take what the call needs of its limits, in its turn. If it cannot, nothing is held."""
         try:
-            return await self._limits.enter(key, limits, model, hold_nusd, edge.wait_for_hang_up)
+            return await self._limits.enter(key, limits, model, hold_nusd, hang_up)
         except BaseException:
             self._give_back(key.workspace_id, hold_nusd, None)
             raise

@@ -40,6 +40,10 @@ class Form(msgspec.Struct, frozen=True):
     episode_id: str = ""
     whole_credits: bool = False
 
+    def credits(self, receipt: Receipt) -> float | int:
+        """Return what the call has cost, in the credits that callers are told."""
+        return credits_used(receipt.charge_nusd, whole=self.whole_credits)
+
 
 def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
     """Return the `usage` object: OpenAI's members and the cost in USD."""
@@ -114,7 +118,7 @@ class ChunkWriter:
         self._has_role: set[int] = set()
         self._held: dict[int, Finish] = {}
         self._call_id = form.call_id
-        self._whole_credits = form.whole_credits
+        self._credits = form.credits
 
     @property
     def is_open(self) -> bool:
@@ -193,9 +197,6 @@ class ChunkWriter:
             body["fallback"] = dict(zip(("from", "depth"), self.fallback, strict=True))
         return role + self._head + _encode(body)[1:] + b"\n\n"
 
-    def _credits(self, receipt: Receipt) -> float | int:
-        return credits_used(receipt.charge_nusd, whole=self._whole_credits)
-
     def _write_trailing(self, receipt: Receipt) -> list[bytes]:
         """Return the chunks without choices that carry the usage."""
         usage = write_usage(receipt.usage, receipt.charge_nusd)
@@ -219,7 +220,7 @@ class ChunkWriter:
         return self._head + _encode(body)[1:] + b"\n\n" + DONE
 
 
-def write_answer(answer: Answer, receipt: Receipt, form: Form, spent_credits: float | int) -> bytes:
+def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
     body: dict[str, Any] = {
         "id": form.answer_id,
@@ -230,7 +231,7 @@ def write_answer(answer: Answer, receipt: Receipt, form: Form, spent_credits: fl
         **spell_extras(answer.extras, form.profile),
         "usage": write_usage(receipt.usage, receipt.charge_nusd),
         "timings": write_timings(receipt),
-        "credits_used": spent_credits,
+        "credits_used": form.credits(receipt),
     }
     if form.episode_id:
         body["episode_id"] = form.episode_id

@@ -109,7 +109,8 @@ class Door:
 
     async def admit(self, key: KeyRecord) -> Grant:
         caller = Caller(key, "")
-        return await self.admission.admit(caller, CALL, HEAD, UNIFIED, MODEL, (), (), Patient())
+        hang_up = Patient().wait_for_hang_up
+        return await self.admission.admit(caller, CALL, HEAD, UNIFIED, MODEL, (), (), hang_up)
 
     async def admit_while_waiting(self, happens: Callable[[], None]) -> Grant:
         """Let a call in that has to wait for another, while something happens."""
