@@ -123,9 +123,9 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         super().on_headers_complete()
-        reply = Reply(self.cycle)
-        self.cycle.send = reply.send  # type: ignore[method-assign, assignment]
-        self.scope["extensions"] = {WRITE_NOW: reply.write_now}  # type: ignore[dict-item]
+        # uvicorn makes it, of its own class, and nothing has run yet.
+        self.cycle.__class__ = Reply
+        self.scope["extensions"] = {WRITE_NOW: self.cycle.write_now}  # type: ignore[dict-item]
         if not self.pipeline:
             self._running = self.cycle
         # Trailers go nowhere: nothing that decides anything may come after the body.
@@ -167,6 +167,9 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
+        if self._running is not None:
+            # It holds the cycle, which holds the scope: a circle that only the collector undoes.
+            self._running.scope.pop("extensions", None)
         if self.transport.is_closing():
             return
         self.flow.resume_reading()

@@ -7,7 +7,6 @@ usual (another status than 200, HEAD, the end of a connection) is left to uvicor
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
@@ -18,60 +17,49 @@ Message = dict[str, Any]
 PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + b"\t"
 
 
-class Reply:
-    """Takes the place of a cycle's `send`."""
+class Reply(RequestResponseCycle):
+    """What a cycle becomes before it runs (gateway.edge.protocol)."""
 
-    __slots__ = ("_cycle", "_head", "_length_bytes")
+    _head = b""
+    _length_bytes = 0
 
-    def __init__(self, cycle: RequestResponseCycle) -> None:
-        self._cycle = cycle
-        self._head = b""
-        self._length_bytes = 0
-
-    @property
-    def transport(self) -> asyncio.Transport:
-        return self._cycle.transport
-
-    async def send(self, message: Message) -> None:
+    async def send(self, message: Message) -> None:  # type: ignore[override]
         """Take one ASGI message. Raises RuntimeError for one that is out of order."""
-        cycle = self._cycle
-        if cycle.flow.write_paused and not cycle.disconnected:
-            await cycle.flow.drain()
-        if cycle.disconnected:
+        if self.flow.write_paused and not self.disconnected:
+            await self.flow.drain()
+        if self.disconnected:
             return
         if self._head:
             if self._write_whole(message):
                 return
-        elif cycle.response_started:
+        elif self.response_started:
             if message.get("more_body") and self.write_now(message.get("body", b"")):
                 return
         elif self._take_head(message):
             return
-        await RequestResponseCycle.send(cycle, message)  # type: ignore[arg-type]
+        await super().send(message)  # type: ignore[arg-type]
 
     def write_now(self, body: bytes) -> bool:
         """Write a piece of a body of no stated length if nothing is in its way. Returns whether."""
-        cycle = self._cycle
-        is_open = cycle.chunked_encoding and cycle.response_started and not cycle.response_complete
-        if not is_open or not body or cycle.flow.write_paused or cycle.disconnected:
+        is_open = self.chunked_encoding and self.response_started and not self.response_complete
+        if not is_open or not body or self.flow.write_paused or self.disconnected:
             return False
-        cycle.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+        self.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
         return True
 
     def _take_head(self, message: Message) -> bool:
         """Keep the head of an answer whose length it says, write any other. Returns False, having
         done nothing, for what is not usual."""
-        cycle = self._cycle
         is_usual = message["type"] == "http.response.start" and message["status"] == 200
-        if not is_usual or cycle.access_log or not cycle.keep_alive:
+        if not is_usual or self.access_log or not self.keep_alive:
             return False
-        if cycle.scope["method"] == "HEAD":
+        if self.scope["method"] == "HEAD":
             return False
         length_bytes = None
         # Django writes Content-Length, and what is not seen here would be framed twice.
         headers = [
             (name.lower(), value)
-            for name, value in (*cycle.default_headers, *message.get("headers", ()))
+            for name, value in (*self.default_headers, *message.get("headers", ()))
         ]
         for name, value in headers:
             if name == b"content-length":
@@ -81,11 +69,11 @@ class Reply:
         fields = b"".join([b"%b: %b\r\n" % field for field in headers])
         if fields.translate(None, PRINTED) != b"\r\n" * len(headers):
             return False
-        cycle.waiting_for_100_continue = False
+        self.waiting_for_100_continue = False
         if length_bytes is None:
-            cycle.response_started = cycle.chunked_encoding = True
+            self.response_started = self.chunked_encoding = True
             head = (STATUS_LINE[200], fields, b"transfer-encoding: chunked\r\n\r\n")
-            cycle.transport.write(b"".join(head))
+            self.transport.write(b"".join(head))
             return True
         self._length_bytes = length_bytes
         self._head = b"".join((STATUS_LINE[200], fields, b"\r\n"))
@@ -93,18 +81,18 @@ class Reply:
 
     def _write_whole(self, message: Message) -> bool:
         """Write the head that was kept, and the answer if this is all of it. Returns whether."""
-        cycle, head, self._head = self._cycle, self._head, b""
-        cycle.response_started = True
+        head, self._head = self._head, b""
+        self.response_started = True
         body = message.get("body", b"")
         if message.get("more_body") or len(body) != self._length_bytes:
-            cycle.chunked_encoding = False
-            cycle.expected_content_length = self._length_bytes
-            cycle.transport.write(head)
+            self.chunked_encoding = False
+            self.expected_content_length = self._length_bytes
+            self.transport.write(head)
             return False
-        cycle.transport.write(head + body)
-        cycle.response_complete = True
-        cycle.message_event.set()
-        if not cycle.keep_alive:
-            cycle.transport.close()
-        cycle.on_response()
+        self.transport.write(head + body)
+        self.response_complete = True
+        self.message_event.set()
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
         return True
