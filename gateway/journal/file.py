@@ -15,6 +15,7 @@ import mmap
 import os
 import struct
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 from zlib import crc32
@@ -36,6 +37,8 @@ class Position(NamedTuple):
 
 
 START = Position(0, 0)
+# What the class does when it is called, without the call.
+new_position: Callable[[tuple[int, int]], Position] = partial(tuple.__new__, Position)
 
 
 class JournalWriter:
@@ -45,8 +48,7 @@ class JournalWriter:
         """Begin a new journal in an existing folder. Raises OSError when it cannot."""
         self._folder = folder
         self._segment_bytes = segment_bytes
-        self._encode_into = msgspec.msgpack.Encoder().encode_into
-        self._frame = bytearray()
+        self._encode = msgspec.msgpack.Encoder().encode
         self._full: list[int] = []
         self._synced = START
         self._segment = 0
@@ -65,18 +67,16 @@ class JournalWriter:
         Raises OSError (a full disk) when there is no room for it; the journal then ends where it
         ended before.
         """
-        frame = self._frame
-        self._encode_into(record, frame, 8)
-        size = len(frame)
+        payload = self._encode(record)
+        frame = HEADER.pack(len(payload), crc32(payload)) + payload
         offset = self._offset
-        if offset + size > self._size:
-            self._roll(size)
-            offset = 0
-        with memoryview(frame) as view:
-            HEADER.pack_into(frame, 0, size - 8, crc32(view[8:]))
-        self._offset = end = offset + size
+        end = offset + len(frame)
+        if end > self._size:
+            self._roll(len(frame))
+            offset, end = 0, len(frame)
         self._memory[offset:end] = frame
-        return Position(self._segment, end)
+        self._offset = end
+        return new_position((self._segment, end))
 
     def sync(self) -> None:
         """Make everything appended before this call durable."""

@@ -166,7 +166,7 @@ class Watch:
     def __init__(self, patience: Patience) -> None:
         self.patience = patience
         self._live: set[LiveCall] = set()
-        self._unheeded: list[LiveCall] = []
+        self._unheeded: set[LiveCall] = set()
         self._ticks = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -188,12 +188,13 @@ class Watch:
             self._timer = self._loop.call_later(TICK_S, self._tick)
         live = LiveCall(edge, key_id, is_stream, outlives_caller, self._loop, lease)
         self._live.add(live)
-        self._unheeded.append(live)
+        self._unheeded.add(live)
         return live
 
     def leave(self, live: LiveCall) -> None:
         """Watch a call no longer. An interruption not explained yet is still to be ended."""
         self._live.discard(live)
+        self._unheeded.discard(live)
         live.close()
         if live.lease is not None:
             live.lease.end()
@@ -215,7 +216,7 @@ class Watch:
     def _tick(self) -> None:
         now = time.monotonic()
         for live in self._unheeded:
-            if live in self._live and not live.outlives_caller:
+            if not live.outlives_caller:
                 live.help(self._heed(live))
         self._unheeded.clear()
         loop = asyncio.get_running_loop()
