@@ -95,7 +95,9 @@ class ChatCompletions:
 
 
 class ChatCaller:
-    """The caller's side of one call."""
+    """The caller's side of one call. encode: there once a stream was begun."""
+
+    encode: Callable[[Delta | Finish | Reported], bytes]
 
     __slots__ = (
         "_body_limit",
@@ -114,6 +116,7 @@ class ChatCaller:
         "_whole_credits",
         "_write_now",
         "_writer",
+        "encode",
         "last_write",
         "profile",
         "rates",
@@ -170,6 +173,7 @@ class ChatCaller:
         )
         if call.stream:
             self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
+            self.encode = self._writer.write
 
     def fall_back(self, call: Call, grant: Grant) -> None:
         """Take note that another model is at it. A head that is out cannot say so any more: the
@@ -197,10 +201,6 @@ class ChatCaller:
             return b"".join(self._writer.close(receipt))
         assert self._form is not None
         return write_answer(answer, receipt, self._form)
-
-    def encode(self, event: Delta | Finish | Reported) -> bytes:
-        assert self._writer is not None
-        return self._writer.write(event)
 
     def write_at_once(self, frames: bytes) -> bool:
         """Write whole frames behind others if that takes no waiting. Returns whether it did."""

@@ -123,9 +123,10 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         super().on_headers_complete()
-        # uvicorn makes it, of its own class, and nothing has run yet.
-        self.cycle.__class__ = Reply
-        self.scope["extensions"] = {WRITE_NOW: self.cycle.write_now}  # type: ignore[dict-item]
+        # uvicorn has made it, of its own class, and nothing of it has run yet.
+        cycle: Any = self.cycle
+        cycle.__class__ = Reply
+        self.scope["extensions"] = {WRITE_NOW: cycle.write_now}
         if not self.pipeline:
             self._running = self.cycle
         # Trailers go nowhere: nothing that decides anything may come after the body.

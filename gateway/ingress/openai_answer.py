@@ -141,6 +141,15 @@ class ChunkWriter:
     def write(self, event: Delta | Finish | Reported) -> bytes:
         """Return the frames this event amounts to, possibly none."""
         if isinstance(event, Delta):
+            members = event.members
+            # Nearly every piece is text of the first choice.
+            if (
+                not event.index
+                and event.logprobs is None
+                and 0 in self._has_role
+                and "reasoning" not in members
+            ):
+                return self._before_delta + _encode(members) + self._behind_delta
             return self._write_delta(event)
         if isinstance(event, Finish):
             self._held[event.index] = event
@@ -149,19 +158,10 @@ class ChunkWriter:
         return b""
 
     def _write_delta(self, event: Delta) -> bytes:
-        members = event.members
-        # Nearly every piece is text of the first choice.
-        if (
-            not event.index
-            and event.logprobs is None
-            and 0 in self._has_role
-            and "reasoning" not in members
-        ):
-            return self._before_delta + _encode(members) + self._behind_delta
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
         choice: dict[str, Any] = {
             "index": event.index,
-            "delta": spell_reasoning(members, self._profile),
+            "delta": spell_reasoning(event.members, self._profile),
             "finish_reason": None,
         }
         if event.logprobs is not None:

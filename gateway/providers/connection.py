@@ -37,11 +37,11 @@ class NetworkResponse:
 
     __slots__ = (
         "_broken",
-        "_chunks",
         "_connection",
         "_fields",
         "_take",
         "_waiter",
+        "chunks",
         "is_complete",
         "is_encoded",
         "is_paused",
@@ -55,7 +55,7 @@ class NetworkResponse:
         self.is_complete = False
         self._connection = connection
         self._fields: list[tuple[bytes, bytes]] = []
-        self._chunks: list[bytes] = []
+        self.chunks: list[bytes] = []
         self.size_bytes = 0
         self.is_paused = False
         self._broken = ""
@@ -78,7 +78,7 @@ class NetworkResponse:
     async def read(self) -> bytes:
         """Return at most PIECE_BYTES of what has arrived of the body, waiting for some; empty at
         its end. Raises BrokenOff behind the last byte of an answer that is not complete."""
-        while not self._chunks:
+        while not self.chunks:
             if self._is_at_end():
                 return b""
             await self._wait()
@@ -91,7 +91,7 @@ class NetworkResponse:
         A piece that nobody waits to be woken for costs half as much as one that is read.
         """
         while True:
-            while self._chunks:
+            while self.chunks:
                 if not take(self._take_piece()):
                     return True
             if self._is_at_end():
@@ -114,7 +114,7 @@ class NetworkResponse:
         return self.is_complete
 
     def _take_piece(self) -> bytes:
-        chunks = self._chunks
+        chunks = self.chunks
         piece = chunks[0] if len(chunks) == 1 else b"".join(chunks)
         chunks.clear()
         if len(piece) > PIECE_BYTES:
@@ -159,22 +159,23 @@ class NetworkResponse:
         self.status = status
         self._wake()
 
-    def on_body(self, body: bytes) -> None:
-        self._chunks.append(body)
-        self.size_bytes += len(body)
-        if self.size_bytes > HIGH_WATER_BYTES and not self.is_paused:
+    def on_much(self) -> None:
+        """More has arrived than may lie here."""
+        if not self.is_paused:
             self.is_paused = True
             self._connection.pause_reading()
-        if self._waiter is not None and self._take is None:
-            self._wake()
 
     def hand_over(self) -> None:
         """Give what has just arrived to who takes it; who does not want more is woken."""
         take, waiter = self._take, self._waiter
-        if take is None or waiter is None or waiter.done():
+        if waiter is None or waiter.done():
+            return
+        if take is None:
+            if self.chunks:
+                self._wake()
             return
         try:
-            while self._chunks:
+            while self.chunks:
                 if not take(self._take_piece()):
                     self._take = None
                     self._wake()
@@ -361,8 +362,12 @@ class Connection(asyncio.Protocol):
         response.on_head(status)
 
     def on_body(self, body: bytes) -> None:
-        if self._response is not None and not self._response.is_complete:
-            self._response.on_body(body)
+        response = self._response
+        if response is not None and not response.is_complete:
+            response.chunks.append(body)
+            response.size_bytes += len(body)
+            if response.size_bytes > HIGH_WATER_BYTES:
+                response.on_much()
 
     def on_message_complete(self) -> None:
         response = self._response

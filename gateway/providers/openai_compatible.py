@@ -128,14 +128,14 @@ class OpenAIDecoder:
     def feed(self, data: bytes) -> list[StreamEvent]:
         if data == b"[DONE]":
             return [Ended()]
-        if not data.strip():
-            return []
         try:
             chunk = _decode_chunk(data)
             if chunk.error:
                 raise _reported_error(chunk.error)
             return _read_chunk(chunk)
         except MALFORMED:
+            if not data.strip():
+                return []
             raise StreamBroken(
                 "The provider's stream made no sense.", detail=repr(data[:2000])
             ) from None
@@ -212,8 +212,11 @@ def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
         if usage is not None or marks:
             events.append(Reported(usage, marks))
     for choice in chunk.choices or ():
-        index, reason, logprobs = _read_index(choice.index), choice.finish_reason, choice.logprobs
-        members = _read_members(choice.delta) if choice.delta else {}
+        # Nearly every chunk is text of the first choice, and nothing else.
+        index = _read_index(choice.index) if choice.index else 0
+        reason, logprobs, members = choice.finish_reason, choice.logprobs, choice.delta or {}
+        if len(members) != 1 or not members.get("content"):
+            members = _read_members(members)
         if members or (logprobs is not None and not reason):
             events.append(Delta(index, members, logprobs))
             logprobs = None
@@ -233,8 +236,6 @@ def _read_index(index: object) -> int:
 
 def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
     """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
-    if len(delta) == 1 and delta.get("content"):
-        return delta
     members = {name: value for name, value in delta.items() if value is not None}
     members.pop("role", None)
     if "reasoning_content" in members:

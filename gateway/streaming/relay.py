@@ -190,9 +190,10 @@ def take_batch(
     frames = b""
     for event in batch:
         if isinstance(event, Delta):
-            meter.count_delta(count_chars(event.members))
-            if "tool_calls" in event.members:
-                meter.note_tool_calls(event.index, event.members["tool_calls"])
+            members = event.members
+            meter.count_delta(count_chars(members))
+            if "tool_calls" in members:
+                meter.note_tool_calls(event.index, members["tool_calls"])
             frames += caller.encode(event)
             if meter.deltas > cut.deltas or meter.chars > cut.chars:
                 return frames, True
