@@ -5,17 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from uvicorn.config import Config
-from uvicorn.server import ServerState
 
-from gateway.edge.guard import Guard
-from gateway.edge.limits import Limits
-from gateway.edge.protocol import GuardedHttpProtocol
 from tests.corpus.answering import application
+from tests.corpus.connection import Connection
 from tests.corpus.framing import CASES, chunked
 from tests.corpus.wire import request, split_answer
 
@@ -31,61 +26,15 @@ GOOD = [
 ]
 
 
-class Wire(asyncio.Transport):
-    """A transport that keeps what is written."""
-
-    def __init__(self) -> None:
-        self.written = b""
-        self.is_closed = False
-
-    def get_extra_info(self, name: str, default: Any = None) -> Any:
-        return {"peername": ("192.0.2.1", 1), "sockname": ("192.0.2.2", 80)}.get(name, default)
-
-    def write(self, data: Any) -> None:
-        assert not self.is_closed
-        self.written += data
-
-    def can_write_eof(self) -> bool:
-        return True
-
-    def write_eof(self) -> None:
-        self.is_closed = True
-
-    def is_closing(self) -> bool:
-        return self.is_closed
-
-    def close(self) -> None:
-        self.is_closed = True
-
-    def abort(self) -> None:
-        self.is_closed = True
-
-    def pause_reading(self) -> None:
-        pass
-
-    def resume_reading(self) -> None:
-        pass
-
-
-class Guarded(GuardedHttpProtocol):
-    guard = Guard(Limits(allowed_hosts=["127.0.0.1"]))
-
-
 async def answers_to(pieces: Sequence[bytes]) -> tuple[list[int], bool]:
     """Return the statuses that come back, and whether the connection was closed."""
-    config = Config(application, log_level="critical", lifespan="off", ws="none")
-    config.load()
-    loop = asyncio.get_running_loop()
-    protocol = Guarded(config=config, server_state=ServerState(), app_state={}, _loop=loop)
-    wire = Wire()
-    protocol.connection_made(wire)
+    connection = Connection(application)
+    wire = connection.wire
     for piece in pieces:
         if wire.is_closed:
             break
-        protocol.data_received(piece)
-        for _ in range(30):
-            await asyncio.sleep(0)
-    protocol.connection_lost(None)
+        await connection.say(piece)
+    connection.protocol.connection_lost(None)
     statuses, rest = [], wire.written
     while (found := split_answer(rest)) is not None:
         answer, rest = found

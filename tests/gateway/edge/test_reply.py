@@ -42,11 +42,10 @@ def length(data: bytes, name: bytes = b"content-length") -> tuple[bytes, bytes]:
     return (name, b"%d" % len(data))
 
 
-def answer(messages: Messages, *, way: str, method: str, keep_alive: bool) -> dict[str, Any]:
-    """Return all there is to see of an answer to these messages, sent by uvicorn, by our send, or
-    at once as far as possible."""
-    wire, ends = Wire(), []
-    cycle = RequestResponseCycle(
+def make_cycle(
+    kind: type[RequestResponseCycle], wire: Wire, method: str = "POST", keep_alive: bool = True
+) -> RequestResponseCycle:
+    return kind(
         scope={"type": "http", "method": method},  # type: ignore[typeddict-item]
         transport=wire,  # type: ignore[arg-type]
         flow=SimpleNamespace(write_paused=False),  # type: ignore[arg-type]
@@ -57,15 +56,25 @@ def answer(messages: Messages, *, way: str, method: str, keep_alive: bool) -> di
         message_event=asyncio.Event(),
         expect_100_continue=False,
         keep_alive=keep_alive,
-        on_response=lambda: ends.append("over"),
+        on_response=lambda: None,
     )
-    reply = Reply(cycle)
-    send: Any = cycle.send if way == "uvicorn" else reply.send
+
+
+def answer(messages: Messages, *, way: str, method: str, keep_alive: bool) -> dict[str, Any]:
+    """Return all there is to see of an answer to these messages, sent by uvicorn, by our send, or
+    at once as far as possible."""
+    wire, ends = Wire(), list[str]()
+    cycle = make_cycle(
+        RequestResponseCycle if way == "uvicorn" else Reply, wire, method, keep_alive
+    )
+    cycle.on_response = lambda: ends.append("over")
+    send: Any = cycle.send
     problem = ""
 
     async def say() -> None:
         for message in messages:
-            if way == "at once" and message.get("more_body") and reply.write_now(message["body"]):
+            is_piece = way == "at once" and message.get("more_body")
+            if is_piece and isinstance(cycle, Reply) and cycle.write_now(message["body"]):
                 continue
             await send(message)
 
@@ -127,16 +136,14 @@ def test_a_head_that_nothing_follows_is_not_written() -> None:
 
 
 def test_a_piece_is_not_written_at_once_while_the_connection_is_full() -> None:
-    cycle = SimpleNamespace(
-        chunked_encoding=True, response_started=True, response_complete=False, disconnected=False
-    )
-    cycle.flow, cycle.transport = SimpleNamespace(write_paused=True), Wire()
-    reply = Reply(cycle)  # type: ignore[arg-type]
+    wire = Wire()
+    reply: Any = make_cycle(Reply, wire)
+    reply.response_started = reply.chunked_encoding = reply.flow.write_paused = True
 
     assert not reply.write_now(b"piece")
-    assert cycle.transport.written == b""
+    assert wire.written == b""
 
-    cycle.flow.write_paused = False
+    reply.flow.write_paused = False
 
     assert reply.write_now(b"piece")
-    assert cycle.transport.written == b"5\r\npiece\r\n"
+    assert wire.written == b"5\r\npiece\r\n"
