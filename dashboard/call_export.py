@@ -44,6 +44,8 @@ HEADER = (
     "total_ms",
     "added_ms",
     "first_event_ms",
+    "pdf_pages",
+    "pdf_fee_usd",
 )
 
 
@@ -102,6 +104,8 @@ def _cells(call: CallRecord, key_label: str) -> tuple[str, ...]:
         _ms(call.total_us),
         _ms(call.total_us - call.upstream_us),
         _ms(call.ttft_us) if call.ttft_us is not None else "",
+        str(call.pdf_pages),
+        format_usd(call.pdf_fee_nusd),
     )
 
 

@@ -145,6 +145,7 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     assert abs(lines - 1_000 * detail.cost.price_nusd) <= 500
     assert f"chatcmpl-{call.id}".encode() in page.content
     assert b"style=" not in page.content
+    assert (b"Counts times prices" in page.content) == (status != "refused")
 
 
 def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
@@ -240,6 +241,8 @@ async def test_the_file_has_every_call_that_the_filters_mean(
 ) -> None:
     client = AsyncClient()
     await client.aforce_login(owner)
+    dear = await CallRecord.objects.filter(status="ok").alatest("id")
+    await CallRecord.objects.filter(pk=dear.pk).aupdate(pdf_pages=3, pdf_page_nusd=1_000_000)
 
     answer: Any = await client.get("/calls.csv?period=all&status=ok")
     text = "".join([part.decode() async for part in answer.streaming_content])
@@ -250,6 +253,10 @@ async def test_the_file_has_every_call_that_the_filters_mean(
     assert tuple(rows[0]) == HEADER
     assert [row["id"] for row in rows] == sorted(calls, reverse=True)
     assert all(Decimal(row["charge_usd"]) * 10**9 == calls[row["id"]].charge_nusd for row in rows)
+    assert [(row["pdf_pages"], row["pdf_fee_usd"]) for row in rows[:2]] == [
+        ("3", "0.003"),
+        ("0", "0.00"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
