@@ -22,7 +22,7 @@ from django.db.models import Sum  # noqa: E402
 
 from accounts import book  # noqa: E402
 from accounts import services as accounts  # noqa: E402
-from accounts.models import Wallet, Workspace  # noqa: E402
+from accounts.models import ConfigChange, Wallet, Workspace  # noqa: E402
 from gateway.models import CallBody, CallRecord, LanguageModel, Provider  # noqa: E402
 from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, providers  # noqa: E402
@@ -174,6 +174,12 @@ def balance_nusd(*, workspace_id: str) -> int:
     return Wallet.objects.get(pk=UUID(workspace_id)).posted_nusd
 
 
+def call_back() -> None:
+    """Ask for all idle money, as a process does that needs it: else it comes back in 5 to 10 s."""
+    for wallet in Wallet.objects.filter(drawn_nusd__gt=0):
+        ConfigChange.objects.create(kind=ConfigChange.Kind.RECALL, ref=wallet.pk.hex)
+
+
 def drawn_nusd() -> int:
     """Return what all purses hold: 0 once no call holds anything and idle money is back."""
     return Wallet.objects.aggregate(drawn=Sum("drawn_nusd"))["drawn"] or 0
@@ -204,6 +210,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             record,
             records,
             balance_nusd,
+            call_back,
             drawn_nusd,
             breaks,
         ),

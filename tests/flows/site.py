@@ -137,6 +137,7 @@ def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[S
         site.add_model("free-model", input_pusd=0, output_pusd=0)
         yield site
         if gateway.process.poll() is None:
+            office.do("call_back")
             wait_until(lambda: office.do("drawn_nusd") == 0, what="all purses to come back")
         breaks = office.do("breaks", outside_book=upstream.book())
         # Upstreams here lie about their tokens, and send several in one, because they are told to.

@@ -19,7 +19,7 @@ from gateway.journal.file import JournalWriter
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
 from gateway.services.reaping import end_process
-from gateway.stores.bank import Bank
+from gateway.stores.bank import Bank, Patience
 from tests.money.office import admitted, end, hold, make_rich, run_at_bank
 from tests.support.waiting import async_wait_until, wait_until
 
@@ -194,6 +194,23 @@ def test_idle_money_of_another_process_is_called_back(tmp_path: Path) -> None:
         return asking.result()
 
     assert run_at_bank(tmp_path, work) == 1_000
+
+
+def test_money_that_nobody_needs_goes_back_by_itself(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+
+    async def work(bank: Bank) -> None:
+        assert await hold(bank, str(workspace.pk), 600) == 600
+        bank.release(str(workspace.pk), 600, 0)
+        await asyncio.to_thread(wait_for_it)
+
+    def wait_for_it() -> None:
+        wait_until(lambda: Wallet.objects.get().drawn_nusd == 0, what="the money to come back")
+        connection.close()
+
+    run_at_bank(tmp_path, work, patience=Patience(window_s=0.1))
+
+    assert Wallet.objects.get().posted_nusd == 1_000
 
 
 def test_process_declared_dead_stops_and_begins_again(tmp_path: Path) -> None:
