@@ -17,8 +17,11 @@ help: ## list the targets
 up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a real small model
 	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
 
+# The tests start Python hundreds of times, so what it imports is compiled once, whatever the
+# environment says. Handed out in stretches, most sites and browsers are started by one worker.
 test: .venv/test.stamp .venv/model.stamp ## run every test; k=hang_up for those that match
-	@$(BIN)/python -m pytest -n $(or $(n),2) $(if $(k),-k "$(k)") $(args)
+	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.venv/bytecode \
+		$(BIN)/python -m pytest -n $(or $(n),2) --dist worksteal $(if $(k),-k "$(k)") $(args)
 
 check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
