@@ -32,6 +32,7 @@ from tests.support.waiting import wait_until
 
 CALLERS = 12
 KILL_AFTER_S = (0.1, 0.5)  # of load, between two kills
+LOOK_S = 0.005
 RUNNING = "gateway_callrecord WHERE status = 'in_progress'"
 CALM = 0.15
 
@@ -66,7 +67,8 @@ def run_kill_loop(
     """Run on a home that was prepared, until so many calls were made.
 
     Kills stop after so many, if given, or when CALM of the calls are left: those that the caller
-    leaves need some quiet to be estimated and settled.
+    leaves need some quiet to be estimated and settled. So many kills share the calls, however
+    fast these are.
     """
     started_s = time.monotonic()
     rng = Random(seed)
@@ -102,8 +104,12 @@ async def _kill_under_load(
         keep_calling(server.origin, server.key, seen, rng, callers=callers, wanted=calls)
     )
     killed = 0
-    while seen.calls < calls * (1 - CALM) and (kills is None or killed < kills):
-        await asyncio.wait([load], timeout=rng.uniform(*KILL_AFTER_S))
+    enough = int(calls * (1 - CALM))
+    while seen.calls < enough and (kills is None or killed < kills):
+        share = enough * (killed + 1) // (kills + 1) if kills else enough
+        kill_at_s = time.monotonic() + rng.uniform(*KILL_AFTER_S)
+        while time.monotonic() < kill_at_s and seen.calls < share and not load.done():
+            await asyncio.wait([load], timeout=LOOK_S)
         server.kill()
         killed += 1
         await asyncio.to_thread(server.restart)
