@@ -353,7 +353,7 @@ def test_a_fallback_that_is_too_dear_takes_nothing_from_the_call(
 
 
 def test_a_head_that_is_out_is_put_right_by_the_last_frame(site: Site, caller: Caller) -> None:
-    script = "script:first_ms=2500&fail=503&fail_times=2"
+    script = "script:first_ms=1500&fail=503&fail_times=2"
 
     answer = caller.stream(script, models=["third-choice"])
 
