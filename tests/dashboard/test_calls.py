@@ -145,7 +145,8 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     assert abs(lines - 1_000 * detail.cost.price_nusd) <= 500
     assert f"chatcmpl-{call.id}".encode() in page.content
     assert b"style=" not in page.content
-    assert (b"Counts times prices" in page.content) == (status != "refused")
+    for shown_of_admitted in (b"Counts times prices", b"<dt>Admitted</dt>", b"<dt>Answer</dt>"):
+        assert (shown_of_admitted in page.content) == (status != "refused")
 
 
 def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
