@@ -69,7 +69,8 @@ class ChatCompletions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
-        write_now = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
+        reply = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
+        write_now = None if reply is None else reply().write_now
         caller = ChatCaller(head, receive, send, self._body_limit, self._whole_credits, write_now)
         try:
             stages = self._process.stages

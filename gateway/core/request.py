@@ -11,8 +11,9 @@ import msgspec
 MAX_CLIENT_ID_BYTES = 128
 UUID_CHARS = 36
 CLIENT_ID = re.compile(r"[A-Za-z0-9._:-]+")
-# The ASGI extension with which gateway.edge writes a piece of a body without waiting: a function
-# of the piece, which returns whether it was written.
+# The ASGI extension with which gateway.edge writes a piece of a body without waiting: a weak
+# reference to what lives as long as `send` and has write_now, a function of the piece, which
+# returns whether it was written.
 WRITE_NOW = "tollhouse.write_now"
 
 

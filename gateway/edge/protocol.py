@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import Any, ClassVar
+from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
@@ -124,9 +125,9 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             raise RequestError("Too many requests were sent ahead of their answers.")
         super().on_headers_complete()
         # uvicorn has made it, of its own class, and nothing of it has run yet.
-        cycle: Any = self.cycle
-        cycle.__class__ = Reply
-        self.scope["extensions"] = {WRITE_NOW: cycle.write_now}
+        self.cycle.__class__ = Reply
+        # Weak, because it has the scope: a circle that only the collector would undo.
+        self.scope["extensions"] = {WRITE_NOW: ref(self.cycle)}  # type: ignore[dict-item]
         if not self.pipeline:
             self._running = self.cycle
         # Trailers go nowhere: nothing that decides anything may come after the body.
@@ -168,9 +169,6 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
-        if self._running is not None:
-            # It holds the cycle, which holds the scope: a circle that only the collector undoes.
-            self._running.scope.pop("extensions", None)
         if self.transport.is_closing():
             return
         self.flow.resume_reading()

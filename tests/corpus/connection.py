@@ -68,5 +68,9 @@ class Connection:
     async def say(self, piece: bytes) -> None:
         """Let some bytes arrive, and the application have its say."""
         self.protocol.data_received(piece)
+        await self.rest()
+
+    async def rest(self) -> None:
+        """Let the application have its say."""
         for _ in range(30):
             await asyncio.sleep(0)

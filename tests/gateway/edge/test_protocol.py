@@ -38,3 +38,28 @@ async def test_an_answered_request_goes_at_once(
         assert [reply() is None for reply in replies] == [True, True, False]
     finally:
         gc.enable()
+
+
+async def test_a_request_whose_caller_left_goes_at_once() -> None:
+    replies: list[ref[Any]] = []
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        replies.append(ref(send.__self__))
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    gc.collect()
+    gc.disable()
+    try:
+        connection = Connection(application)
+        await connection.say(request())
+        assert replies[0]() is not None
+
+        connection.protocol.connection_lost(None)
+        await connection.rest()
+        del connection
+
+        assert replies[0]() is None
+    finally:
+        gc.enable()
