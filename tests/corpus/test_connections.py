@@ -12,7 +12,8 @@ import pytest
 from gateway.launch.programs import server_command
 from tests.corpus.oracle import assert_cut
 from tests.corpus.wire import Line, request, talk
-from tests.support.servers import ROOT, STOP_S, free_port
+from tests.support.ports import free_port
+from tests.support.servers import ROOT, STOP_S
 from tests.support.waiting import wait_until
 
 GATEWAY, GUARDED = "gateway.asgi:application", "tests.corpus.answering:application"

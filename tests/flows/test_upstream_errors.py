@@ -9,7 +9,7 @@ import pytest
 
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import CREDENTIAL, OUTPUT_NUSD, Site
-from tests.support.servers import free_port
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 

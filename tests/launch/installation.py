@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.support.servers import ROOT, environment, free_port
+from tests.support.ports import free_port
+from tests.support.servers import ROOT, environment
 from tests.support.waiting import wait_until
 
 READY_S = 90

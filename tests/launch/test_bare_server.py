@@ -7,11 +7,11 @@ import subprocess
 from pathlib import Path
 
 from gateway.launch.programs import server_command
+from tests.support.ports import free_port
 from tests.support.servers import (
     ROOT,
     GatewayServer,
     environment,
-    free_port,
     running_gateway,
 )
 

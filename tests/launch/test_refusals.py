@@ -10,7 +10,7 @@ from pathlib import Path
 from subprocess import CompletedProcess
 
 from tests.launch.installation import up_process
-from tests.support.servers import free_port
+from tests.support.ports import free_port
 
 
 def assert_refused_with(done: CompletedProcess[str], words: str) -> None:

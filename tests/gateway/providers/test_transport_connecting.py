@@ -15,7 +15,7 @@ from gateway.core.errors import ProviderUnreachable
 from gateway.providers.connection import Connection
 from gateway.providers.transport import Names
 from tests.gateway.providers.peer import DEADLINE_S, answer, ask, connecting, playing, request
-from tests.support.servers import free_port
+from tests.support.ports import free_port
 
 FIRST, SECOND = answer(b"first"), answer(b"second")
 
