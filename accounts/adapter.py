@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth ships no types
-    """People are made by operators, and an installation need not have a mail server."""
+    """People are invited by others, and an installation need not have a mail server."""
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
@@ -28,6 +29,12 @@ class LedgerPage:
     entries: list[LedgerEntry]
     newer: int | None
     older: int | None
+
+
+def balances_of(workspace_ids: Collection[uuid.UUID]) -> dict[uuid.UUID, int]:
+    """Return what each of these workspaces has in nano-USD; without a wallet it is left out."""
+    wallets = Wallet.objects.filter(workspace_id__in=workspace_ids)
+    return dict(wallets.values_list("workspace_id", "posted_nusd"))
 
 
 def find_balance(workspace_id: uuid.UUID) -> Balance:

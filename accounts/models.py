@@ -111,6 +111,33 @@ class Membership(models.Model):
         return f"{self.user} in {self.workspace} as {self.role}"
 
 
+class Invitation(models.Model):
+    """Somebody asked to become a member, and has not come yet: accepted or withdrawn, it is gone.
+
+    Whoever has its code may accept it, once. Like a key's secret the code carries 256 random
+    bits and is kept as its SHA-256 digest alone (docs/adr/0030).
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="invitations")
+    email = models.EmailField()
+    role = models.CharField(max_length=12, choices=Role.choices)
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    invited_by = models.CharField(max_length=254, help_text="Who asked, as the audit book says.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace", "email"], name="accounts_invitation_one_per_address"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.email} invited to {self.workspace} as {self.role}"
+
+
 class Wallet(models.Model):
     """A workspace's money.
 

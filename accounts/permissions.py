@@ -16,12 +16,15 @@ class Action(StrEnum):
     MANAGE_KEYS = "manage_keys"
     VIEW_CREDITS = "view_credits"
     GRANT_CREDITS = "grant_credits"
+    VIEW_MEMBERS = "view_members"
+    MANAGE_MEMBERS = "manage_members"  # whom to give which role: see roles_given_by
     MANAGE_WORKSPACE = "manage_workspace"  # locking it included
     UNLOCK_WORKSPACE = "unlock_workspace"  # operators alone: they lock for reasons of their own
     MANAGE_CATALOGUE = "manage_catalogue"  # providers, models, prices: the installation's
+    MANAGE_WORKSPACES = "manage_workspaces"  # see all of them, and make new ones
 
 
-_EVERYONE = frozenset({Action.VIEW_OWN_USAGE})
+_EVERYONE = frozenset({Action.VIEW_OWN_USAGE, Action.VIEW_MEMBERS})
 _BY_ROLE: dict[str, frozenset[Action]] = {
     Role.OWNER: _EVERYONE
     | {
@@ -29,6 +32,7 @@ _BY_ROLE: dict[str, frozenset[Action]] = {
         Action.VIEW_KEYS,
         Action.MANAGE_KEYS,
         Action.VIEW_CREDITS,
+        Action.MANAGE_MEMBERS,
         Action.MANAGE_WORKSPACE,
     },
     Role.ADMIN: _EVERYONE
@@ -37,6 +41,7 @@ _BY_ROLE: dict[str, frozenset[Action]] = {
         Action.VIEW_KEYS,
         Action.MANAGE_KEYS,
         Action.VIEW_CREDITS,
+        Action.MANAGE_MEMBERS,
         Action.MANAGE_WORKSPACE,
     },
     Role.DEVELOPER: _EVERYONE | {Action.VIEW_KEYS, Action.MANAGE_KEYS},
@@ -57,5 +62,23 @@ def may(user: User, action: Action, workspace: Workspace | None = None) -> bool:
         return True
     if workspace is None:
         return False
-    membership = Membership.objects.filter(user=user, workspace=workspace).first()
-    return membership is not None and action in _BY_ROLE[membership.role]
+    return action in _BY_ROLE.get(_role_of(user, workspace), frozenset())
+
+
+def roles_given_by(user: User, workspace: Workspace) -> frozenset[str]:
+    """Return the roles that this person may give and take away there.
+
+    Owners and operators all of them; admins all but the owner's, so that nobody makes themselves
+    what only an owner can make them.
+    """
+    if not may(user, Action.MANAGE_MEMBERS, workspace):
+        return frozenset()
+    if user.is_operator or _role_of(user, workspace) == Role.OWNER:
+        return frozenset(Role.values)
+    return frozenset(Role.values) - {Role.OWNER.value}
+
+
+def _role_of(user: User, workspace: Workspace) -> str:
+    """Return the person's role there, empty when they have none."""
+    roles = Membership.objects.filter(user=user, workspace=workspace).values_list("role", flat=True)
+    return roles.first() or ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
+from django.utils import timezone
 
-from accounts.models import Membership, User, Workspace
+from accounts.codes import digest_code
+from accounts.models import Invitation, Membership, User, Workspace
 
 
 def workspaces_of(user: User) -> QuerySet[Workspace]:
@@ -21,6 +24,12 @@ def workspaces_of(user: User) -> QuerySet[Workspace]:
 def members_of(workspace: Workspace) -> QuerySet[Membership]:
     """Return the memberships with their people, by e-mail address."""
     return workspace.memberships.select_related("user").order_by("user__email")
+
+
+def count_members(workspace_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return how many members each of these workspaces has; those without are left out."""
+    members = Membership.objects.filter(workspace_id__in=workspace_ids).order_by()
+    return dict(members.values_list("workspace_id").annotate(Count("pk")))
 
 
 def get_workspace(text: str) -> Workspace:
@@ -44,3 +53,38 @@ def get_workspace(text: str) -> Workspace:
     if not named:
         raise LookupError(f"There is no workspace {text[:80]!r}.")
     return named[0]
+
+
+def get_member(workspace: Workspace, email: str) -> Membership:
+    """Return the membership of who has this address. Raises LookupError with a sentence."""
+    member = members_of(workspace).filter(user__email=email.strip().lower()).first()
+    if member is None:
+        raise LookupError(f"{email[:254]} is no member of {workspace}.")
+    return member
+
+
+def open_invitations(workspace: Workspace) -> QuerySet[Invitation]:
+    """Return the invitations that may still be accepted, by e-mail address."""
+    return _open().filter(workspace=workspace).order_by("email")
+
+
+def find_invitation(code: str) -> Invitation | None:
+    """Return the open invitation with this code."""
+    return _open().filter(digest=digest_code(code)).first()
+
+
+def get_open_invitation(invitation_id: object) -> Invitation | None:
+    """Return the invitation with this id, None when it is not open or no id at all."""
+    try:
+        return _open().filter(pk=UUID(str(invitation_id))).first()
+    except ValueError:
+        return None
+
+
+def has_account(email: str) -> bool:
+    """True when somebody can sign in, or could once they are active, with this address."""
+    return User.objects.filter(email=email.lower()).exists()
+
+
+def _open() -> QuerySet[Invitation]:
+    return Invitation.objects.filter(expires_at__gt=timezone.now()).select_related("workspace")

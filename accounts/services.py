@@ -15,6 +15,7 @@ from accounts import book
 from accounts.changes import record_audit, record_change
 from accounts.limits import read_call_limits
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
+from accounts.permissions import roles_given_by
 from accounts.text import read_line
 from gateway.core.money import MAX_NUSD
 from gateway.core.profiles import BY_NAME
@@ -116,53 +117,104 @@ def set_password(user: User, *, password: str, actor: str, forget_factors: bool 
 
 
 @transaction.atomic
-def add_member(workspace: Workspace, *, user: User, role: str, actor: str) -> Membership:
-    """Make a person a member. Raises ValidationError when they are one already."""
-    role = _read_role(role)
+def add_member(
+    workspace: Workspace, *, user: User, role: str, actor: str, asked_by: User | None = None
+) -> Membership:
+    """Make a person a member.
+
+    asked_by: the person who asks, if one does; they give no role that is not theirs to give.
+    Raises ValidationError when they are one already, and for a role that cannot be given.
+    """
+    role = read_role(role, asked_by, workspace)
     membership, is_new = Membership.objects.get_or_create(
         workspace=workspace, user=user, defaults={"role": role}
     )
     if not is_new:
         raise ValidationError({"user": f"{user.email} is a member of {workspace} already."})
-    record_audit(
-        actor=actor,
-        action="member.add",
-        target=user.email,
-        workspace=workspace,
-        details={"role": role},
-    )
+    _record_member(membership, actor=actor, action="member.add", details={"role": role})
     return membership
 
 
 @transaction.atomic
-def change_role(membership: Membership, *, role: str, actor: str) -> bool:
+def change_role(
+    membership: Membership, *, role: str, actor: str, asked_by: User | None = None
+) -> bool:
     """Give a member another role. Returns False when it is theirs already.
 
-    Raises ValidationError when the workspace would be left without an owner.
+    asked_by: as in add_member; it concerns the role they had as well.
+    Raises ValidationError when the workspace would be left without an owner, when the role is
+    not one that may be given, and when the person is no member any more.
     """
-    role = _read_role(role)
-    workspace = membership.workspace
-    # Writing to the workspace's row makes changes of its members wait for each other, so that
-    # two owners cannot step down at the same moment.
-    Workspace.objects.filter(pk=workspace.pk).update(slug=workspace.slug)
-    before = Membership.objects.values_list("role", flat=True).get(pk=membership.pk)
+    before = _held_role(membership, asked_by)
+    role = read_role(role, asked_by, membership.workspace)
     if before == role:
         return False
-    others = Membership.objects.filter(workspace=workspace, role=Role.OWNER)
-    if before == Role.OWNER and not others.exclude(pk=membership.pk).exists():
-        raise ValidationError(
-            {"role": f"{workspace} needs an owner: make somebody else one first."}
-        )
+    _refuse_to_leave_ownerless(membership, before, field="role")
     Membership.objects.filter(pk=membership.pk).update(role=role)
     membership.role = role
-    record_audit(
-        actor=actor,
-        action="member.change_role",
-        target=membership.user.email,
-        workspace=workspace,
-        details={"role": [before, role]},
+    _record_member(
+        membership, actor=actor, action="member.change_role", details={"role": [before, role]}
     )
     return True
+
+
+@transaction.atomic
+def remove_member(membership: Membership, *, actor: str, asked_by: User | None = None) -> None:
+    """End a membership. What becomes of the keys they made is for keys.leaving to say.
+
+    asked_by: the person who asks, if one does. Everybody may leave by themselves.
+    Raises ValidationError as change_role does.
+    """
+    is_leaving = asked_by is not None and asked_by.pk == membership.user_id
+    role = _held_role(membership, None if is_leaving else asked_by)
+    _refuse_to_leave_ownerless(membership, role, field=None)
+    Membership.objects.filter(pk=membership.pk).delete()
+    _record_member(membership, actor=actor, action="member.remove", details={"role": role})
+
+
+def read_role(role: str, asked_by: User | None, workspace: Workspace) -> str:
+    """Return the role. Raises ValidationError unless it is one that this person may give.
+
+    asked_by: None for commands and our own doing, which may give any.
+    """
+    if role not in Role.values:
+        raise ValidationError({"role": f"A role is one of {', '.join(Role.values)}."})
+    if asked_by is not None and role not in roles_given_by(asked_by, workspace):
+        raise ValidationError({"role": f"You may not give or take the role {role} here."})
+    return role
+
+
+def _held_role(membership: Membership, asked_by: User | None) -> str:
+    """Return the role as it is now, once no other change of this workspace's members runs.
+
+    Writing to the workspace's row makes them wait for each other, so that two owners cannot step
+    down at the same moment.
+    """
+    workspace = membership.workspace
+    Workspace.objects.filter(pk=workspace.pk).update(slug=workspace.slug)
+    role = Membership.objects.filter(pk=membership.pk).values_list("role", flat=True).first()
+    if role is None:
+        raise ValidationError("This person is no longer a member.")
+    return read_role(role, asked_by, workspace)
+
+
+def _refuse_to_leave_ownerless(membership: Membership, role: str, *, field: str | None) -> None:
+    others = Membership.objects.filter(workspace=membership.workspace, role=Role.OWNER)
+    if role == Role.OWNER and not others.exclude(pk=membership.pk).exists():
+        words = f"{membership.workspace} needs an owner: make somebody else one first."
+        raise ValidationError({field: words} if field else words)
+
+
+def _record_member(
+    membership: Membership, *, actor: str, action: str, details: dict[str, object]
+) -> None:
+    record_audit(
+        actor=actor,
+        action=action,
+        target=membership.user.email,
+        workspace=membership.workspace,
+        details=details,
+    )
 
 
 def rename_workspace(workspace: Workspace, *, name: str, actor: str) -> bool:
@@ -286,9 +338,3 @@ def _record(workspace: Workspace, *, actor: str, action: str, details: dict[str,
     record_audit(
         actor=actor, action=action, target=workspace.slug, workspace=workspace, details=details
     )
-
-
-def _read_role(role: str) -> str:
-    if role not in Role.values:
-        raise ValidationError({"role": f"A role is one of {', '.join(Role.values)}."})
-    return role

@@ -69,6 +69,12 @@ def _actions(request: PageRequest, query: str) -> list[Found]:
     if may(request.user, Action.GRANT_CREDITS, workspace):
         url = reverse("dashboard:credits-grant")
         actions.append(Found("Grant credits", "circle-dollar-sign", url))
+    if may(request.user, Action.MANAGE_MEMBERS, workspace):
+        url = reverse("dashboard:member-invite")
+        actions.append(Found("Invite somebody", "user-plus", url))
+    if may(request.user, Action.MANAGE_WORKSPACES):
+        url = reverse("dashboard:workspace-create")
+        actions.append(Found("Make a workspace", "building-2", url))
     if may(request.user, Action.MANAGE_CATALOGUE):
         actions.append(Found("Add a model", "boxes", reverse("dashboard:model-create")))
         actions.append(Found("Add a provider", "plug", reverse("dashboard:provider-create")))

@@ -26,12 +26,14 @@ _PAGES = (
     ("Calls", "dashboard:call-list", "activity", Action.VIEW_OWN_USAGE, "c"),
     ("Credits", "dashboard:credits", "wallet", Action.VIEW_CREDITS, "b"),
     ("API reference", "dashboard:reference", "book-open", Action.VIEW_OWN_USAGE, "r"),
+    ("Members", "dashboard:member-list", "users", Action.VIEW_MEMBERS, "u"),
     ("Settings", "dashboard:settings", "settings-2", Action.MANAGE_WORKSPACE, "s"),
+    ("Workspaces", "dashboard:workspace-list", "building-2", Action.MANAGE_WORKSPACES, "w"),
     ("Models", "dashboard:model-list", "boxes", Action.MANAGE_CATALOGUE, "m"),
     ("Providers", "dashboard:provider-list", "plug", Action.MANAGE_CATALOGUE, "p"),
 )
 # What belongs to the installation, not to the workspace in view.
-_INSTALLATION = frozenset({Action.MANAGE_CATALOGUE})
+_INSTALLATION = frozenset({Action.MANAGE_CATALOGUE, Action.MANAGE_WORKSPACES})
 
 
 @dataclass(frozen=True, slots=True)

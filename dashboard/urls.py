@@ -7,13 +7,16 @@ from django.urls import path
 from dashboard.views import (
     calls,
     credits,
+    joining,
     keys,
+    members,
     models,
     overview,
     providers,
     reference,
     settings,
     shell,
+    workspaces,
 )
 
 app_name = "dashboard"
@@ -25,6 +28,18 @@ urlpatterns = [
     path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
     path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
     path("keys/<uuid:key_id>/reset-total", keys.reset_total, name="key-reset-total"),
+    # Members, and the way in for who was invited
+    path("members", members.list_members, name="member-list"),
+    path("members/invite", members.invite, name="member-invite"),
+    path("members/<int:membership_id>", members.choose_role, name="member-role"),
+    path("members/<int:membership_id>/remove", members.remove, name="member-remove"),
+    path(
+        "members/invitations/<uuid:invitation_id>/withdraw",
+        members.withdraw_invitation,
+        name="invitation-withdraw",
+    ),
+    path("join", joining.enter_code, name="join"),
+    path("join/accept", joining.accept_invitation, name="join-accept"),
     # Settings
     path("settings", settings.show_settings, name="settings"),
     path("settings/name", settings.rename, name="settings-name"),
@@ -33,7 +48,9 @@ urlpatterns = [
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),
-    # The installation: models and providers
+    # The installation: workspaces, models and providers
+    path("workspaces", workspaces.list_workspaces, name="workspace-list"),
+    path("workspaces/new", workspaces.create, name="workspace-create"),
     path("models", models.list_models, name="model-list"),
     path("models/new", models.create_model, name="model-create"),
     path("models/preview", models.preview, name="model-preview"),

@@ -6,7 +6,7 @@ import logging
 import re
 
 _SECRET = re.compile(
-    r"\b(?:sk|pk|gsk|xai)-[\w-]{8,}"  # keys, ours and providers'
+    r"\b(?:sk|pk|gsk|xai|inv)-[\w-]{8,}"  # keys, ours and providers', and invitations
     r"|(?i:\bbearer\s+)[^\s\"']+"
     r"|(?i:(?<=authorization: )|(?<=x-api-key: ))[^\s\"']+"
 )

@@ -265,7 +265,7 @@ LOGGING: dict[str, Any] = {
 }
 
 # Signing in (django-allauth): by e-mail and password, then a code or passkey where one is set up.
-# Nothing is sent by mail and nobody signs up: operators make people (see accounts.adapter).
+# Nothing is sent by mail and nobody signs up uninvited (see accounts.adapter).
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Count, QuerySet
 
-from accounts.models import User, Workspace
+from accounts.models import Membership, User, Workspace
 from accounts.permissions import Action, may
 from keys.models import ApiKey, Scope
 from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret
@@ -30,6 +31,24 @@ def keys_visible_to(user: User, workspace: Workspace) -> QuerySet[ApiKey]:
     if may(user, Action.VIEW_OWN_USAGE, workspace):
         return keys.filter(created_by=user)
     return keys.none()
+
+
+def keys_left_by(membership: Membership) -> QuerySet[ApiKey]:
+    """Return the keys, not revoked, that this member made in this workspace."""
+    keys = ApiKey.objects.filter(workspace=membership.workspace, created_by=membership.user)
+    return keys.filter(revoked_at=None).select_related("workspace")
+
+
+def count_usable_keys(workspace_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return how many usable keys each of these workspaces has; those without are left out."""
+    keys = ApiKey.objects.usable().filter(workspace_id__in=workspace_ids)
+    return dict(keys.order_by().values_list("workspace_id").annotate(Count("pk")))
+
+
+def usable_keys_by_member(workspace: Workspace) -> dict[int, int]:
+    """Return how many usable keys each person made, by their id; who made none is left out."""
+    keys = ApiKey.objects.usable().filter(workspace=workspace).exclude(created_by=None)
+    return dict(keys.order_by().values_list("created_by").annotate(Count("pk")))
 
 
 def grantable_scopes(user: User, workspace: Workspace) -> frozenset[str]:

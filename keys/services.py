@@ -24,6 +24,7 @@ LABEL_CHARS = 80
 __all__ = [
     "IssuedKey",
     "digest_secret",
+    "disown_key",
     "issue_key",
     "reset_total",
     "revoke_key",
@@ -217,6 +218,16 @@ def revoke_key(key: ApiKey, *, actor: str) -> bool:
         if changed:
             _record(key, actor=actor, action="key.revoke", details={})
     key.refresh_from_db(fields=["revoked_at"])
+    return changed == 1
+
+
+def disown_key(key: ApiKey, *, actor: str) -> bool:
+    """Leave a key to its workspace, as nobody's own. Returns False when it was nobody's."""
+    with transaction.atomic():
+        changed = ApiKey.objects.filter(pk=key.pk, created_by__isnull=False).update(created_by=None)
+        if changed:
+            _record(key, actor=actor, action="key.disown", details={})
+    key.refresh_from_db(fields=["created_by"])
     return changed == 1
 
 

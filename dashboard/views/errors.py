@@ -75,7 +75,7 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
         failure = Failure(
             403,
             "You are not in a workspace yet",
-            "Ask an operator or the owner of a workspace to add you, then reload this page.",
+            "Ask the owner of a workspace, or an operator, for an invitation.",
             icon="users",
             next_url="/account",
             next_words="Go to your account",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from django import forms
@@ -15,9 +15,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import RANGES
-from accounts.models import Membership, Workspace
+from accounts.models import Workspace
 from accounts.permissions import Action, may
-from accounts.selectors import members_of
 from accounts.services import (
     lock_workspace,
     rename_workspace,
@@ -37,7 +36,6 @@ class SettingsContext:
     """Variables of dashboard/settings/settings.html."""
 
     workspace: Workspace
-    members: Sequence[Membership]
     name_form: forms.Form
     profile_form: forms.Form
     limits_form: forms.Form
@@ -160,7 +158,6 @@ def _page(
 ) -> HttpResponse:
     context = SettingsContext(
         workspace=workspace,
-        members=list(members_of(workspace)),
         name_form=name_form or NameForm(initial={"name": workspace.name}),
         profile_form=profile_form
         or ProfileForm(initial={"compat_profile": workspace.compat_profile}),

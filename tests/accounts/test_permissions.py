@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import Role
-from accounts.permissions import Action, may
+from accounts.permissions import Action, may, roles_given_by
 from tests.factories import make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -19,9 +19,12 @@ MATRIX = {
     "manage_keys": "xxx..",
     "view_credits": "xx.x.",
     "grant_credits": ".....",
+    "view_members": "xxxxx",
+    "manage_members": "xx...",
     "manage_workspace": "xx...",
     "unlock_workspace": ".....",
     "manage_catalogue": ".....",
+    "manage_workspaces": ".....",
 }
 
 
@@ -39,6 +42,17 @@ def test_a_member_may_what_the_matrix_says(role: str, action: Action) -> None:
     allowed = may(member, action, workspace)
 
     assert allowed == (MATRIX[action.value][ROLES.index(role)] == "x")
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_only_owners_and_operators_make_owners(role: str) -> None:
+    workspace = make_workspace()
+    everything = set(Role.values)
+    given = {"owner": everything, "admin": everything - {"owner"}}
+
+    assert roles_given_by(make_member(workspace, role), workspace) == given.get(role, set())
+    assert roles_given_by(make_user(is_operator=True), workspace) == everything
+    assert roles_given_by(make_user(), workspace) == set()
 
 
 @pytest.mark.parametrize("action", Action)

@@ -34,7 +34,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 # name: address. Those in BY_LINK are found by following the first link that fits.
-OPEN = {"sign-in": "/sign-in", "not-found": "/nothing/here"}
+OPEN = {"sign-in": "/sign-in", "join": "/join", "not-found": "/nothing/here"}
 PAGES = {
     "overview": "/",
     "overview-7d": "/?period=7d",
@@ -47,7 +47,11 @@ PAGES = {
     "calls-fallback": "/calls?fallback=yes",
     "credits": "/credits",
     "credits-grant": "/credits/grant",
+    "members": "/members",
+    "member-invite": "/members/invite",
     "settings": "/settings",
+    "workspaces": "/workspaces",
+    "workspace-new": "/workspaces/new",
     "models": "/models",
     "models-none": "/models?q=nothing-like-it",
     "model-new": "/models/new",
@@ -64,6 +68,11 @@ PAGES = {
 BY_LINK = {
     "key": ("/keys?q=Checkout", "#key-table .row-link"),
     "model": ("/models", "#model-table .row-link"),
+    "member-role": (
+        "/members",
+        "main [href$='/role'], main [href^='/members/']:not([href$=invite])",
+    ),
+    "member-remove": ("/members?q=noor", "#member-table a + a"),
     "provider": ("/providers", "#provider-table .row-link"),
     "call": ("/calls?status=ok", "main .row-link"),
     "call-fallback": ("/calls?status=ok&fallback=yes", "main .row-link"),

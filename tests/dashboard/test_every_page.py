@@ -11,12 +11,13 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from accounts.invitations import invite
 from accounts.models import Role, Workspace
 from dashboard.urls import urlpatterns
 from gateway.models import CallRecord, LanguageModel, Provider
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import HTMX, signed_in
-from tests.factories import make_member, make_model, make_user, make_workspace
+from tests.factories import ACTOR, make_member, make_model, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -24,10 +25,17 @@ POST_ONLY = {
     *("workspace", "theme"),
     *(f"settings-{action}" for action in ("name", "profile", "limits", "bodies", "lock", "unlock")),
     *("model-switch", "model-preview", "provider-switch", "key-reset-total"),
+    "invitation-withdraw",
 }
+FOR_EVERYBODY = {"join", "join-accept"}  # also who is not signed in: see test_joining
 NAMES = [str(pattern.name) for pattern in urlpatterns]
-PAGES = [name for name in NAMES if name not in POST_ONLY]
-INSTALLATION = [name for name in NAMES if name.startswith(("model-", "provider-"))]
+PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY]
+WITHOUT_SUBJECT = {
+    *(name for name in NAMES if "-" not in name or name.startswith(("settings-", "workspace-"))),
+    *(name for name in NAMES if name.endswith(("-list", "-create"))),
+    *("call-export", "credits-grant", "member-invite", "model-preview"),
+}
+INSTALLATION = [name for name in NAMES if name.startswith(("model-", "provider-", "workspace-"))]
 ACCOUNT_PAGES = [
     *("mfa_index", "account_change_password", "account_reauthenticate"),
     *("mfa_list_webauthn", "account_logout"),
@@ -40,22 +48,33 @@ def lived_in() -> Workspace:
     workspace = make_workspace()
     make_demo_data(workspace, days=1, calls_per_day=40)
     make_model()
+    make_member(workspace, Role.VIEWER)
+    invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR)
     return workspace
 
 
 def address(name: str, workspace: Workspace | None) -> str:
     """Return the page's address, about something of this workspace, or about nothing at all."""
-    nothing = uuid.uuid4()
-    if name.startswith("key-") and name not in ("key-list", "key-create"):
-        key = workspace.keys.first() if workspace else None
-        return reverse(f"dashboard:{name}", args=[key.pk if key else nothing])
-    if name in ("model-edit", "model-switch"):
-        return reverse(f"dashboard:{name}", args=[LanguageModel.objects.latest("pk").pk])
-    if name in ("provider-edit", "provider-switch"):
-        return reverse(f"dashboard:{name}", args=[Provider.objects.latest("pk").pk])
-    if name == "call-detail":
-        return reverse(f"dashboard:{name}", args=[_call_id(workspace) if workspace else nothing])
-    return reverse(name if name in ACCOUNT_PAGES else f"dashboard:{name}")
+    if name in ACCOUNT_PAGES:
+        return reverse(name)
+    subject = None if name in WITHOUT_SUBJECT else name.partition("-")[0]
+    return reverse(f"dashboard:{name}", args=[_id(subject, workspace)] if subject else [])
+
+
+def _id(subject: str, workspace: Workspace | None) -> object:
+    """Return the id of one of the installation's or the workspace's, or one that nothing has."""
+    if subject in ("model", "provider"):
+        return (LanguageModel if subject == "model" else Provider).objects.latest("pk").pk
+    if workspace is None:
+        return 0 if subject == "member" else uuid.uuid4()
+    if subject == "call":
+        return _call_id(workspace)
+    found = {
+        "key": workspace.keys,
+        "member": workspace.memberships,
+        "invitation": workspace.invitations,
+    }[subject].first()
+    return found.pk if found else uuid.uuid4()
 
 
 def _call_id(workspace: Workspace) -> uuid.UUID:
@@ -97,9 +116,7 @@ def test_what_changes_something_is_not_done_by_looking(lived_in: Workspace, name
 
 
 @pytest.mark.parametrize("role", Role.values)
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name.startswith(("model-", "provider-"))]
-)
+@pytest.mark.parametrize("name", INSTALLATION)
 def test_the_installation_is_its_operators_alone(lived_in: Workspace, name: str, role: str) -> None:
     client, url = signed_in(make_member(lived_in, role)), address(name, lived_in)
 
@@ -111,7 +128,13 @@ def test_the_installation_is_its_operators_alone(lived_in: Workspace, name: str,
     assert 403 in statuses
 
 
-@pytest.mark.parametrize("name", ["key-edit", "key-revoke", "call-detail"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("key-edit", "key-revoke", "call-detail"),
+        *("member-role", "member-remove"),
+    ],
+)
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_what_is_somebody_elses_is_as_if_it_were_not_there(
     lived_in: Workspace, name: str, method: str
@@ -161,7 +184,7 @@ def test_every_address_of_the_pages_is_in_these_tests() -> None:
         nested = [each for r in inner if isinstance(r, URLResolver) for each in patterns(r)]
         return [each for each in inner if isinstance(each, URLPattern)] + nested
 
-    known = {*PAGES, *POST_ONLY, *ACCOUNT_PAGES}
+    known = {*PAGES, *POST_ONLY, *FOR_EVERYBODY, *ACCOUNT_PAGES}
     stage_or_second_factor = re.compile(r"mfa_|account_(login|inactive|set_password)")
     names = {str(p.name) for p in patterns(get_resolver()) if "gateway.api" not in str(p.callback)}
 

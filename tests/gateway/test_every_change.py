@@ -12,16 +12,19 @@ from typing import Any
 
 import pytest
 
-from accounts import book, services
+from accounts import book, invitations, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
 from gateway.services import models, providers, sealing
+from keys import leaving
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
 WHO = "boss@example.com"
-MODULES: tuple[ModuleType, ...] = (book, services, key_services, models, providers, sealing)
+MODULES: tuple[ModuleType, ...] = (
+    *(book, services, invitations, key_services, leaving, models, providers, sealing),
+)
 PRICES = {"input_pusd": 5, "output_pusd": 6}
 RULES: dict[str, Any] = {
     "scopes": ["usage"],
@@ -47,6 +50,27 @@ def _change_role() -> Callable[[], object]:
     workspace, user = make_workspace(), make_user()
     member = services.add_member(workspace, user=user, role="viewer", actor="before")
     return lambda: services.change_role(member, role="admin", actor=WHO)
+
+
+def _remove_member() -> Callable[[], object]:
+    member = services.add_member(make_workspace(), user=make_user(), role="viewer", actor="before")
+    return lambda: services.remove_member(member, actor=WHO)
+
+
+def _end_membership() -> Callable[[], object]:
+    member = services.add_member(make_workspace(), user=make_user(), role="viewer", actor="before")
+    return lambda: leaving.end_membership(member, keeps_keys=False, actor=WHO)
+
+
+def _withdraw() -> Callable[[], object]:
+    workspace = make_workspace()
+    made = invitations.invite(workspace, email="bo@example.com", role="viewer", actor="before")
+    return lambda: invitations.withdraw(made.invitation, actor=WHO)
+
+
+def _disown() -> Callable[[], object]:
+    key = make_key(make_workspace(), created_by=make_user(is_operator=True)).key
+    return lambda: key_services.disown_key(key, actor=WHO)
 
 
 def _unlock() -> Callable[[], object]:
@@ -113,6 +137,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "set_password": (_set_password, ""),
     "add_member": (_add_member, ""),
     "change_role": (_change_role, ""),
+    "remove_member": (_remove_member, ""),
+    "invite": (_on_workspace(invitations.invite, email="bo@example.com", role="viewer"), ""),
+    "withdraw": (_withdraw, ""),
+    "end_membership": (_end_membership, ""),
     "rename_workspace": (_on_workspace(services.rename_workspace, name="New"), "workspace"),
     "lock_workspace": (_on_workspace(services.lock_workspace, reason="unpaid"), "workspace"),
     "unlock_workspace": (_unlock, "workspace"),
@@ -133,6 +161,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
         _on_key(key_services.set_compatibility, compat_profile="bud"),
         "key",
     ),
+    "disown_key": (_disown, "key"),
     "revoke_key": (_on_key(key_services.revoke_key), "key"),
     "add_provider": (
         lambda: lambda: providers.add_provider(name="up", kind="simulated", actor=WHO),

@@ -1,0 +1,34 @@
+"""set_role: what a member may do."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.models import Role
+from accounts.selectors import get_member, get_workspace
+from accounts.services import change_role
+
+
+class Command(JsonCommand):
+    help = "Give a member of a workspace another role."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("workspace", help="Its id, slug or name.")
+        parser.add_argument("email", help="The member.")
+        parser.add_argument("role", choices=Role.values)
+
+    def answer(self, *, workspace: str, email: str, role: str, **options: Any) -> dict[str, Any]:
+        member = get_member(get_workspace(workspace), email)
+        changed = change_role(member, role=role, actor=ACTOR)
+        return {
+            "changed": changed,
+            "workspace_id": str(member.workspace_id),
+            "email": member.user.email,
+            "role": role,
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "{email} is {role} {}.".format("now" if answer["changed"] else "already", **answer)

@@ -1,0 +1,84 @@
+"""The forms of the members page and of joining. What is written is checked by accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django import forms
+
+from accounts.models import Role
+
+ROLE_HELP = (
+    "Owners and admins run the workspace, and only owners make owners. Developers make keys, "
+    "billing sees usage and credits, viewers see usage and keys."
+)
+REVOKE, KEEP = "revoke", "keep"
+
+
+class RoleForm(forms.Form):
+    """given: the roles that this person may give."""
+
+    role = forms.ChoiceField(help_text=ROLE_HELP)
+
+    def __init__(self, *args: Any, given: Collection[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["role"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(value, words) for value, words in Role.choices if value in given]
+
+
+class InviteForm(RoleForm):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(
+        label="E-mail",
+        max_length=254,
+        help_text="Nothing is sent: you get a link to pass on.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("email", "role")
+
+
+class RemoveForm(forms.Form):
+    """What becomes of the keys that the member made."""
+
+    keys = forms.ChoiceField(
+        choices=[(REVOKE, "Revoke them"), (KEEP, "Leave them to the workspace")],
+        initial=REVOKE,
+        widget=forms.RadioSelect,
+        label="Their keys",
+    )
+
+
+class CodeForm(forms.Form):
+    """The code of an invitation, as it was passed on."""
+
+    code = forms.CharField(
+        max_length=200,
+        label="Invitation code",
+        help_text="What follows # in the link that you were given.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def clean_code(self) -> str:
+        """Return the code alone, where the whole link was pasted."""
+        return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
+
+
+class NewPersonForm(forms.Form):
+    """Who has no account yet. Named as in accounts.services.create_user."""
+
+    name = forms.CharField(
+        max_length=120,
+        required=False,
+        label="Your name",
+        widget=forms.TextInput(attrs={"autocomplete": "name"}),
+    )
+    password = forms.CharField(
+        max_length=200,
+        strip=False,
+        label="A password",
+        help_text="At least 10 characters.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )

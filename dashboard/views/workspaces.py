@@ -1,0 +1,137 @@
+"""The workspaces of the installation, for its operators: find one, open it, make another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.invitations import NewInvitation, invite
+from accounts.models import Role, User, Workspace
+from accounts.permissions import Action
+from accounts.services import create_workspace
+from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
+from dashboard.forms.refusal import show_refusal
+from dashboard.forms.workspaces import WorkspaceForm
+from dashboard.htmx import PageRequest, render_page
+from dashboard.views.members import show_invited
+from dashboard.workspace import choose_workspace, require_operator
+from dashboard.workspace_rows import WorkspaceRow, workspace_rows
+
+
+@dataclass(frozen=True)
+class WorkspaceListContext:
+    """Variables of dashboard/workspaces/list.html and _table.html."""
+
+    rows: list[WorkspaceRow]
+    query: str
+    older_url: str
+    is_first: bool
+
+
+@dataclass(frozen=True)
+class NewWorkspaceContext:
+    """Variables of dashboard/workspaces/new.html and _new.html."""
+
+    form: WorkspaceForm
+    token: str
+
+
+@login_required
+@require_GET
+def list_workspaces(request: PageRequest) -> HttpResponse:
+    require_operator(request, Action.MANAGE_WORKSPACES)
+    query = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    before = _id(request.GET.get("before", ""))
+    rows, older = workspace_rows(query, before=before)
+    asked = urlencode({"q": query, "before": str(older)})
+    return render_page(
+        request,
+        page="dashboard/workspaces/list.html",
+        partial="dashboard/workspaces/_table.html",
+        context=WorkspaceListContext(
+            rows=rows,
+            query=query,
+            older_url=f"{reverse('dashboard:workspace-list')}?{asked}" if older else "",
+            is_first=before is None,
+        ),
+    )
+
+
+@sensitive_variables()
+@login_required
+@require_http_methods(["GET", "POST"])
+def create(request: PageRequest) -> HttpResponse:
+    """Make a workspace, and its owner a member or, without an account, invited."""
+    require_operator(request, Action.MANAGE_WORKSPACES)
+    form = WorkspaceForm(request.POST or None)
+    status = 200
+    if request.method == "POST":
+        try:
+            made = _create(request, form) if form.is_valid() else None
+        except TokenSpent as spent:
+            form.add_error(None, f"{spent} The workspace that it made is in the list.")
+            made, status = None, 409
+        if made is not None:
+            return _made(request, *made)
+        status = status if status == 409 else 422
+    return render_page(
+        request,
+        page="dashboard/workspaces/new.html",
+        partial="dashboard/workspaces/_new.html",
+        context=NewWorkspaceContext(form=form, token=new_form_token()),
+        status=status,
+    )
+
+
+def _create(
+    request: PageRequest, form: WorkspaceForm
+) -> tuple[Workspace, NewInvitation | None] | None:
+    """Return what was made, or None with the reasons in the form. Raises TokenSpent."""
+    data, actor = form.cleaned_data, request.user.email
+    email = data["owner"].lower()
+    owner = User.objects.filter(email=email).first() if email else None
+    try:
+        spend_form_token(request.POST.get("token", ""))
+        with transaction.atomic():
+            workspace = create_workspace(
+                name=data["name"], credit_nusd=data["credit"], owner=owner, actor=actor
+            )
+            invited = None
+            if email and owner is None:
+                invited = invite(
+                    workspace, email=email, role=Role.OWNER, actor=actor, asked_by=request.user
+                )
+    except ValidationError as error:
+        show_refusal(form, error, {"email": "owner"})
+        return None
+    return workspace, invited
+
+
+def _made(
+    request: PageRequest, workspace: Workspace, invited: NewInvitation | None
+) -> HttpResponse:
+    choose_workspace(request, request.user, workspace.pk)
+    overview = reverse("dashboard:overview")
+    if invited is not None:
+        return show_invited(request, invited, back=overview)
+    messages.success(request, f"{workspace.name} is ready.")
+    if request.htmx:
+        return HttpResponse(status=204, headers={"HX-Redirect": overview})
+    return HttpResponseRedirect(overview)
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,37 @@
+"""remove_member: somebody leaves a workspace, and so do the keys they made."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.selectors import get_member, get_workspace
+from keys.leaving import end_membership
+
+
+class Command(JsonCommand):
+    help = "End a membership and revoke the keys that the person made."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("workspace", help="Its id, slug or name.")
+        parser.add_argument("email", help="The member.")
+        parser.add_argument(
+            "--keep-keys", action="store_true", help="Leave their keys to the workspace instead."
+        )
+
+    def answer(
+        self, *, workspace: str, email: str, keep_keys: bool, **options: Any
+    ) -> dict[str, Any]:
+        member = get_member(get_workspace(workspace), email)
+        keys = end_membership(member, keeps_keys=keep_keys, actor=ACTOR)
+        return {
+            "workspace_id": str(member.workspace_id),
+            "email": member.user.email,
+            "keys_revoked": 0 if keep_keys else keys,
+            "keys_kept": keys if keep_keys else 0,
+        }
+
+    def describe(self, answer: dict[str, Any]) -> str:
+        return "{email} is no member any more; {keys_revoked} keys are revoked.".format(**answer)
