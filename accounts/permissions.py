@@ -17,6 +17,7 @@ class Action(StrEnum):
     VIEW_CREDITS = "view_credits"
     GRANT_CREDITS = "grant_credits"
     VIEW_MEMBERS = "view_members"
+    VIEW_AUDIT = "view_audit"  # who changed what
     MANAGE_MEMBERS = "manage_members"  # whom to give which role: see roles_given_by
     MANAGE_WORKSPACE = "manage_workspace"  # locking it included
     UNLOCK_WORKSPACE = "unlock_workspace"  # operators alone: they lock for reasons of their own
@@ -33,6 +34,7 @@ _BY_ROLE: dict[str, frozenset[Action]] = {
         Action.MANAGE_KEYS,
         Action.VIEW_CREDITS,
         Action.MANAGE_MEMBERS,
+        Action.VIEW_AUDIT,
         Action.MANAGE_WORKSPACE,
     },
     Role.ADMIN: _EVERYONE
@@ -42,6 +44,7 @@ _BY_ROLE: dict[str, frozenset[Action]] = {
         Action.MANAGE_KEYS,
         Action.VIEW_CREDITS,
         Action.MANAGE_MEMBERS,
+        Action.VIEW_AUDIT,
         Action.MANAGE_WORKSPACE,
     },
     Role.DEVELOPER: _EVERYONE | {Action.VIEW_KEYS, Action.MANAGE_KEYS},

@@ -27,6 +27,7 @@ _PAGES = (
     ("Credits", "dashboard:credits", "wallet", Action.VIEW_CREDITS, "b"),
     ("API reference", "dashboard:reference", "book-open", Action.VIEW_OWN_USAGE, "r"),
     ("Members", "dashboard:member-list", "users", Action.VIEW_MEMBERS, "u"),
+    ("Audit log", "dashboard:audit", "scroll-text", Action.VIEW_AUDIT, "a"),
     ("Settings", "dashboard:settings", "settings-2", Action.MANAGE_WORKSPACE, "s"),
     ("Workspaces", "dashboard:workspace-list", "building-2", Action.MANAGE_WORKSPACES, "w"),
     ("Models", "dashboard:model-list", "boxes", Action.MANAGE_CATALOGUE, "m"),

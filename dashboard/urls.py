@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard.views import (
+    audit,
     calls,
     credits,
     joining,
@@ -48,6 +49,8 @@ urlpatterns = [
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),
+    # The audit log, of a workspace or of the installation
+    path("audit", audit.list_events, name="audit"),
     # The installation: workspaces, models and providers
     path("workspaces", workspaces.list_workspaces, name="workspace-list"),
     path("workspaces/new", workspaces.create, name="workspace-create"),

@@ -17,10 +17,11 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.audit_selectors import history_of
-from accounts.models import AuditEvent, Workspace
+from accounts.models import Workspace
 from accounts.permissions import Action, may
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
+from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page
 from dashboard.key_pages import (
     STATES,
@@ -47,8 +48,6 @@ from keys.services import (
     set_limits,
     update_key,
 )
-
-HISTORY_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -87,7 +86,7 @@ class KeyPageContext:
     row: KeyRow
     spending: list[SpendingRow]
     form: KeyForm | None
-    history: list[AuditEvent]
+    history: list[Line]
     may_revoke: bool
     may_reset: bool
 
@@ -283,7 +282,7 @@ def _key_page(
         row=with_use([key], workspace)[0],
         spending=spending,
         form=form,
-        history=history_of(workspace, str(key.pk), limit=HISTORY_SHOWN),
+        history=history(history_of(workspace, str(key.pk), limit=SHOWN)),
         may_revoke=may_edit,
         may_reset=may_edit and spending[-1].limit_nusd is not None and spending[-1].spent_nusd > 0,
     )

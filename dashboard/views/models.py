@@ -15,9 +15,10 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
-from dashboard.catalogue_history import Line, catalogue_history
 from dashboard.forms.models import ModelForm, NewModelForm, initial_of_model, model_mark
+from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
 from dashboard.workspace import NoWorkspace, current_workspace, require_operator
 from gateway.models import LanguageModel, Provider
@@ -221,6 +222,8 @@ def _model_page(
     request: PageRequest, model: LanguageModel, form: ModelForm, *, status: int = 200
 ) -> HttpResponse:
     context = ModelPageContext(
-        row=model_row(model), form=form, history=catalogue_history("model", model.name)
+        row=model_row(model),
+        form=form,
+        history=history(installation_history_of("model", model.name, limit=SHOWN)),
     )
     return render(request, "dashboard/models/model.html", variables(context), status=status)

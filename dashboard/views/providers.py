@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
-from dashboard.catalogue_history import Line, catalogue_history
 from dashboard.forms.providers import (
     VLLM,
     NewProviderForm,
@@ -24,6 +24,7 @@ from dashboard.forms.providers import (
     initial_of_provider,
     provider_mark,
 )
+from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
 from dashboard.workspace import require_operator
 from gateway.models import Provider
@@ -180,6 +181,6 @@ def _provider_page(
         is_vllm=provider.kind == VLLM,
         form=form,
         models=model_rows(provider=provider.name, limit=MODELS_SHOWN),
-        history=catalogue_history("provider", provider.name),
+        history=history(installation_history_of("provider", provider.name, limit=SHOWN)),
     )
     return render(request, "dashboard/providers/provider.html", variables(context), status=status)

@@ -21,6 +21,7 @@ MATRIX = {
     "grant_credits": ".....",
     "view_members": "xxxxx",
     "manage_members": "xx...",
+    "view_audit": "xx...",
     "manage_workspace": "xx...",
     "unlock_workspace": ".....",
     "manage_catalogue": ".....",

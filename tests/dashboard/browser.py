@@ -49,6 +49,8 @@ PAGES = {
     "credits-grant": "/credits/grant",
     "members": "/members",
     "member-invite": "/members/invite",
+    "audit": "/audit",
+    "audit-installation": "/audit?of=installation",
     "settings": "/settings",
     "workspaces": "/workspaces",
     "workspace-new": "/workspaces/new",

@@ -1,0 +1,64 @@
+"""What the page of the audit book shows of each event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.urls import reverse
+
+from accounts.models import AuditEvent, Workspace
+from dashboard.audit_words import changes_of, words_of
+from dashboard.key_labels import key_labels
+
+_KINDS = {
+    "workspace": "Workspace",
+    "user": "Person",
+    "member": "Member",
+    "invitation": "Invitation",
+    "key": "Key",
+    "credits": "Credits",
+    "model": "Model",
+    "provider": "Provider",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AuditLine:
+    """One event. subject: what it was done to, as people know it; url: its page, or empty."""
+
+    event: AuditEvent
+    kind: str
+    words: str
+    changes: str
+    subject: str
+    url: str
+
+
+def audit_lines(events: Sequence[AuditEvent], workspace: Workspace | None) -> list[AuditLine]:
+    ids = {event.target: _id(event.target) for event in events if _noun(event) == "key"}
+    labels = key_labels(workspace.pk, filter(None, ids.values())) if workspace else {}
+    return [_line(event, labels, ids.get(event.target)) for event in events]
+
+
+def _line(event: AuditEvent, labels: dict[UUID, str], key_id: UUID | None) -> AuditLine:
+    noun, subject, url = _noun(event), event.target, ""
+    if noun == "key" and key_id in labels:
+        subject, url = labels[key_id], reverse("dashboard:key-edit", args=[key_id])
+    elif noun == "credits":
+        subject, url = "Balance", reverse("dashboard:credits")
+    return AuditLine(
+        event, _KINDS.get(noun, noun), words_of(event), changes_of(event), subject, url
+    )
+
+
+def _noun(event: AuditEvent) -> str:
+    return event.action.partition(".")[0]
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None

@@ -1,0 +1,111 @@
+"""The audit book in words: what was done, and what it changed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from accounts.models import AuditEvent
+from dashboard.templatetags.money import usd
+from gateway.core.money import format_usd_per_mtok
+
+SHOWN_CHARS = 60
+_DONE = {
+    "workspace.create": "Made",
+    "workspace.rename": "Renamed",
+    "workspace.lock": "Locked",
+    "workspace.unlock": "Unlocked",
+    "workspace.set_stores_bodies": "Changed what is kept of calls",
+    "workspace.set_profile": "Changed the compatibility profile",
+    "workspace.set_limits": "Changed limits",
+    "user.create": "Made the account",
+    "user.set_password": "Got a new password",
+    "member.add": "Became a member",
+    "member.change_role": "Got another role",
+    "member.remove": "Is no longer a member",
+    "invitation.create": "Invited",
+    "invitation.withdraw": "Withdrew the invitation",
+    "key.issue": "Created",
+    "key.revoke": "Revoked",
+    "key.compatibility": "Changed compatibility",
+    "key.limits": "Changed limits",
+    "key.disown": "Left to the workspace",
+    "key.reset_total": "Set its total back",
+    "credits.topup": "Topped up",
+    "credits.grant": "Granted",
+    "credits.adjustment": "Adjusted",
+    "credits.refund": "Refunded",
+    "model.add": "Added",
+    "model.add_target": "Got another target",
+    "model.set_prices": "Changed prices",
+    "model.enable": "Switched on",
+    "model.disable": "Switched off",
+    "provider.add": "Added",
+    "provider.enable": "Switched on",
+    "provider.disable": "Switched off",
+    "provider.set_credential": "Replaced the credential",
+    "provider.set_base_url": "Moved to another address",
+    "provider.reseal": "Sealed credentials anew",
+}
+# What a thing began with says little that its page does not.
+_BEGINNINGS = {"key.issue", "model.add", "provider.add", "workspace.create", "user.create"}
+# Fields that forms call by another name.
+_CALLED = {
+    "default_system_prompt": "default prompt",
+    "template_render_mode": "names in braces",
+    "allows_passthrough": "calls may name it",
+    "is_local": "own premises",
+    "owned_by": "made by",
+    "aliases": "other names",
+    "allowed_models": "models",
+    "allowed_ips": "addresses",
+    "expires_at": "expiry",
+    "compat_profile": "profile",
+    "stores_bodies": "bodies kept",
+}
+_UNITS = ("_nusd", "_pusd", "_per_token")
+
+
+def words_of(event: AuditEvent) -> str:
+    """Return what was done, without what to: that is said beside it."""
+    if event.action.endswith(".update"):
+        return f"Changed {', '.join(map(_called, event.details)) or 'nothing'}"
+    return _DONE.get(event.action, event.action)
+
+
+def changes_of(event: AuditEvent) -> str:
+    """Return what is different since, such as `role: viewer → admin`; empty for a beginning."""
+    if event.action in _BEGINNINGS:
+        return ""
+    return "; ".join(_changes(event.details))
+
+
+def _changes(details: dict[str, object]) -> Iterator[str]:
+    for name, value in details.items():
+        if isinstance(value, list) and len(value) == 2:
+            yield f"{_called(name)}: {_shown(name, value[0])} → {_shown(name, value[1])}"
+        else:
+            yield f"{_called(name)}: {_shown(name, value)}"
+
+
+def _called(field: str) -> str:
+    words = field.removeprefix("supports_")
+    for unit in _UNITS:
+        words = words.removesuffix(unit)
+    return _CALLED.get(field) or words.replace("_", " ")
+
+
+def _shown(name: str, value: object) -> str:
+    if value is None or value == "" or value == []:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and name.endswith("_nusd"):
+        return usd(value)
+    if isinstance(value, int) and "_pusd" in name:
+        return f"${format_usd_per_mtok(value)} per million tokens"
+    if isinstance(value, list):
+        text = ", ".join(map(str, value))
+    else:
+        text = value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= SHOWN_CHARS else f"{text[:SHOWN_CHARS]}…"

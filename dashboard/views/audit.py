@@ -1,0 +1,69 @@
+"""The audit book: who changed what, in a workspace or in the installation itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.urls import reverse
+from django.views.decorators.http import require_GET
+
+from accounts.audit_selectors import events_of
+from accounts.models import Workspace
+from accounts.permissions import Action, may
+from dashboard.audit_lines import AuditLine, audit_lines
+from dashboard.htmx import PageRequest, render_page
+from dashboard.workspace import require, require_operator
+
+INSTALLATION = "installation"
+MAX_ID = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class AuditContext:
+    """Variables of dashboard/audit/list.html and _table.html. of: "" or INSTALLATION."""
+
+    lines: list[AuditLine]
+    query: str
+    of: str
+    older_url: str
+    is_first: bool
+    may_see_installation: bool
+
+
+@login_required
+@require_GET
+def list_events(request: PageRequest) -> HttpResponse:
+    of = INSTALLATION if request.GET.get("of") == INSTALLATION else ""
+    workspace: Workspace | None = None
+    if of:
+        require_operator(request, Action.MANAGE_CATALOGUE)
+    else:
+        workspace = require(request, Action.VIEW_AUDIT)
+    query = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    before = _event_id(request.GET)
+    page = events_of(workspace, query=query, before=before)
+    asked = urlencode({"of": of, "q": query, "before": page.older or ""})
+    return render_page(
+        request,
+        page="dashboard/audit/list.html",
+        partial="dashboard/audit/_table.html",
+        context=AuditContext(
+            lines=audit_lines(page.events, workspace),
+            query=query,
+            of=of,
+            older_url=f"{reverse('dashboard:audit')}?{asked}" if page.older else "",
+            is_first=before is None,
+            may_see_installation=may(request.user, Action.MANAGE_CATALOGUE),
+        ),
+    )
+
+
+def _event_id(query: Mapping[str, str]) -> int | None:
+    text = query.get("before", "")
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ID))):
+        return None
+    return min(int(text), MAX_ID)
