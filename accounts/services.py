@@ -21,6 +21,7 @@ from gateway.core.money import MAX_NUSD
 from gateway.core.profiles import BY_NAME
 
 NAME_CHARS = 80
+PERSON_CHARS = 120
 REASON_CHARS = 200
 _SLUG_CHARS = 70  # leaves room for the number that makes it unique
 
@@ -78,10 +79,11 @@ def create_user(
 ) -> User:
     """Create a person who can sign in. Without a password they cannot until they set one.
 
-    Raises ValidationError when the address is not one or is taken, or the password is too weak.
+    Raises ValidationError when the address is not one or is taken, when the name is not one visible
+    line, or the password is too weak.
     """
     email = read_line(email, field="email", max_chars=254).lower()
-    user = User(email=email, name=name.strip(), is_operator=is_operator)
+    user = User(email=email, name=_read_name(name), is_operator=is_operator)
     if password is not None:
         try:
             validate_password(password, user)
@@ -94,6 +96,27 @@ def create_user(
         actor=actor, action="user.create", target=email, details={"is_operator": is_operator}
     )
     return user
+
+
+def rename_user(user: User, *, name: str, actor: str) -> bool:
+    """Give a person another name, or with an empty one none. Returns False when it is theirs.
+
+    Raises ValidationError when it is not one visible line.
+    """
+    name = _read_name(name)
+    with transaction.atomic():
+        before = User.objects.values_list("name", flat=True).get(pk=user.pk)
+        if before == name:
+            return False
+        User.objects.filter(pk=user.pk).update(name=name)
+        details = {"name": [before, name]}
+        record_audit(actor=actor, action="user.rename", target=user.email, details=details)
+    user.name = name
+    return True
+
+
+def _read_name(name: str) -> str:
+    return read_line(name, field="name", max_chars=PERSON_CHARS) if name.strip() else ""
 
 
 def set_password(user: User, *, password: str, actor: str, forget_factors: bool = False) -> None:

@@ -19,6 +19,7 @@ _DONE = {
     "workspace.set_profile": "Changed the compatibility profile",
     "workspace.set_limits": "Changed limits",
     "user.create": "Made the account",
+    "user.rename": "Changed the name",
     "user.set_password": "Got a new password",
     "member.add": "Became a member",
     "member.change_role": "Got another role",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path
 
 from dashboard.views import (
+    account,
     audit,
     calls,
     credits,
@@ -41,6 +42,7 @@ urlpatterns = [
     ),
     path("join", joining.enter_code, name="join"),
     path("join/accept", joining.accept_invitation, name="join-accept"),
+    path("account/name", account.change_name, name="account-name"),
     # Settings
     path("settings", settings.show_settings, name="settings"),
     path("settings/name", settings.rename, name="settings-name"),

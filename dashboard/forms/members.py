@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 
 from accounts.models import Role
+from dashboard.forms.account import PersonForm
 
 ROLE_HELP = (
     "Owners and admins run the workspace, and only owners make owners. Developers make keys, "
@@ -66,15 +67,9 @@ class CodeForm(forms.Form):
         return str(self.cleaned_data["code"]).rpartition("#")[2].strip()
 
 
-class NewPersonForm(forms.Form):
+class NewPersonForm(PersonForm):
     """Who has no account yet. Named as in accounts.services.create_user."""
 
-    name = forms.CharField(
-        max_length=120,
-        required=False,
-        label="Your name",
-        widget=forms.TextInput(attrs={"autocomplete": "name"}),
-    )
     password = forms.CharField(
         max_length=200,
         strip=False,

@@ -61,6 +61,7 @@ PAGES = {
     "provider-new": "/providers/new",
     "reference": "/reference",
     "account": "/account",
+    "account-name": "/account/name",
     "account-password": "/account/password",
     "account-passkeys": "/account/passkeys",
     "account-passkey-new": "/account/passkeys/new",

@@ -33,7 +33,7 @@ PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY]
 WITHOUT_SUBJECT = {
     *(name for name in NAMES if "-" not in name or name.startswith(("settings-", "workspace-"))),
     *(name for name in NAMES if name.endswith(("-list", "-create"))),
-    *("call-export", "credits-grant", "member-invite", "model-preview"),
+    *("call-export", "credits-grant", "account-name", "member-invite", "model-preview"),
 }
 INSTALLATION = [name for name in NAMES if name.startswith(("model-", "provider-", "workspace-"))]
 ACCOUNT_PAGES = [

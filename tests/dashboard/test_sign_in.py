@@ -241,3 +241,20 @@ def test_the_new_password_works(person: User, capsys: pytest.CaptureFixture[str]
     password = capsys.readouterr().out.split(" with ")[1].split(" from ")[0]
 
     assert sign_in(Client(), password)["Location"] == "/"
+
+
+def test_people_give_themselves_a_name_and_take_it_back(person: User) -> None:
+    client = Client()
+    client.force_login(person)
+
+    named = client.post("/account/name", {"name": "  Ada Lovelace "}, follow=True)
+    client.post("/account/name", {"name": "Ada Lovelace"})
+    unseen = client.post("/account/name", {"name": "Ada\u202eecalevoL"})
+    renamed = User.objects.get().name
+    client.post("/account/name", {"name": ""})
+
+    assert "Ada Lovelace" in named.content.decode()
+    assert unseen.status_code == 422
+    assert renamed == "Ada Lovelace"
+    assert User.objects.get().name == ""
+    assert AuditEvent.objects.filter(action="user.rename").count() == 2

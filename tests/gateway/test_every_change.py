@@ -46,6 +46,11 @@ def _set_password() -> Callable[[], object]:
     return lambda: services.set_password(user, password="another long phrase 28", actor=WHO)
 
 
+def _rename_user() -> Callable[[], object]:
+    user = make_user()
+    return lambda: services.rename_user(user, name="Ada", actor=WHO)
+
+
 def _change_role() -> Callable[[], object]:
     workspace, user = make_workspace(), make_user()
     member = services.add_member(workspace, user=user, role="viewer", actor="before")
@@ -135,6 +140,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
     ),
     "create_user": (lambda: lambda: services.create_user(email="a@example.com", actor=WHO), ""),
     "set_password": (_set_password, ""),
+    "rename_user": (_rename_user, ""),
     "add_member": (_add_member, ""),
     "change_role": (_change_role, ""),
     "remove_member": (_remove_member, ""),
