@@ -187,7 +187,11 @@ CELERY_TASK_TIME_LIMIT = 600
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = TIME_ZONE
 
-REST_FRAMEWORK = {"DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema"}
+REST_FRAMEWORK = {
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+    "DEFAULT_CONTENT_NEGOTIATION_CLASS": "gateway.api.negotiation.JsonAlways",
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+}
 SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "SERVE_PUBLIC": True}
 
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cache
+from threading import Lock
 from typing import Any, cast
 
 import msgspec
@@ -43,9 +44,18 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
         return {"type": "http", "scheme": "bearer"}
 
 
-@cache
+# drf-spectacular finds its parts while it writes its first document, and not for two at a time.
+_one_at_a_time = Lock()
+
+
 def document() -> Document:
     """Return the whole document."""
+    with _one_at_a_time:
+        return _document()
+
+
+@cache
+def _document() -> Document:
     generator = cast(Any, SchemaGenerator)(urlconf="gateway.api.urls")
     made: Document = generator.get_schema(public=True)
     made["info"] = {
