@@ -223,7 +223,7 @@ EDGE = {
     "body_pace_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
     "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
 }
-# Calls without a valid key that one address may make in ten seconds (gateway.admission.guesses).
+# Calls with a bad key that one address may make in ten seconds (gateway.admission.guesses).
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
 # Limits on requests of keys that have none of their own; 0: there are none. Without a burst as
 # many calls may come at once as in a minute.

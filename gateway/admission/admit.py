@@ -21,7 +21,7 @@ from gateway.admission.address import (
     neighbourhood,
     parse_address,
 )
-from gateway.admission.bearer import read_digest
+from gateway.admission.bearer import read_digest, shows_none
 from gateway.admission.caller import Caller
 from gateway.admission.fallback import Candidate, Check, spares_within
 from gateway.admission.guesses import Guesses
@@ -70,7 +70,7 @@ class Admission:
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
-    wrong_keys: how many calls without a good key one address may make in ten seconds.
+    wrong_keys: how many calls with a bad key one address may make in ten seconds.
     """
 
     def __init__(
@@ -99,7 +99,8 @@ class Admission:
     async def identify(self, head: RequestHead) -> Caller:
         """Return who calls. Raises InvalidKey; a database that is away is never that.
 
-        Raises RateLimited for an address that has shown no good key too often.
+        Raises RateLimited for an address that has shown bad keys too often; who shows none at all
+        guesses nothing.
         """
         try:
             digest = read_digest(head)
@@ -107,8 +108,9 @@ class Admission:
             if key is None or not compare_digest(key.digest, digest):
                 raise InvalidKey("The API key is not valid.")
         except InvalidKey:
-            address = find_caller(head, self._trusted)
-            self._guesses.note("" if address is None else neighbourhood(address))
+            if not shows_none(head):
+                address = find_caller(head, self._trusted)
+                self._guesses.note("" if address is None else neighbourhood(address))
             raise
         rates = None if key.limits is None else self._limits.rates_of(key, key.limits)
         if not self._trusted:

@@ -1,4 +1,4 @@
-"""How often one place has lately shown no good key: a flood of guesses is told to slow down.
+"""How often one place has lately shown a bad key: a flood of guesses is told to slow down.
 
 Only refusals are counted and only they turn into another refusal, so whoever shares a place
 with a guesser and has a good key is served as ever.
@@ -32,6 +32,6 @@ class Guesses:
         self._windows[place] = began, count + 1
         if count >= self._limit:
             raise RateLimited(
-                "Too many calls without a valid API key came from this address.",
+                "Too many calls with an API key that is not valid came from this address.",
                 retry_after_s=began + WINDOW_S - now,
             )

@@ -198,6 +198,24 @@ def test_a_flood_of_guesses_is_slowed_and_a_good_key_beside_it_is_served(  # A29
     assert talk(site.gateway.port, good, source=source, answers=1).answer.status == 200
 
 
+def test_who_shows_no_key_is_refused_and_has_guessed_nothing(
+    site: Site, witness: Witness, source: str
+) -> None:
+    without = [request(key=None), request(line="GET /v1/models HTTP/1.1", key=None, body=b"")]
+    health = request(line="GET /v1/health HTTP/1.1", key=None, body=b"")
+
+    with Line(site.gateway.port, source) as line:
+        seen: list[int] = []
+        for _ in range(WRONG_KEYS):
+            line.send(b"".join(without) + health)
+            seen += [answer.status for answer in line.listen(answers=3).answers]
+        line.send(request(key=NOBODY))
+        guessed = line.listen(answers=1).answer
+
+    assert seen == [401, 401, 200] * WRONG_KEYS
+    assert_refused(guessed, 401, "invalid_api_key")
+
+
 def test_an_address_that_does_not_exist_says_so_to_everybody(site: Site, witness: Witness) -> None:
     raw = request(line="POST /v1/nothing HTTP/1.1", key=NOBODY)
 
