@@ -198,6 +198,11 @@ class NetworkResponse:
         framing = (b"content-length", b"transfer-encoding")
         return self.status > 0 and not any(name.lower() in framing for name, _ in self._fields)
 
+    def is_coded(self) -> bool:
+        """True for a body in chunks or otherwise coded for the way. HTTP/1.0 knows no such thing:
+        what was between it and us may see another end than we do (RFC 9112, 6.1)."""
+        return any(name.lower() == b"transfer-encoding" for name, _ in self._fields)
+
     def forget_fields(self) -> None:
         self._fields.clear()
         self.is_encoded = False
@@ -217,6 +222,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_alive",
         "_idle",
+        "_is_old",
         "_is_reusable",
         "_parser",
         "_response",
@@ -232,6 +238,7 @@ class Connection(asyncio.Protocol):
         # Asking which loop runs is a system call (CPython 3.11).
         self.loop = loop
         self.idle_since = 0.0
+        self._is_old: bool | None = None
         self._is_reusable = False
         self._idle = idle
         self._alive = alive
@@ -359,6 +366,8 @@ class Connection(asyncio.Protocol):
         if status < 200:
             response.forget_fields()  # interim: the answer is still to come
             return
+        if self._is_old is None:  # once a connection: the parser formats a text every time
+            self._is_old = self._parser.get_http_version() == "1.0"
         response.on_head(status)
 
     def on_body(self, body: bytes) -> None:
@@ -374,5 +383,6 @@ class Connection(asyncio.Protocol):
         if response is not None and response.status and not response.is_complete:
             # These have no body. Not every provider knows, and what it sends would come next.
             has_body = response.status not in (204, 304)
-            self._is_reusable = has_body and self._parser.should_keep_alive()
+            is_sound = has_body and not (self._is_old and response.is_coded())
+            self._is_reusable = is_sound and self._parser.should_keep_alive()
             response.on_end()

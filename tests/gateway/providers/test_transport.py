@@ -69,6 +69,10 @@ WHOLE: dict[str, tuple[Script, int, bytes, bool]] = {
         [answer(b"first", "connection: keep-alive").replace(b"1.1", b"1.0")],
         *(200, b"first", True),
     ),
+    "HTTP/1.0 kept, in chunks": (
+        [chunked(b"first").replace(b"1.1 200 OK", b"1.0 200 OK\r\nconnection: keep-alive"), HOLD],
+        *(200, b"first", False),
+    ),
     "204": ([b"HTTP/1.1 204 No Content\r\n\r\n", HOLD], 204, b"", False),
     "204 with a body": ([answer(b"first", status="204 No Content"), HOLD], 204, b"", False),
     "204, then a body": (
