@@ -73,6 +73,7 @@ GuardedHttpProtocol.guard = Guard(
     Limits(
         **settings.EDGE,
         allowed_hosts=settings.ALLOWED_HOSTS,
+        cors_origins=settings.CORS_ORIGINS,
         trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
     )
 )
@@ -109,5 +110,5 @@ class Entrance:
 
 
 application: Any = Entrance()
-if settings.CORS_ORIGINS:
-    application = Cors(application, settings.CORS_ORIGINS)
+if GuardedHttpProtocol.guard.origins is not None:
+    application = Cors(application, GuardedHttpProtocol.guard.origins)

@@ -1,4 +1,5 @@
-"""Which web pages may call the API from a browser. In front of everything, where it is wanted.
+"""Which web pages may call the API from a browser. In front of everything, where it is wanted;
+refusals made before any application runs say it, too (gateway.edge.protocol).
 
 Only the API answers: pages have cookies, and no other site has any business with them. Callers
 show their key in a header, so no answer ever allows credentials.
@@ -7,7 +8,7 @@ show their key in a header, so no answer ever allows credentials.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 Scope = dict[str, Any]
@@ -15,9 +16,10 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-MOUNTS = re.compile(r"/(?:(?:api/)?v1|compat/[^/]+/v1)(?:/|$)")
+MOUNTS = re.compile(r"/+(?:(?:api/)?v1|compat/[^/]+/v1)(?:/|$)")
 NAMES = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~, \t-]{1,4096}")
 ANY = "*"
+ALLOW_ORIGIN = b"access-control-allow-origin"
 PREFLIGHT_S = 7200  # the longest that browsers remember
 # Section 7.6 of the gateway contract: what programs read from an answer's head.
 EXPOSED = (
@@ -29,41 +31,62 @@ EXPOSED = (
 )
 
 
-class Cors:
-    """ASGI middleware. origins: as browsers write them, or "*" for any.
+class Origins:
+    """Whose pages may read the answers. origins: as browsers write them, or "*" for any."""
 
-    A page of another origin gets the answer as if this were not here: its browser keeps it away.
-    """
-
-    def __init__(self, application: Any, origins: Collection[str]) -> None:
-        self._application = application
+    def __init__(self, origins: Collection[str]) -> None:
         self._takes_any = ANY in origins
         self._origins = frozenset(origin.encode() for origin in origins)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or not MOUNTS.match(scope["path"]):
-            await self._application(scope, receive, send)
-            return
-        fields = dict(scope["headers"])
-        allowed = self._allow(fields.get(b"origin"))
+    def headers(self, path: str, fields: Mapping[bytes, bytes]) -> Headers:
+        """Return what an answer at this path says of the origin in the request's headers."""
+        if not MOUNTS.match(path):
+            return []
         headers: Headers = [] if self._takes_any else [(b"vary", b"Origin")]
-        if allowed:
+        if allowed := self._allow(fields.get(b"origin")):
             headers += [
-                (b"access-control-allow-origin", allowed),
+                (ALLOW_ORIGIN, allowed),
                 (b"access-control-expose-headers", EXPOSED),
             ]
-            if scope["method"] == "OPTIONS" and b"access-control-request-method" in fields:
-                headers += preflight(fields.get(b"access-control-request-headers", b""))
-                await send({"type": "http.response.start", "status": 204, "headers": headers})
-                await send({"type": "http.response.body", "body": b""})
-                return
-        await self._application(scope, receive, Labelled(send, headers).send)
+        return headers
 
     def _allow(self, origin: bytes | None) -> bytes:
         """Return the origin that the answer names, empty when there is none to allow."""
         if origin and self._takes_any:
             return b"*"
         return origin if origin and origin in self._origins else b""
+
+
+class Cors:
+    """ASGI middleware.
+
+    A page of another origin gets the answer as if this were not here: its browser keeps it away.
+    """
+
+    def __init__(self, application: Any, origins: Origins) -> None:
+        self._application = application
+        self._origins = origins
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._application(scope, receive, send)
+            return
+        fields = dict(scope["headers"])
+        headers = self._origins.headers(scope["path"], fields)
+        if not headers:
+            await self._application(scope, receive, send)
+            return
+        if scope["method"] == "OPTIONS" and is_allowed_preflight(fields, headers):
+            headers += preflight(fields.get(b"access-control-request-headers", b""))
+            await send({"type": "http.response.start", "status": 204, "headers": headers})
+            await send({"type": "http.response.body", "body": b""})
+            return
+        await self._application(scope, receive, Labelled(send, headers).send)
+
+
+def is_allowed_preflight(fields: Mapping[bytes, bytes], headers: Headers) -> bool:
+    asks = b"access-control-request-method" in fields
+    return asks and any(name == ALLOW_ORIGIN for name, _ in headers)
 
 
 def preflight(names: bytes) -> Headers:

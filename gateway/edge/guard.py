@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from gateway.admission.address import is_in, neighbourhood, parse_address
+from gateway.edge.cors import Origins
 from gateway.edge.hosts import Hosts
 from gateway.edge.limits import Limits
 
@@ -46,6 +47,7 @@ class Guard:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.hosts = Hosts(limits.allowed_hosts)
+        self.origins = Origins(limits.cors_origins) if limits.cors_origins else None
         # Connections keep theirs alive, so an address nobody is connected from is forgotten.
         self._idle: WeakValueDictionary[str, Idle] = WeakValueDictionary()
         self._uncounted = Idle()

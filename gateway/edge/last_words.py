@@ -9,14 +9,14 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from gateway.core.errors import GatewayError
 from gateway.core.ids import new_request_id
-from gateway.ingress.refusal import refusal
+from gateway.ingress.refusal import Headers, refusal
 
 
-def last_words(error: GatewayError) -> bytes:
-    """Return a whole response after which the connection closes."""
+def last_words(error: GatewayError, more: Headers) -> bytes:
+    """Return a whole response after which the connection closes. more: headers to add."""
     request_id = new_request_id()
     status, headers, body = refusal(error, request_id)
-    headers += [(b"x-request-id", request_id.encode()), (b"connection", b"close")]
+    headers += [(b"x-request-id", request_id.encode()), *more, (b"connection", b"close")]
     lines = [b"%s: %s\r\n" % header for header in headers]
     return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
 

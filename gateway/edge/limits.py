@@ -27,6 +27,7 @@ LINGER_S = 10.0
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What an installation sets. allowed_hosts: as Django's ALLOWED_HOSTS; "*" is any.
+    cors_origins: whose pages may read refusals (gateway.edge.cors).
 
     head_s: from a head's first byte to its end. body_silence_s: a body may pause so long.
     body_pace_s: the stretch over which a body's pace is judged. idle_connections: how
@@ -38,4 +39,5 @@ class Limits:
     body_pace_s: float = 10
     idle_connections: int = 256
     allowed_hosts: Sequence[str] = ("*",)
+    cors_origins: Sequence[str] = ()
     trusted_proxies: tuple[Network, ...] = ()

@@ -118,11 +118,12 @@ class GuardedHttpProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         if self._head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
             check_size(self.url, self.headers)
-        fields = check_head(
-            self.parser.get_http_version(), self.url, self.headers, self.guard.hosts
-        )
+        version = self.parser.get_http_version()
+        fields = check_head(version, self.url, self.headers, self.guard.hosts)
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
+        if self.expect_100_continue and version == "1.0":
+            self.expect_100_continue = False  # interim answers are unknown there
         super().on_headers_complete()
         # uvicorn has made it, of its own class, and nothing of it has run yet.
         self.cycle.__class__ = Reply
@@ -259,7 +260,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         """Answer the request that is arriving with an error, after those before it."""
         self._is_deaf = True
         self._idle.pop(self, None)
-        words = last_words(error)
+        words = last_words(error, self._origin_headers())
         cycle = self.cycle
         if self._phase != BODY:
             is_next = not self._is_answering()
@@ -278,6 +279,14 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         else:
             self._last_words = words
             self.deadline = NEVER
+
+    def _origin_headers(self) -> list[tuple[bytes, bytes]]:
+        """Return what lets a web page read the refusal, as it may read other answers."""
+        origins = self.guard.origins
+        if origins is None or self._phase == BETWEEN:
+            return []
+        path = self.url.partition(b"?")[0].decode("latin-1")
+        return origins.headers(path, dict(self.scope["headers"]))
 
     def _say(self, words: bytes) -> None:
         self._last_words = b""

@@ -22,6 +22,7 @@ class Reply(RequestResponseCycle):
 
     _head = b""
     _length_bytes = 0
+    _ends_with_connection = False
 
     async def send(self, message: Message) -> None:  # type: ignore[override]
         """Take one ASGI message. Raises RuntimeError for one that is out of order."""
@@ -37,6 +38,8 @@ class Reply(RequestResponseCycle):
                 return
         elif self._take_head(message):
             return
+        if self._ends_with_connection:
+            self.expected_content_length = len(message.get("body", b""))  # so far as uvicorn asks
         await super().send(message)  # type: ignore[arg-type]
 
     def write_now(self, body: bytes) -> bool:
@@ -52,6 +55,8 @@ class Reply(RequestResponseCycle):
         done nothing, for what is not usual."""
         is_usual = message["type"] == "http.response.start" and message["status"] == 200
         if not is_usual or self.access_log or not self.keep_alive:
+            if self.scope["http_version"] == "1.0":
+                self._frame_without_chunks(message)
             return False
         if self.scope["method"] == "HEAD":
             return False
@@ -78,6 +83,13 @@ class Reply(RequestResponseCycle):
         self._length_bytes = length_bytes
         self._head = b"".join((STATUS_LINE[200], fields, b"\r\n"))
         return True
+
+    def _frame_without_chunks(self, message: Message) -> None:
+        """Let an answer of no stated length end with its connection: HTTP/1.0 knows no chunks."""
+        names = [name.lower() for name, _ in message.get("headers", ())]
+        if b"content-length" not in names:
+            self._ends_with_connection = True
+            self.chunked_encoding = False
 
     def _write_whole(self, message: Message) -> bool:
         """Write the head that was kept, and the answer if this is all of it. Returns whether."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.corpus.wire import request, talk
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site, running_site
 from tests.flows.test_slow_reader import open_unread
@@ -47,7 +48,13 @@ def send(site: Site, method: str, path: str, **headers: str) -> Answer:
 
 
 @pytest.mark.parametrize(
-    "path", ["/v1/chat/completions", "/api/v1/models", "/compat/bud/v1/chat/completions"]
+    "path",
+    [
+        "/v1/chat/completions",
+        "/api/v1/models",
+        "/compat/bud/v1/chat/completions",
+        "//v1/chat/completions",
+    ],
 )
 def test_a_preflight_is_answered_without_a_key(open_site: Site, path: str) -> None:
     answer = send(open_site, "OPTIONS", path, **PREFLIGHT)
@@ -76,6 +83,46 @@ def test_a_page_reads_refusals_too(caller: Caller) -> None:
 
     assert answer.status == 401
     assert answer.headers["access-control-allow-origin"] == ORIGIN
+
+
+AT_THE_EDGE = {
+    "another host": request(f"Origin: {ORIGIN}", "Host: evil.example", host=None),
+    "no such expectation": request(f"Origin: {ORIGIN}", "Expect: other"),
+    "a header that is too long": request(f"Origin: {ORIGIN}", "X-A: " + "a" * 9_000),
+    "an address that is wrong": request(f"Origin: {ORIGIN}", line="GET /v1/models?a=% HTTP/1.1"),
+    "a body that is no chunks": request(
+        *(f"Origin: {ORIGIN}", "Transfer-Encoding: chunked"), body=b"zz\r\n", sized=False
+    ),
+}
+
+
+@pytest.mark.parametrize("raw", AT_THE_EDGE.values(), ids=AT_THE_EDGE)
+def test_a_page_reads_what_is_refused_before_any_application_runs(
+    open_site: Site, raw: bytes
+) -> None:
+    allowed = talk(open_site.gateway.port, raw).answer
+    other = talk(open_site.gateway.port, raw.replace(b"app.example", b"evil.example")).answer
+
+    assert allowed.status >= 400
+    assert allowed.error["request_id"] == allowed.headers["x-request-id"]
+    assert allowed.headers["access-control-allow-origin"] == ORIGIN
+    assert "x-request-id" in allowed.headers["access-control-expose-headers"]
+    assert (other.status, other.headers["vary"]) == (allowed.status, "Origin")
+    assert "access-control-allow-origin" not in other.headers
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        request(f"Origin: {ORIGIN}", "Expect: other", line="POST /sign-in HTTP/1.1"),
+        b"rubbish\r\n\r\n",
+    ],
+)
+def test_what_is_refused_elsewhere_is_for_nobody_else(open_site: Site, raw: bytes) -> None:
+    answer = talk(open_site.gateway.port, raw).answer
+
+    assert answer.status in (400, 417)
+    assert "access-control-allow-origin" not in answer.headers
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def make_cycle(
     kind: type[RequestResponseCycle], wire: Wire, method: str = "POST", keep_alive: bool = True
 ) -> RequestResponseCycle:
     return kind(
-        scope={"type": "http", "method": method},  # type: ignore[typeddict-item]
+        scope={"type": "http", "http_version": "1.1", "method": method},  # type: ignore[typeddict-item]
         transport=wire,  # type: ignore[arg-type]
         flow=SimpleNamespace(write_paused=False),  # type: ignore[arg-type]
         logger=logging.getLogger("tests"),
