@@ -154,6 +154,10 @@ class ChatCaller:
         self.writing_since = 0.0
         self.last_write = 0.0
 
+    def has_head(self) -> bool:
+        """True when the answer's head is out, be it for a keep-alive alone."""
+        return self._has_head
+
     async def read_body(self) -> bytes:
         """Return the request's body. Raises PayloadTooLarge, CallerLeft."""
         limit_bytes = self.profile.body_limit_bytes or self._body_limit

@@ -35,6 +35,8 @@ class Caller(relay.Caller, Edge, Protocol):
     profile: Profile
     rates: Any
 
+    def has_head(self) -> bool: ...
+
     async def read_body(self) -> bytes: ...
 
     def begin(self, call: Call, grant: Grant, claim: Claim | None) -> None: ...
@@ -281,6 +283,8 @@ class Tab:
         prompt_tokens = 0
         if stages.needs_count(meter) and (error is None or isinstance(error, GatewayError)):
             prompt_tokens = await stages.count_prompt(self._call)
+        if error is not None and self._caller.has_head():
+            meter.has_answered = True  # it was told 200 with the first keep-alive
         if self._receipt is None:
             receipt = stages.settle(self._grant, meter, error, prompt_tokens)
             said = ""

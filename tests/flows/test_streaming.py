@@ -144,11 +144,13 @@ def test_a_failure_before_the_first_byte_is_an_http_error(site: Site, caller: Ca
     assert site.record(answer.call_id)["http_status"] == 502
 
 
-def test_a_failure_after_a_keep_alive_is_an_event(caller: Caller) -> None:
+def test_a_failure_after_a_keep_alive_is_an_event(site: Site, caller: Caller) -> None:
     answer = caller.stream("script:first_ms=4000&fail=503")
 
+    record = site.record(answer.call_id)
     assert answer.frames[0] == ": keep-alive"
     assert_failed(answer, "provider_unavailable")
+    assert (record["http_status"], record["error_code"]) == (answer.status, "provider_unavailable")
 
 
 def assert_failed(answer: Answer, code: str) -> None:
