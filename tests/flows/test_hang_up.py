@@ -77,6 +77,16 @@ def wait_for_tries(site: Site, caller: Caller, count: int) -> list[str]:
     return ids
 
 
+def test_a_caller_that_only_closes_its_sending_half_has_left(site: Site) -> None:
+    with site.caller().begin("script:endless&delay_ms=4", stream=True) as call:
+        call.wait_for_tokens(3)
+
+        call.socket.shutdown(socket.SHUT_WR)
+
+        site.wait_for_try(call.call_id, state="cancelled")
+        assert site.record(call.call_id)["status"] == "cancelled"
+
+
 @each_way
 def test_a_caller_may_leave_at_any_token(site: Site, leave: Callable[[LiveCall], None]) -> None:
     credit_nusd = NUSD_PER_USD // 50
