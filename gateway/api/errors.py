@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFieldsSent
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 
@@ -64,7 +64,9 @@ def as_gateway_error(error: Exception) -> GatewayError:
         return MethodNotAllowed(details={"allow": READS})
     if isinstance(error, exceptions.NotFound | Http404):
         return NotFound()
-    if isinstance(error, exceptions.APIException | PermissionDenied):
+    if isinstance(error, TooManyFieldsSent):
+        return RequestError("The query has too many parameters.")
+    if isinstance(error, exceptions.APIException | PermissionDenied | SuspiciousOperation):
         return RequestError()
     logger.error("A view failed for a reason of ours.", exc_info=error)
     return GatewayError()

@@ -48,6 +48,14 @@ def test_no_query_does_either(site: Site, query: str) -> None:
     assert (answer.status, answer.headers["content-type"]) == (200, "application/json")
 
 
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/usage", "/v1/generation"])
+def test_a_query_of_too_many_parameters_is_the_callers_fault(site: Site, path: str) -> None:
+    answer = read(site.caller(), path + "?" + "a=&" * 1_001)
+
+    assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+    assert answer.error["message"] == "The query has too many parameters."
+
+
 def test_many_may_want_the_first_openapi_document_of_a_process(gateway: GatewayServer) -> None:
     caller = Caller(gateway.port, gateway.key, "", "")
 
