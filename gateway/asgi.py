@@ -74,6 +74,7 @@ GuardedHttpProtocol.guard = Guard(
         **settings.EDGE,
         allowed_hosts=settings.ALLOWED_HOSTS,
         cors_origins=settings.CORS_ORIGINS,
+        default_profile=settings.DEFAULT_PROFILE,
         trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
     )
 )

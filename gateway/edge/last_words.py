@@ -1,24 +1,58 @@
-"""A refusal as bytes, and a way to close a connection so that the caller gets to read it."""
+"""A refusal as bytes, worded for who asked, and a way to close a connection so that the caller gets
+to read it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
+from gateway.admission.profile import choose_profile
 from gateway.core.errors import GatewayError
 from gateway.core.ids import new_request_id
-from gateway.ingress.refusal import Headers, refusal
+from gateway.core.profiles import BY_NAME, UNIFIED, Profile
+from gateway.core.request import RequestHead
+from gateway.edge.guard import Guard
+from gateway.ingress.refusal import refusal
+
+API = re.compile(r"/+(?:api/|compat/(?P<profile>[^/]+)/)?v1(?:/|$)")
+CALLS = "chat/completions"
 
 
-def last_words(error: GatewayError, more: Headers) -> bytes:
-    """Return a whole response after which the connection closes. more: headers to add."""
+def last_words(
+    error: GatewayError, guard: Guard, target: bytes, asked: Sequence[tuple[bytes, bytes]]
+) -> bytes:
+    """Return a whole response after which the connection closes.
+
+    target, asked: of the request that is refused as far as it has been read; empty if it was not.
+    """
+    path = target.partition(b"?")[0].decode("latin-1")
+    profile = find_profile(path, asked, guard.limits.default_profile)
     request_id = new_request_id()
-    status, headers, body = refusal(error, request_id)
-    headers += [(b"x-request-id", request_id.encode()), *more, (b"connection", b"close")]
+    status, headers, body = refusal(error, request_id, profile)
+    headers.append((b"x-request-id", request_id.encode()))
+    if not profile.is_ours:
+        headers.append((b"x-compat-profile", profile.name.encode()))
+    if guard.origins is not None:
+        headers += guard.origins.headers(path, dict(asked))
+    headers.append((b"connection", b"close"))
     lines = [b"%s: %s\r\n" % header for header in headers]
     return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
+
+
+def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) -> Profile:
+    """Return in whose words a request at this path is refused: ours where none other is named."""
+    mount = API.match(path)
+    if mount is None:
+        return UNIFIED
+    head = RequestHead("", asked, "", 0, dict(asked), mount["profile"] or "")
+    try:
+        profile = choose_profile(head, None, BY_NAME[default])
+    except GatewayError:
+        return UNIFIED
+    return UNIFIED if profile.words_only_calls and not path.endswith(CALLS) else profile
 
 
 class SlowClose:

@@ -27,7 +27,8 @@ LINGER_S = 10.0
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What an installation sets. allowed_hosts: as Django's ALLOWED_HOSTS; "*" is any.
-    cors_origins: whose pages may read refusals (gateway.edge.cors).
+    cors_origins: whose pages may read refusals (gateway.edge.cors). default_profile: in whose
+    words they are, where nothing names another.
 
     head_s: from a head's first byte to its end. body_silence_s: a body may pause so long.
     body_pace_s: the stretch over which a body's pace is judged. idle_connections: how
@@ -40,4 +41,5 @@ class Limits:
     idle_connections: int = 256
     allowed_hosts: Sequence[str] = ("*",)
     cors_origins: Sequence[str] = ()
+    default_profile: str = "unified"
     trusted_proxies: tuple[Network, ...] = ()

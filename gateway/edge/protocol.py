@@ -260,7 +260,10 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         """Answer the request that is arriving with an error, after those before it."""
         self._is_deaf = True
         self._idle.pop(self, None)
-        words = last_words(error, self._origin_headers())
+        if self._phase == BETWEEN:
+            words = last_words(error, self.guard, b"", [])
+        else:
+            words = last_words(error, self.guard, self.url, list(self.scope["headers"]))
         cycle = self.cycle
         if self._phase != BODY:
             is_next = not self._is_answering()
@@ -279,14 +282,6 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         else:
             self._last_words = words
             self.deadline = NEVER
-
-    def _origin_headers(self) -> list[tuple[bytes, bytes]]:
-        """Return what lets a web page read the refusal, as it may read other answers."""
-        origins = self.guard.origins
-        if origins is None or self._phase == BETWEEN:
-            return []
-        path = self.url.partition(b"?")[0].decode("latin-1")
-        return origins.headers(path, dict(self.scope["headers"]))
 
     def _say(self, words: bytes) -> None:
         self._last_words = b""
