@@ -64,3 +64,14 @@ def test_many_may_want_the_first_openapi_document_of_a_process(gateway: GatewayS
 
     assert [answer.status for answer in answers] == [200] * READERS
     assert len({answer.body for answer in answers}) == 1
+
+
+def test_hundreds_of_reads_at_once_are_all_answered_and_calls_go_on(gateway: GatewayServer) -> None:
+    caller = Caller(gateway.port, gateway.key, "", "", model=gateway.model)
+    reads = [caller.begin(method="GET", path="/v1/generation?id=none", raw=b"") for _ in range(200)]
+
+    called = caller.ask("hello")
+    statuses = [live.answer().status for live in reads]
+
+    assert called.status == 200
+    assert statuses == [404] * 200

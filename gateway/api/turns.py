@@ -1,0 +1,47 @@
+"""Django's requests take turns. Each has a thread of its own, and with it a connection to the
+database: a thousand at once would leave the calls to models, which have neither, no time to run.
+"""
+
+from __future__ import annotations
+
+from asyncio import iscoroutinefunction
+from collections.abc import Callable
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.decorators import sync_and_async_middleware
+
+from gateway.admission.address import find_caller, neighbourhood
+from gateway.api.mount import SCOPE_KEY
+from gateway.files.networks import read_networks
+from gateway.files.turns import Turns
+from gateway.ingress.head import read_head
+
+MOST = 16
+MOST_OF_ONE = 8  # of one workspace, or of one address that shows no key
+
+Answer = Callable[[Any], Any]
+
+
+@sync_and_async_middleware
+def take_turns(answer: Answer) -> Answer:
+    """Middleware, the first: a request's body has been read by then, its views have not begun."""
+    if not iscoroutinefunction(answer):
+        return answer  # a client in the same process, as tests are, or a command
+    turns = Turns(MOST, MOST_OF_ONE)
+    trusted = tuple(read_networks(settings.TRUSTED_PROXIES))
+
+    def owner_of(request: HttpRequest) -> str:
+        scope: dict[str, Any] = request.scope  # type: ignore[attr-defined]
+        inbound = scope.get(SCOPE_KEY)
+        if inbound is not None and inbound.caller is not None:
+            return str(inbound.caller.key.workspace_id)
+        address = find_caller(inbound.head if inbound else read_head(scope), trusted)
+        return "" if address is None else neighbourhood(address)
+
+    async def answer_in_turn(request: HttpRequest) -> Any:
+        async with turns.turn(owner_of(request)):
+            return await answer(request)
+
+    return answer_in_turn
