@@ -6,8 +6,11 @@ answers are kept for a day. A row that a dead process left unfinished is taken o
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import uuid
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -19,10 +22,15 @@ from django.utils import timezone
 from gateway.core.errors import Conflict, DatabaseUnavailable, IdempotencyMismatch
 from gateway.models import KeptAnswer, ServingProcess
 
+log = logging.getLogger(__name__)
+
 KEPT_FOR = timedelta(hours=24)
+RETRY_S = 1.0
 MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 Headers = list[tuple[bytes, bytes]]
+# Only tasks that somebody holds are sure to run.
+_late: set[asyncio.Task[None]] = set()
 Run = Callable[..., Awaitable[Any]]
 
 
@@ -46,11 +54,29 @@ class Claim:
         """Keep the whole answer, before its last byte is sent. One too large is let go."""
         if len(body) > MAX_KEPT_BYTES:
             return await self.drop()
-        await self._run(_finish, self._row_id, Kept(status, headers, body))
+        await self._write(_finish, self._row_id, Kept(status, headers, body))
 
     async def drop(self) -> None:
         """Free the key: there is no answer worth keeping, and a retry shall run."""
-        await self._run(_delete, self._row_id)
+        await self._write(_delete, self._row_id)
+
+    async def _write(self, *query: Any) -> None:
+        """Write it now, or when the database is there again: the call has ended, its caller is not
+        to be told of a failure that is none."""
+        try:
+            await self._run(*query)
+        except DatabaseError as error:
+            log.warning("an idempotency key is brought up to date later: %r", error)
+            late = asyncio.ensure_future(self._write_later(query))
+            _late.add(late)
+            late.add_done_callback(_late.discard)
+
+    async def _write_later(self, query: tuple[Any, ...]) -> None:
+        while True:
+            await asyncio.sleep(RETRY_S)
+            with suppress(DatabaseError):
+                await self._run(*query)
+                return
 
 
 class Replays:
@@ -111,7 +137,8 @@ def _find(row: KeptAnswer) -> KeptAnswer | None:
 
 def _judge(found: KeptAnswer, row: KeptAnswer) -> tuple[int, Kept | None]:
     """Decide by what is there under the same key."""
-    if not found.finished and not _is_alive(found.process_id):
+    is_ours = found.process_id == row.process_id  # alive, whatever its lease says
+    if not found.finished and not is_ours and not _is_alive(found.process_id):
         taken = KeptAnswer.objects.filter(pk=found.pk, process_id=found.process_id).update(
             process_id=row.process_id,
             call_id=row.call_id,

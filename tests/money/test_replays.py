@@ -1,0 +1,108 @@
+"""Who may run the request of an idempotency key, and what becomes of it in bad moments."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from gateway.core.errors import Conflict
+from gateway.core.ids import new_request_id
+from gateway.models import KeptAnswer, ServingProcess
+from gateway.stores import replays
+from gateway.stores.replays import Claim, Replays
+from tests.support.waiting import async_wait_until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+WORKSPACE, OURS, THEIRS = (str(uuid.UUID(int=n)) for n in (1, 2, 3))
+
+
+class Database:
+    """Carries queries out, except while it is away."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+
+    async def run(self, what: Callable[..., Any], *arguments: object) -> Any:
+        if self.is_away:
+            raise OperationalError("database is locked")
+        return what(*arguments)
+
+
+async def claim(database: Database, process_id: str) -> Claim:
+    return await Replays(database.run).claim(
+        workspace_id=WORKSPACE,
+        key="a key",
+        fingerprint="a body",
+        call_id=new_request_id(),
+        process_id=process_id,
+    )
+
+
+def enter_process(process_id: str, *, lease_s: int) -> None:
+    now = timezone.now()
+    ServingProcess.objects.create(
+        id=process_id,
+        host="here",
+        pid=1,
+        started_at=now,
+        heartbeat_at=now,
+        lease_until=now + timedelta(seconds=lease_s),
+        journal_path="",
+    )
+
+
+@pytest.fixture(autouse=True)
+def queries_in_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "1")
+
+
+def test_a_running_call_of_this_process_keeps_its_key_when_the_lease_could_not_be_renewed() -> None:
+    enter_process(OURS, lease_s=-60)
+
+    async def work() -> None:
+        database = Database()
+        await claim(database, OURS)
+        with pytest.raises(Conflict):
+            await claim(database, OURS)
+
+    asyncio.run(work())
+
+
+def test_a_call_of_a_process_whose_lease_is_over_loses_its_key() -> None:
+    enter_process(THEIRS, lease_s=-60)
+
+    async def work() -> None:
+        database = Database()
+        await claim(database, THEIRS)
+        assert (await claim(database, OURS)).kept is None
+
+    asyncio.run(work())
+
+
+@pytest.mark.parametrize("has_answer", [True, False], ids=["kept", "dropped"])
+def test_a_key_is_brought_up_to_date_once_the_database_is_there_again(
+    has_answer: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(replays, "RETRY_S", 0.01)
+
+    async def is_as_it_should_be() -> bool:
+        found = KeptAnswer.objects.first()
+        return found is not None and found.finished if has_answer else found is None
+
+    async def work() -> None:
+        database = Database()
+        claimed = await claim(database, OURS)
+        database.is_away = True
+        await (claimed.keep(200, [], b"an answer") if has_answer else claimed.drop())
+        assert KeptAnswer.objects.filter(finished=False).exists()
+        database.is_away = False
+        await async_wait_until(is_as_it_should_be, what="the key to be brought up to date")
+
+    asyncio.run(work())
