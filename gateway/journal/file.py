@@ -61,9 +61,10 @@ class JournalWriter:
         """The position behind the last record."""
         return Position(self._segment, self._offset)
 
-    def append(self, record: Record) -> Position:
+    def append(self, record: Record, leave_bytes: int = 0) -> Position:
         """Write one record; return the position behind it.
 
+        leave_bytes: how much room there must be behind it, for records that cannot be refused.
         Raises OSError (a full disk) when there is no room for it; the journal then ends where it
         ended before.
         """
@@ -71,8 +72,8 @@ class JournalWriter:
         frame = HEADER.pack(len(payload), crc32(payload)) + payload
         offset = self._offset
         end = offset + len(frame)
-        if end > self._size:
-            self._roll(len(frame))
+        if end + leave_bytes > self._size:
+            self._roll(len(frame) + leave_bytes)
             offset, end = 0, len(frame)
         self._memory[offset:end] = frame
         self._offset = end
@@ -146,6 +147,12 @@ def end_of(folder: Path) -> Position:
         if written:
             return Position(number, len(written))
     return START
+
+
+def reaches(folder: Path, position: Position) -> bool:
+    """True when the journal is as long as it must be if it was once read up to the position."""
+    path = _segment_path(folder, position.segment)
+    return position == START or (path.is_file() and path.stat().st_size >= position.offset)
 
 
 def segments_in(folder: Path) -> list[int]:

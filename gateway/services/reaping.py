@@ -2,12 +2,14 @@
 
 A process is dead when the kernel has let go of its lock (same host), or when its lease is over
 and stays over while we watch: so a process that merely could not reach the database, or a laptop
-that slept, has the time to renew it.
+that slept, has the time to renew it. While the database keeps us waiting too, watching proves
+nothing.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import shutil
 import time
 import uuid
@@ -21,7 +23,7 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from accounts import book
-from gateway.journal.file import Position, end_of, read_records
+from gateway.journal.file import Position, end_of, reaches, read_records
 from gateway.journal.record import Record, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
@@ -34,6 +36,8 @@ State = ServingProcess.State
 # Longer than the time between two heartbeats, when we can see that the process exists.
 WATCH_PRESENT_S = 12.0
 WATCH_ABSENT_S = 5.0
+# A database that was waited for longer may have kept the other process from it, too.
+PROMPT_S = 0.5
 BATCH = 2_000
 ABORTED_CODE = "server_restarting"
 
@@ -62,11 +66,20 @@ class Reaper:
         Any number may run at once: each process is ended by one. Raises DatabaseError when the
         database does not answer; what was not ended then is found again.
         """
-        alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
-        known = {process.pk for process in alive}
-        self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in known}
-        ended = (_end_dead(process) for process in alive if self._is_dead(process))
-        return [reaped for reaped in ended if reaped is not None]
+        try:
+            alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
+            known = {process.pk for process in alive}
+            self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in known}
+            ended = (self._end(process) for process in alive if self._is_dead(process))
+            return [reaped for reaped in ended if reaped is not None]
+        except (OperationalError, InterfaceError):
+            self._doubts.clear()
+            raise
+
+    def _end(self, process: ServingProcess) -> Reaped | None:
+        """End a process. One that is only silent is watched anew if the database was not prompt."""
+        is_silent = self._doubts.pop(process.pk, None) is not None
+        return _end_dead(process, within_s=PROMPT_S if is_silent else math.inf)
 
     def _is_dead(self, process: ServingProcess) -> bool:
         present = is_here(process.host) and Path(process.journal_path).exists()
@@ -83,9 +96,9 @@ class Reaper:
         return time.monotonic() - since >= watch_s
 
 
-def _end_dead(process: ServingProcess) -> Reaped | None:
+def _end_dead(process: ServingProcess, *, within_s: float) -> Reaped | None:
     try:
-        return end_process(process, State.REAPED)
+        return end_process(process, State.REAPED, within_s=within_s)
     except (OperationalError, InterfaceError):
         raise
     except Exception:
@@ -94,19 +107,27 @@ def _end_dead(process: ServingProcess) -> Reaped | None:
         return None
 
 
-def end_process(process: ServingProcess, state: ServingProcess.State) -> Reaped | None:
+def end_process(
+    process: ServingProcess, state: ServingProcess.State, *, within_s: float = math.inf
+) -> Reaped | None:
     """End a process: post the rest of its journal, abort its running calls, return its purses.
 
     One transaction, on the condition that the process is alive as it was read: None when
-    somebody else was first, or it has renewed its lease.
+    somebody else was first, or it has renewed its lease; also when the database let nobody
+    write for longer than within_s.
     """
     folder = Path(process.journal_path)
+    asked_s = time.monotonic()
     with transaction.atomic():
+        if time.monotonic() - asked_s > within_s:
+            return None
         if not claim_end(process.pk, state, process.lease_until):
             return None
         # Read again: the position may have moved since the process was listed.
         process.refresh_from_db()
         start = Position(process.drained_segment, process.drained_offset)
+        if not reaches(folder, start):
+            log.error("journal %s ends before %s: calls that only it had are lost", folder, start)
         end, records = _replay(process.pk, folder, start)
         aborted = _abort_running(process.pk, end)
         returned_nusd = book.close_purses(process.pk)

@@ -12,8 +12,8 @@ from itertools import takewhile
 
 from django.db import InterfaceError, OperationalError
 
-from gateway.journal.file import Position, read_records
-from gateway.journal.record import Record
+from gateway.journal.file import SEGMENT_BYTES, Position, read_records
+from gateway.journal.record import Record, Refused
 from gateway.stores.drain import Fenced, Post, apply, drain
 from gateway.stores.life import Life
 from gateway.stores.salvage import apply_one_by_one, cleaned
@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 
 BATCH = 2_000
 KEPT_IN_MEMORY = 50_000
+# A call is let in only where its end will find room, and those of a thousand others.
+ROOM_FOR_ENDS_BYTES = SEGMENT_BYTES // 4
 
 # None: the journal could not take the record.
 Item = tuple[Record, Position | None]
@@ -40,6 +42,7 @@ class Backlog:
         self._batch: list[Item] = []
         self._unwritten: list[Item] = []
         self._shed_to: Position | None = None
+        self._is_full = False
         self.appended = 0
         self.posted = 0
 
@@ -49,21 +52,29 @@ class Backlog:
 
     def append(self, record: Record) -> None:
         """Journal a record. Raises OSError when the disk does not take it."""
-        self._new.append((record, self._life.journal.append(record)))
+        self._new.append((record, self._life.journal.append(record, ROOM_FOR_ENDS_BYTES)))
         self.appended += 1
+        if self._is_full:
+            self._is_full = False
 
-    def append_surely(self, record: Record) -> None:
+    def append_surely(self, record: Record, leave_bytes: int = 0) -> None:
         """Journal a record that must not be refused: keep it in memory if the disk is full."""
         position: Position | None = None
         try:
-            position = self._life.journal.append(record)
-        except OSError:
-            log.exception("the journal did not take %s", record.call_id)
+            position = self._life.journal.append(record, leave_bytes)
+        except OSError as error:
+            self._note_full(error)
         except (ValueError, OverflowError):
             record = cleaned(record)
-            position = self._life.journal.append(record)
+            position = self._life.journal.append(record, leave_bytes)
         self._new.append((record, position))
         self.appended += 1
+
+    def append_refusal(self, record: Refused) -> None:
+        """Journal a refusal, leaving the room that calls need for their ends. While the disk is
+        full, memory takes some of them."""
+        if not self._is_full or len(self._new) < KEPT_IN_MEMORY:
+            self.append_surely(record, ROOM_FOR_ENDS_BYTES)
 
     def drain(self) -> None:
         """Post the oldest records, at most BATCH of them.
@@ -92,6 +103,12 @@ class Backlog:
         """
         if self._batch:
             self.drain()
+
+    def _note_full(self, error: OSError) -> None:
+        """Log the beginning of it, not every record."""
+        if not self._is_full:
+            log.error("the journal takes no more records: %s", error)
+        self._is_full = True
 
     def _post(self, post: Post) -> None:
         life = self._life

@@ -168,9 +168,9 @@ class Bank:
         """Write down that a call begins, before any byte of it goes upstream.
 
         Raises StorageUnavailable when the journal cannot be written, DatabaseUnavailable when
-        this process has been declared dead; then the call must not be made.
+        this process has been declared dead, or may have been; then the call must not be made.
         """
-        if self.is_fenced:
+        if self.is_fenced or self._writer.is_in_doubt:
             raise DatabaseUnavailable(retry_after_s=1)
         try:
             self._writer.append(record)
@@ -190,7 +190,7 @@ class Bank:
     def refused(self, record: Refused) -> None:
         """Write down a call of a known key that was not let in. Never raises."""
         if not self.is_fenced:
-            self._writer.append_surely(record)
+            self._writer.append_refusal(record)
 
     # News from the change feed
 

@@ -8,6 +8,7 @@ take stays in memory and in the journal and is tried again.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 import uuid
@@ -21,7 +22,7 @@ from typing import Protocol
 from django.db import Error as DatabaseAway
 from django.db import connection
 
-from gateway.journal.record import Record
+from gateway.journal.record import Record, Refused
 from gateway.services.reaping import Reaper
 from gateway.stores.backlog import Backlog
 from gateway.stores.drain import Fenced
@@ -37,6 +38,9 @@ REAP_EVERY_S = 5.0
 RETRY_S = 0.25
 STOP_WITHIN_S = 10.0
 LOCK_WAIT_MS = 1_000
+# Who was stopped for longer (SIGSTOP, a machine put to sleep) may have been taken for dead. Well
+# below what a reaper waits for: the rest of a lease, and a while.
+SLEEP_S = 15.0
 
 
 class Client(Protocol):
@@ -75,6 +79,8 @@ class Writer:
         self._failure: Exception | None = None
         self._fenced = False
         self._trouble = ""
+        self._awake_s = math.inf  # when the syncer last ran
+        self._sleeps = self._outlived = 0
         self._first: Draw | GiveBack | str | None = None
         self._next_drain = self._next_beat = self._next_reap = 0.0
         self._client: Client
@@ -110,10 +116,19 @@ class Writer:
     def append_surely(self, record: Record) -> None:
         self._backlog.append_surely(record)
 
+    def append_refusal(self, record: Refused) -> None:
+        self._backlog.append_refusal(record)
+
     @property
     def appended(self) -> int:
         """How many records this life of the process was given."""
         return self._backlog.appended
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """True after a long stop, until it is known that nobody ended this process meanwhile."""
+        is_late = time.monotonic() - self._awake_s > SLEEP_S
+        return is_late or self._sleeps != self._outlived
 
     def ask(self, question: Callable[[int], None]) -> None:
         """Run the question in the thread between two batches, once all records are posted that
@@ -158,10 +173,12 @@ class Writer:
             if now >= self._next_drain:
                 self._next_drain = now + DRAIN_EVERY_S
                 self._backlog.drain()
-            if now >= self._next_beat:
+            sleeps = self._sleeps
+            if now >= self._next_beat or sleeps != self._outlived:
                 if not renew_lease(self._life.process_id):
                     raise Fenced(str(self._life.process_id))
                 self._next_beat = now + HEARTBEAT_S
+                self._outlived = sleeps
         except Fenced:
             self._be_fenced()
         if now >= self._next_reap:
@@ -202,9 +219,12 @@ class Writer:
         pause_s = max(0.0, min(self._next_drain - time.monotonic(), DRAIN_EVERY_S))
         with suppress(Empty):
             self._first = self._wishes.get(timeout=pause_s)
+        now = time.monotonic()
+        drains = now >= self._next_drain
         try:
-            self.step(time.monotonic())
-            self._report(None)
+            self.step(now)
+            if drains:
+                self._report(None)
         except Exception as error:
             self._report(error)
             connection.close()
@@ -300,9 +320,11 @@ class Writer:
         """Begin another life once no call of the old one runs."""
         if not self._client.may_rejoin:
             return
+        sleeps = self._sleeps
         former, self._life = self._life, Life(self._journal_home)
         self._backlog = Backlog(self._life)
         former.bury()
+        self._outlived = sleeps
         self._fenced = False
         self._deliver(self._client.on_rejoined)
 
@@ -310,8 +332,16 @@ class Writer:
         self._client.deliver(answer)
 
     def _sync(self) -> None:
+        self._awake_s = time.monotonic()
         while not self._ending.wait(SYNC_EVERY_S):
+            self._notice_sleep()
             try:
                 self._life.journal.sync()
             except OSError:
                 log.exception("the journal cannot be made durable")
+
+    def _notice_sleep(self) -> None:
+        now = time.monotonic()
+        if now - self._awake_s > SLEEP_S:
+            self._sleeps += 1  # before the trace of it is gone
+        self._awake_s = now

@@ -19,6 +19,7 @@ from gateway.journal.file import JournalWriter
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
 from gateway.services.reaping import end_process
+from gateway.stores import writer
 from gateway.stores.bank import Bank, Patience
 from tests.money.office import admitted, end, hold, make_rich, run_at_bank
 from tests.support.waiting import async_wait_until, wait_until
@@ -239,6 +240,57 @@ def test_process_declared_dead_stops_and_begins_again(tmp_path: Path) -> None:
     assert prove().breaks == []
 
 
+def test_a_process_that_was_stopped_lets_nobody_in_until_it_knows_that_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace_id = str(make_rich(1_000).pk)
+
+    async def work(bank: Bank) -> None:
+        with monkeypatch.context() as patch:
+            patch.setattr(writer, "SLEEP_S", -1)  # every moment counts as a long one
+            with pytest.raises(DatabaseUnavailable):
+                bank.admitted(admitted(workspace_id, 0))
+        await async_wait_until(lets_in(bank, workspace_id), what="a call to be let in")
+
+    run_at_bank(tmp_path, work)
+
+    assert CallRecord.objects.count() == 1
+
+
+def lets_in(bank: Bank, workspace_id: str) -> Callable[[], Awaitable[bool]]:
+    async def ask() -> bool:
+        try:
+            bank.admitted(admitted(workspace_id, 0))
+        except DatabaseUnavailable:
+            return False
+        return True
+
+    return ask
+
+
+def test_trouble_with_the_database_is_logged_once_from_its_beginning_to_its_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    workspace_id = str(make_rich(1_000).pk)
+
+    async def is_logged() -> bool:
+        return "has to try again" in caplog.text
+
+    async def work(bank: Bank) -> None:
+        with locked():
+            bank.admitted(admitted(workspace_id, 0))
+            for _ in range(60):
+                bank._writer.wake()  # there is nothing to do before the next try
+                await asyncio.sleep(0.05)
+            await async_wait_until(is_logged, what="the trouble to be noticed")
+            assert caplog.text.count("has to try again") == 1
+            assert "answers again" not in caplog.text
+
+    run_at_bank(tmp_path, work)
+
+    assert CallRecord.objects.count() == 1
+
+
 def is_readmitted(bank: Bank) -> Callable[[], Awaitable[bool]]:
     async def ask() -> bool:
         return not bank.is_fenced
@@ -269,5 +321,5 @@ def locked() -> Iterator[None]:
         other.close()
 
 
-def fill_disk(self: JournalWriter, record: object) -> None:
+def fill_disk(self: JournalWriter, record: object, leave_bytes: int = 0) -> None:
     raise OSError(28, os.strerror(28))

@@ -13,6 +13,7 @@ from gateway.journal.file import (
     JournalWriter,
     Position,
     end_of,
+    reaches,
     read_records,
     segments_in,
 )
@@ -132,6 +133,33 @@ def test_position_beyond_what_a_power_loss_left_reads_nothing(tmp_path: Path) ->
 
     assert list(read_records(tmp_path, Position(0, 10**6))) == []
     assert list(read_records(tmp_path / "gone", START)) == []
+
+
+def test_journal_that_is_shorter_than_it_was_does_not_reach_as_far(tmp_path: Path) -> None:
+    _, positions = write(tmp_path, 3)
+    [segment] = tmp_path.iterdir()
+
+    assert reaches(tmp_path, positions[-1])
+    os.truncate(segment, positions[-1].offset - 1)
+    assert not reaches(tmp_path, positions[-1])
+    assert reaches(tmp_path, START)
+    assert not reaches(tmp_path / "gone", positions[0])
+
+
+def test_room_that_is_to_be_left_is_there_for_the_next_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = JournalWriter(tmp_path, segment_bytes=400)
+    first, last = admitted(WORKSPACE, 1), admitted(WORKSPACE, 2)
+    journal.append(first, 200)
+
+    monkeypatch.setattr(os, "posix_fallocate", fill_disk)
+    with pytest.raises(OSError, match="No space left"):
+        journal.append(admitted(WORKSPACE, 3), 200)
+    journal.append(last)
+
+    assert [record for record, _ in read_records(tmp_path)] == [first, last]
+    journal.close()
 
 
 def test_record_of_an_older_process_is_read_with_defaults(tmp_path: Path) -> None:

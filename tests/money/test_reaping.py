@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import sqlite3
+import threading
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import OperationalError, connection
 from django.utils import timezone
 
 from accounts.models import Purse, Wallet, Workspace
@@ -95,6 +100,71 @@ def test_lease_must_stay_over_for_a_while_before_a_process_counts_as_dead(branch
     reaper.watch_present_s = 0
     assert len(reaper.run()) == 1
     branch.die()
+
+
+def test_watching_begins_anew_when_the_database_kept_everybody_waiting(branch: Branch) -> None:
+    reaper = watching()
+
+    with locked_for(2.0):
+        assert reaper.run() == []
+    branch.step()
+
+    assert reaper.run() == []
+    assert ServingProcess.objects.get().state == "alive"
+    branch.die()
+
+
+def test_what_was_seen_before_the_database_was_away_does_not_count(
+    branch: Branch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reaper = watching()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ServingProcess.objects, "filter", go_away)
+        with pytest.raises(OperationalError):
+            reaper.run()
+
+    assert reaper.run() == []
+    branch.die()
+
+
+def watching() -> Reaper:
+    """Return one that has watched a process for long whose lease is over."""
+    reaper = Reaper(watch_present_s=0.2)
+    expire_lease()
+    assert reaper.run() == []
+    time.sleep(0.3)
+    return reaper
+
+
+def go_away(**_: object) -> None:
+    raise OperationalError("the database is away")
+
+
+@contextmanager
+def locked_for(duration_s: float) -> Iterator[None]:
+    """Another program takes the write lock and lets go of it after a while."""
+    other = sqlite3.connect(
+        connection.settings_dict["NAME"], isolation_level=None, check_same_thread=False
+    )
+    other.execute("BEGIN IMMEDIATE")
+    timer = threading.Timer(duration_s, other.execute, ["ROLLBACK"])
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.join()
+        other.close()
+
+
+def test_shortened_journal_is_said(branch: Branch, caplog: pytest.LogCaptureFixture) -> None:
+    branch.step()  # the database has read it so far
+    branch.die(cut_to=0)
+
+    Reaper().run()
+
+    assert "calls that only it had are lost" in caplog.text
+    assert CallRecord.objects.filter(status="in_progress").count() == 0
 
 
 def test_process_that_renewed_its_lease_is_not_reaped_on_an_old_look(branch: Branch) -> None:
