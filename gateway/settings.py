@@ -110,10 +110,14 @@ TEMPLATES: list[dict[str, Any]] = [
     },
 ]
 
+_MAKES_DATABASE = not {"migrate", "makemigrations"}.isdisjoint(sys.argv)
+DATABASE_FILE = HOME / "tollhouse.sqlite3"
 DATABASES: dict[str, dict[str, Any]] = {
     "default": {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": HOME / "tollhouse.sqlite3",
+        # rw: who only uses it makes none. A new and empty file in the place of one that was moved
+        # away would share the write-ahead log of those who still write to the old one.
+        "NAME": f"{DATABASE_FILE.as_uri()}?mode={'rwc' if _MAKES_DATABASE else 'rw'}",
         # One writer at a time, asked for at BEGIN: a later upgrade of a read would fail at once.
         # FULL: an acknowledged commit survives power loss (docs/adr/0009).
         "OPTIONS": {

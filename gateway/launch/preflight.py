@@ -7,6 +7,7 @@ import socket
 import tempfile
 from pathlib import Path
 
+from django.conf import settings
 from django.core.checks import Error, run_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
@@ -47,6 +48,14 @@ def check_port(host: str, port: int) -> None:
             raise CannotStart(f"{host}:{port} cannot be used: {error.strerror}.") from None
 
 
+def make_database() -> None:
+    """Make an empty file for the database where there is none. Raises CannotStart."""
+    try:
+        settings.DATABASE_FILE.touch(mode=0o600)
+    except OSError as error:
+        raise CannotStart(f"The database {_name()} cannot be made: {error.strerror}.") from None
+
+
 def check_settings() -> None:
     """Raises CannotStart with the first setting that must not meet the outside world."""
     for message in run_checks():
@@ -84,6 +93,8 @@ def check_database() -> bool:
 
 def check_database_is_current() -> None:
     """Raises CannotStart unless a serving process may use the database as it is."""
+    if not settings.DATABASE_FILE.exists():
+        raise CannotStart(f"There is no database {_name()}: run `manage.py prepare`.")
     if check_database():
         if not MigrationRecorder(connection).applied_migrations():
             raise CannotStart(f"The database {_name()} is empty: run `manage.py prepare`.")
@@ -94,4 +105,4 @@ def check_database_is_current() -> None:
 
 
 def _name() -> str:
-    return str(connection.settings_dict["NAME"])
+    return str(settings.DATABASE_FILE)

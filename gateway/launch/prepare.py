@@ -27,6 +27,7 @@ def prepare(*, say: Callable[[str], object]) -> Quickstart:
     home = Path(settings.HOME)
     preflight.check_home(home)
     preflight.check_settings()
+    preflight.make_database()
     if preflight.check_database():
         say("Bringing the database up to date.")
         call_command("migrate", interactive=False, verbosity=0)

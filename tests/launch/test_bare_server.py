@@ -54,7 +54,8 @@ def test_several_workers_are_refused_and_none_stays(home: Path) -> None:
 def test_a_database_that_was_never_set_up_is_said(tmp_path: Path) -> None:
     done = start_by_hand(tmp_path / "home")
 
-    assert_said_once(done, "is empty: run `manage.py prepare`")
+    assert_said_once(done, "There is no database")
+    assert "run `manage.py prepare`" in done.stderr
     assert done.returncode != 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser
+from contextlib import suppress
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -28,5 +29,7 @@ class Command(BaseCommand):
             sys.exit(str(error))
 
     def _say(self, line: str) -> None:
-        self.stdout.write(line)
-        self.stdout.flush()
+        # What runs goes on, also when the terminal is gone or the disk of its log is full.
+        with suppress(OSError):
+            self.stdout.write(line)
+            self.stdout.flush()
