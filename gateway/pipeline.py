@@ -186,7 +186,9 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     meter = Meter(head.started_ns, perf_counter_ns())
     tab = Tab(stages, call, grant, meter, caller)
     outlives = claim is not None and not call.stream
-    live = stages.watch.enter(caller, grant.key_id, call.stream, outlives, grant.lease)
+    live = stages.watch.enter(
+        caller, grant.key_id, grant.workspace_id, call.stream, outlives, grant.lease
+    )
     refusal: GatewayError | None = None
     try:
         caller.begin(call, grant, claim)

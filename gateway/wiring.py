@@ -38,6 +38,7 @@ from gateway.core.errors import (
     InvalidKey,
     ServerStopping,
     UpstreamError,
+    WorkspaceLocked,
 )
 from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
@@ -61,7 +62,7 @@ from gateway.snapshot.types import KeyRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_book import KeyBook
-from gateway.stores.key_records import load_key_record
+from gateway.stores.key_records import is_workspace_locked, load_key_record
 from gateway.stores.replays import Claim, Replays
 from gateway.stores.wanted_ids import WantedIds
 from gateway.stores.writer import Writer
@@ -254,10 +255,7 @@ class Runtime:
                 if stale is not None or len(self.watch):
                     self._spawn(self._follow_key(ref, stale))
             elif kind == "workspace":
-                workspace_id = as_uuid_text(ref)
-                known = self.keyring.forget_workspace(workspace_id)
-                if known and self.limits.has_line(workspace_id):
-                    self._spawn(self._follow_key(known[0].digest, known[0]))
+                self._on_workspace_changed(as_uuid_text(ref))
             elif kind == "wallet":
                 self.bank.on_wallet_changed(as_uuid_text(ref))
             elif kind == "recall":
@@ -274,6 +272,18 @@ class Runtime:
         known = fresh or stale
         if known is not None and (fresh is None or fresh.revoked):
             self.watch.interrupt_key(known.key_id, InvalidKey("The API key has been revoked."))
+
+    def _on_workspace_changed(self, workspace_id: str) -> None:
+        known = self.keyring.forget_workspace(workspace_id)
+        if known and self.limits.has_line(workspace_id):
+            self._spawn(self._follow_key(known[0].digest, known[0]))
+        if self.watch.has_calls_of(workspace_id):
+            self._spawn(self._follow_workspace(workspace_id))
+
+    async def _follow_workspace(self, workspace_id: str) -> None:
+        """End the live calls of a workspace that has been locked."""
+        if await read(is_workspace_locked, workspace_id):
+            self.watch.interrupt_workspace(workspace_id, WorkspaceLocked())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -8,7 +8,7 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from django.conf import settings
 from django.db import Error, connection
 
-from accounts.models import LimitedCalls
+from accounts.models import LimitedCalls, Workspace
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 from keys.models import ApiKey
 
@@ -29,6 +29,11 @@ def load_key_record(digest: str) -> KeyRecord | None:
         connection.close()
         raise
     return None if key is None else _compile(key)
+
+
+def is_workspace_locked(workspace_id: str) -> bool:
+    """True when its calls are to be refused. Raises django.db.Error; call in a thread."""
+    return Workspace.objects.filter(pk=workspace_id, locked_at__isnull=False).exists()
 
 
 def _compile(key: ApiKey) -> KeyRecord:

@@ -3,7 +3,8 @@
 A timer per call, or worse per piece, would cost more than the pieces. Instead one tick looks
 at all live calls ten times a second. It starts to listen for the caller's hang-up (calls that
 are over within a tick need no listener), ends attempts that wait too long, cuts callers that
-stopped reading, writes keep-alives, and carries interruptions: a revoked key, a shutdown.
+stopped reading, writes keep-alives, and carries interruptions: a revoked key, a locked
+workspace, a shutdown.
 """
 
 from __future__ import annotations
@@ -79,12 +80,14 @@ class LiveCall:
         "outlives_caller",
         "started_at",
         "task",
+        "workspace_id",
     )
 
     def __init__(
         self,
         edge: Edge,
         key_id: str,
+        workspace_id: str,
         is_stream: bool,
         outlives_caller: bool,
         loop: asyncio.AbstractEventLoop,
@@ -92,6 +95,7 @@ class LiveCall:
     ) -> None:
         self.edge = edge
         self.key_id = key_id
+        self.workspace_id = workspace_id
         self.is_stream = is_stream
         self.outlives_caller = outlives_caller
         self.lease = lease
@@ -178,6 +182,7 @@ class Watch:
         self,
         edge: Edge,
         key_id: str,
+        workspace_id: str,
         is_stream: bool,
         outlives_caller: bool = False,
         lease: Lease | None = None,
@@ -186,7 +191,7 @@ class Watch:
             self._loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = self._loop.call_later(TICK_S, self._tick)
-        live = LiveCall(edge, key_id, is_stream, outlives_caller, self._loop, lease)
+        live = LiveCall(edge, key_id, workspace_id, is_stream, outlives_caller, self._loop, lease)
         self._live.add(live)
         self._unheeded.add(live)
         return live
@@ -203,6 +208,16 @@ class Watch:
         """End every live call of a key."""
         for live in list(self._live):
             if live.key_id == key_id:
+                live.interrupt(reason)
+
+    def has_calls_of(self, workspace_id: str) -> bool:
+        """True while a call of the workspace lives."""
+        return any(live.workspace_id == workspace_id for live in self._live)
+
+    def interrupt_workspace(self, workspace_id: str, reason: GatewayError) -> None:
+        """End every live call of a workspace."""
+        for live in list(self._live):
+            if live.workspace_id == workspace_id:
                 live.interrupt(reason)
 
     async def empty(self, reason: GatewayError) -> None:
