@@ -170,7 +170,7 @@ class Bank:
         Raises StorageUnavailable when the journal cannot be written, DatabaseUnavailable when
         this process has been declared dead, or may have been; then the call must not be made.
         """
-        if self.is_fenced or self._writer.is_in_doubt:
+        if self.is_fenced or self._writer.is_in_doubt(record.at):
             raise DatabaseUnavailable(retry_after_s=1)
         try:
             self._writer.append(record)

@@ -41,6 +41,7 @@ LOCK_WAIT_MS = 1_000
 # Who was stopped for longer (SIGSTOP, a machine put to sleep) may have been taken for dead. Well
 # below what a reaper waits for: the rest of a lease, and a while.
 SLEEP_S = 15.0
+STEADY_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
 class Client(Protocol):
@@ -79,7 +80,7 @@ class Writer:
         self._failure: Exception | None = None
         self._fenced = False
         self._trouble = ""
-        self._awake_s = math.inf  # when the syncer last ran
+        self._awake_at = self._awake_s = math.inf  # when the syncer last ran, by either clock
         self._sleeps = self._outlived = 0
         self._first: Draw | GiveBack | str | None = None
         self._next_drain = self._next_beat = self._next_reap = 0.0
@@ -124,11 +125,14 @@ class Writer:
         """How many records this life of the process was given."""
         return self._backlog.appended
 
-    @property
-    def is_in_doubt(self) -> bool:
-        """True after a long stop, until it is known that nobody ended this process meanwhile."""
-        is_late = time.monotonic() - self._awake_s > SLEEP_S
-        return is_late or self._sleeps != self._outlived
+    def is_in_doubt(self, at: float) -> bool:
+        """True after a long stop, until it is known that nobody ended this process meanwhile.
+
+        at: now, in seconds since the epoch. A clock that was set raises no doubt.
+        """
+        if at - self._awake_at > SLEEP_S and steady_s() - self._awake_s > SLEEP_S:
+            return True
+        return self._sleeps != self._outlived
 
     def ask(self, question: Callable[[int], None]) -> None:
         """Run the question in the thread between two batches, once all records are posted that
@@ -332,7 +336,7 @@ class Writer:
         self._client.deliver(answer)
 
     def _sync(self) -> None:
-        self._awake_s = time.monotonic()
+        self._awake_at, self._awake_s = time.time(), steady_s()
         while not self._ending.wait(SYNC_EVERY_S):
             self._notice_sleep()
             try:
@@ -341,7 +345,12 @@ class Writer:
                 log.exception("the journal cannot be made durable")
 
     def _notice_sleep(self) -> None:
-        now = time.monotonic()
-        if now - self._awake_s > SLEEP_S:
+        now_s = steady_s()
+        if now_s - self._awake_s > SLEEP_S:
             self._sleeps += 1  # before the trace of it is gone
-        self._awake_s = now
+        self._awake_at, self._awake_s = time.time(), now_s
+
+
+def steady_s() -> float:
+    """Return seconds by a clock that is never set and, on Linux, runs while the machine sleeps."""
+    return time.clock_gettime(STEADY_CLOCK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -251,6 +252,17 @@ def test_a_process_that_was_stopped_lets_nobody_in_until_it_knows_that_it_lives(
             with pytest.raises(DatabaseUnavailable):
                 bank.admitted(admitted(workspace_id, 0))
         await async_wait_until(lets_in(bank, workspace_id), what="a call to be let in")
+
+    run_at_bank(tmp_path, work)
+
+    assert CallRecord.objects.count() == 1
+
+
+def test_a_clock_that_is_set_an_hour_forward_keeps_nobody_out(tmp_path: Path) -> None:
+    workspace_id = str(make_rich(1_000).pk)
+
+    async def work(bank: Bank) -> None:
+        bank.admitted(admitted(workspace_id, 0, at=time.time() + 3600))
 
     run_at_bank(tmp_path, work)
 
