@@ -195,7 +195,7 @@ class ChatCaller:
         """Return what was written, for workspaces that store bodies; with the receipt of a call
         that came to its end, also what is still to be."""
         if receipt is not None:
-            self._last_bytes = self._write_last(receipt, answer)
+            self._last_bytes = self._last_bytes or self._write_last(receipt, answer)
         written = b"".join((*self._transcript, self._last_bytes))
         return written[:MAX_TRANSCRIPT_BYTES].decode(errors="replace")
 
@@ -245,9 +245,16 @@ class ChatCaller:
         if not self._has_head:
             await self._send_head(200, self._stream_headers())
         self._has_ended = True
-        if self._claim is not None:
-            await self._claim.keep(200, self._sent_headers, b"".join(self._transcript) + frames)
         await self._send_body(frames, more=False)
+
+    async def keep(self, claim: pipeline.Claim, receipt: Receipt, answer: Answer | None) -> None:
+        """Keep the whole answer of a call that came to its end, the last bytes still unwritten."""
+        last = self._last_bytes = self._write_last(receipt, answer)
+        if answer is not None:
+            await claim.keep(200, self._buffered_headers(last, receipt), last)
+            return
+        headers = self._sent_headers if self._has_head else self._stream_headers()
+        await claim.keep(200, headers, b"".join(self._transcript) + last)
 
     async def replay(self, claim: pipeline.Claim) -> None:
         """Write the answer that the same request had before."""
@@ -260,16 +267,7 @@ class ChatCaller:
         """Write the buffered answer."""
         assert self._form is not None
         body = self._last_bytes or self._write_last(receipt, answer)
-        headers = self._answer_headers()
-        headers += (
-            (b"content-type", b"application/json"),
-            (b"content-length", b"%d" % len(body)),
-            (b"x-credits-used", b"%a" % self._form.credits(receipt)),
-            (b"server-timing", server_timing(receipt)),
-        )
-        if self._claim is not None:
-            await self._claim.keep(200, headers, body)
-        await self._send_head(200, headers)
+        await self._send_head(200, self._buffered_headers(body, receipt))
         self._has_ended = True
         await self._send_body(body, more=False)
 
@@ -346,6 +344,17 @@ class ChatCaller:
         if self._grant.dropped_params:
             names = ",".join(self._grant.dropped_params)[:MAX_DROPPED_CHARS]
             headers.append((b"x-dropped-params", UNPRINTABLE.sub("?", names).encode()))
+        return headers
+
+    def _buffered_headers(self, body: bytes, receipt: Receipt) -> Headers:
+        assert self._form is not None
+        headers = self._answer_headers()
+        headers += (
+            (b"content-type", b"application/json"),
+            (b"content-length", b"%d" % len(body)),
+            (b"x-credits-used", b"%a" % self._form.credits(receipt)),
+            (b"server-timing", server_timing(receipt)),
+        )
         return headers
 
     def _stream_headers(self) -> Headers:

@@ -45,6 +45,8 @@ class Caller(relay.Caller, Edge, Protocol):
 
     def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str: ...
 
+    async def keep(self, claim: Claim, receipt: Receipt, answer: Answer | None) -> None: ...
+
     async def replay(self, claim: Claim) -> None: ...
 
 
@@ -184,7 +186,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     """
     call, grant, claim = admitted.call, admitted.grant, admitted.claim
     meter = Meter(head.started_ns, perf_counter_ns())
-    tab = Tab(stages, call, grant, meter, caller)
+    tab = Tab(stages, call, grant, meter, caller, claim)
     outlives = claim is not None and not call.stream
     live = stages.watch.enter(
         caller, grant.key_id, grant.workspace_id, call.stream, outlives, grant.lease
@@ -248,16 +250,23 @@ def told(attempt: Mapping[str, Any], model: str) -> dict[str, Any]:
 class Tab:
     """What a call owes: closed once, by its end or by whatever came before its end."""
 
-    __slots__ = ("_call", "_caller", "_grant", "_meter", "_receipt", "_stages")
+    __slots__ = ("_call", "_caller", "_claim", "_grant", "_meter", "_receipt", "_stages")
 
     def __init__(
-        self, stages: Stages, call: Call, grant: Grant, meter: Meter, caller: Caller
+        self,
+        stages: Stages,
+        call: Call,
+        grant: Grant,
+        meter: Meter,
+        caller: Caller,
+        claim: Claim | None,
     ) -> None:
         self._stages = stages
         self._call = call
         self._grant = grant
         self._meter = meter
         self._caller = caller
+        self._claim = claim
         self._receipt: Receipt | None = None
 
     def pass_to(self, target: Any) -> tuple[Grant, Call]:
@@ -289,6 +298,10 @@ class Tab:
             meter.has_answered = True  # it was told 200 with the first keep-alive
         if self._receipt is None:
             receipt = stages.settle(self._grant, meter, error, prompt_tokens)
+            if error is None and self._claim is not None:
+                # First: killed in between we charge nothing for an answer that can be had again,
+                # and not twice for one that cannot.
+                await self._caller.keep(self._claim, receipt, answer)
             said = ""
             if self._grant.stores_bodies:
                 said = self._caller.transcript(receipt if error is None else None, answer)

@@ -1,0 +1,80 @@
+"""The server is killed after a call, before its answer is kept for an idempotency key."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import add_fake_model
+from tests.support.servers import GatewayServer, UpstreamServer, run_manage
+from tests.support.waiting import wait_until
+
+
+def ask(server: GatewayServer, *, stream: bool, first_ms: int) -> bytes:
+    """Make the one call of this test; return its answer."""
+    prompt = f"script:tokens=5&first_ms={first_ms}"
+    body: dict[str, Any] = {"model": "fake-model", "stream": stream, "max_tokens": 50}
+    body["messages"] = [{"role": "user", "content": prompt}]
+    request = urllib.request.Request(
+        f"{server.base_url}/chat/completions",
+        data=json.dumps(body).encode(),
+        headers={
+            "Authorization": f"Bearer {server.key}",
+            "Content-Type": "application/json",
+            "Idempotency-Key": "once",
+        },
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return bytes(answer.read())
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Another program holds the write lock: nothing is kept."""
+    other = sqlite3.connect(file, timeout=30, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_call_that_is_sent_again_after_it_is_charged_once(
+    gateway: GatewayServer, upstream: UpstreamServer, home: Path, stream: bool
+) -> None:
+    add_fake_model(gateway, upstream)
+    upstream.clear()
+
+    def states() -> list[str]:
+        return [entry["state"] for entry in upstream.book()]
+
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(ask, gateway, stream=stream, first_ms=1_500)
+        wait_until(lambda: states() == ["running"], what="the call to be at the provider")
+        with locked(home / "tollhouse.sqlite3"):
+            wait_until(lambda: states() == ["done"], what="the provider's answer")
+            with pytest.raises(TimeoutError):
+                first.result(timeout=1)  # it waits for the lock
+            gateway.kill()
+        with pytest.raises((OSError, HTTPException)):
+            first.result()
+    gateway.restart()
+    again = ask(gateway, stream=stream, first_ms=1_500)
+    gateway.stop()
+
+    assert b"tok4" in again
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
+        rows = book.execute("SELECT status, charge_nusd > 0 FROM gateway_callrecord ORDER BY id")
+        assert rows.fetchall() == [("platform_aborted", 0), ("ok", 1)]
+    assert run_manage(home, "prove").returncode == 0
