@@ -108,7 +108,7 @@ class CallRecord(models.Model):
                 condition=~Q(status="ok"),
             ),
             models.Index(
-                fields=["workspace_id", "client_request_id"],
+                fields=["workspace_id", "client_request_id", "id"],
                 name="gateway_call_by_client_id",
                 condition=~Q(client_request_id=""),
             ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from operator import attrgetter
 
 from django.db.models import Q
 
@@ -21,5 +22,7 @@ def find_call_named(workspace_id: uuid.UUID, text: str) -> CallRecord | None:
         return found
     spellings = {text, str(call_id or text)}
     # The first condition repeats the partial index's own: SQLite needs to see it.
-    given = calls.filter(~Q(client_request_id=""), client_request_id__in=spellings)
-    return given.order_by("-id").first()
+    given = calls.filter(~Q(client_request_id="")).order_by("-id")
+    # One by one, so that the index yields the newest: one id may be given to a million calls.
+    newest = (given.filter(client_request_id=each).first() for each in spellings)
+    return max(filter(None, newest), key=attrgetter("id"), default=None)

@@ -175,6 +175,20 @@ def test_the_index_that_narrows_most_is_the_one_that_is_read(
     assert all(re.search(f"INDEX {index} .*{bounds}", plan) for plan in plans), plans
 
 
+def test_the_newest_call_of_a_callers_id_is_read_from_its_index(workspace: Workspace) -> None:
+    ids = expected(Visible(workspace.id), CallFilters())
+    CallRecord.objects.filter(id__in=ids[20:]).update(client_request_id="nightly")
+
+    with explained() as plans:
+        found = find_call(Visible(workspace.id), "nightly")
+        find_call(Visible(workspace.id), "nobody")
+
+    assert found is not None
+    assert found.id == ids[20]
+    index = "INDEX gateway_call_by_client_id (workspace_id=? AND client_request_id=?)"
+    assert plans == [f"SEARCH gateway_callrecord USING {index}"] * 2
+
+
 def test_calls_of_other_workspaces_and_keys_are_not_found(workspace: Workspace) -> None:
     other = make_workspace("Other")
     stranger_key = make_demo_data(other, days=1, calls_per_day=40, now=NOW)[0]
