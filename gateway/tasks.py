@@ -7,7 +7,8 @@ import logging
 from celery import shared_task
 from django.core.management import call_command
 
-from gateway.services.proving import prove, record_proof
+from gateway.services.periodic_proof import prove_what_is_due
+from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
 from gateway.services.reaping import Reaper
 
@@ -24,7 +25,9 @@ def reap_task() -> None:
 @shared_task(name="gateway.prove")
 def prove_task() -> None:
     """Check the book of money and record the verdict for the dashboard."""
-    proof = prove()
+    proof = prove_what_is_due()
+    if proof is None:
+        return
     record_proof(proof)
     if not proof.holds:
         log.error("the book does not add up: run `manage.py prove` and read what it says")

@@ -23,7 +23,7 @@ from dashboard.key_labels import key_labels
 from dashboard.templatetags.money import signed_usd
 from dashboard.workspace import require
 from gateway.models import LedgerCheck
-from gateway.selectors.money import find_last_check, held_nusd
+from gateway.selectors.money import find_last_check, find_last_full_check, held_nusd
 
 WITHOUT_USAGE = "movements"
 MAX_SEQUENCE = 2**63 - 1
@@ -47,6 +47,7 @@ class CreditsContext:
     held_nusd: int
     available_nusd: int
     check: LedgerCheck | None
+    full_check: LedgerCheck | None
     rows: Sequence[LedgerRow]
     newer: int | None
     older: int | None
@@ -76,6 +77,7 @@ def show_credits(request: PageRequest) -> HttpResponse:
             held_nusd=held,
             available_nusd=max(0, balance.posted_nusd - held),
             check=find_last_check(),
+            full_check=find_last_full_check(),
             rows=_rows(workspace, page),
             newer=page.newer,
             older=page.older,

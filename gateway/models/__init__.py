@@ -3,6 +3,7 @@
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, Target
 from gateway.models.process import LedgerCheck, ServingProcess
+from gateway.models.proof import ProofMark, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import LatencyRollup, UsageRollup
 
@@ -13,6 +14,9 @@ __all__ = [
     "LanguageModel",
     "LatencyRollup",
     "LedgerCheck",
+    "ProofMark",
+    "ProvenKey",
+    "ProvenWallet",
     "Provider",
     "ServingProcess",
     "Target",

@@ -40,9 +40,15 @@ class ServingProcess(models.Model):
 
 
 class LedgerCheck(models.Model):
-    """One run of `prove`: when, over how much, and what was wrong."""
+    """One run of `prove`: when, over how much, and what was wrong.
+
+    entries, calls: how many of them were looked at.
+    """
 
     checked_at = models.DateTimeField()
+    since = models.DateTimeField(
+        null=True, help_text="Only what came since this moment was looked at; null: everything."
+    )
     duration_ms = models.PositiveIntegerField()
     entries = models.BigIntegerField()
     calls = models.BigIntegerField()

@@ -21,3 +21,8 @@ def held_nusd(workspace_id: uuid.UUID) -> int:
 def find_last_check() -> LedgerCheck | None:
     """Return the newest run of `prove`, or None before the first."""
     return LedgerCheck.objects.order_by("-id").first()
+
+
+def find_last_full_check() -> LedgerCheck | None:
+    """Return the newest run of `prove` that looked at every row, or None before the first."""
+    return LedgerCheck.objects.filter(since=None).order_by("-id").first()

@@ -2,6 +2,9 @@
 
 The rules are written in SQL and not with the code that serves calls, so that a mistake there is
 not repeated here. SQL that means the same on SQLite and PostgreSQL; integers all the way.
+
+`calls`, `entries` and the two of `proven_` are of gateway.services.proof_scope: all there is and
+nothing proved before, or what came since a mark and what had been proved by then.
 """
 
 from __future__ import annotations
@@ -53,23 +56,26 @@ ALL: tuple[Invariant, ...] = (
         "SELECT COUNT(*) FROM accounts_wallet",
         """
         SELECT 'wallet ' || w.workspace_id || ': posted ' || w.posted_nusd || ', entries '
-            || COALESCE(e.total, 0)
+            || (COALESCE(v.posted_nusd, 0) + COALESCE(e.total, 0))
         FROM accounts_wallet w
+        LEFT JOIN proven_wallets v ON v.workspace_id = w.workspace_id
         LEFT JOIN (SELECT wallet_id, SUM(amount_nusd) AS total
-                   FROM accounts_ledgerentry GROUP BY wallet_id) e ON e.wallet_id = w.workspace_id
-        WHERE w.posted_nusd <> COALESCE(e.total, 0)
+                   FROM entries GROUP BY wallet_id) e ON e.wallet_id = w.workspace_id
+        WHERE w.posted_nusd <> COALESCE(v.posted_nusd, 0) + COALESCE(e.total, 0)
         """,
     ),
     Invariant(
         "I1b",
         "every ledger entry's balance is the sum up to it",
-        "SELECT COUNT(*) FROM accounts_ledgerentry",
+        "SELECT COUNT(*) FROM entries",
         """
         SELECT 'entry ' || sequence || ' of wallet ' || wallet_id || ': balance ' || balance_nusd
             || ', sum ' || running
-        FROM (SELECT wallet_id, sequence, balance_nusd,
-                     SUM(amount_nusd) OVER (PARTITION BY wallet_id ORDER BY sequence) AS running
-              FROM accounts_ledgerentry) entries
+        FROM (SELECT e.wallet_id, e.sequence, e.balance_nusd, COALESCE(v.posted_nusd, 0)
+                     + SUM(e.amount_nusd) OVER (PARTITION BY e.wallet_id ORDER BY e.sequence)
+                     AS running
+              FROM entries e
+              LEFT JOIN proven_wallets v ON v.workspace_id = e.wallet_id) summed
         WHERE balance_nusd <> running OR balance_nusd < 0
         """,
     ),
@@ -111,11 +117,11 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I4b",
         "every call has one end, which says on what basis it was charged",
-        "SELECT COUNT(*) FROM gateway_callrecord",
+        "SELECT COUNT(*) FROM calls",
         """
         SELECT 'call ' || id || ': ' || status || ', basis ' || charge_basis || ', charge '
             || charge_nusd
-        FROM gateway_callrecord
+        FROM calls
         WHERE (status IN ('in_progress', 'refused')
                AND (charge_basis <> '' OR charge_nusd <> 0 OR absorbed_nusd <> 0))
            OR (status = 'refused' AND hold_nusd <> 0)
@@ -129,20 +135,22 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I5",
         "no source has posted twice",
-        "SELECT COUNT(*) FROM accounts_ledgerentry",
+        "SELECT COUNT(*) FROM entries",
         """
-        SELECT kind || ' ' || source || ' posted ' || COUNT(*) || ' times'
-        FROM accounts_ledgerentry GROUP BY kind, source HAVING COUNT(*) > 1
+        SELECT e.kind || ' ' || e.source || ' posted again as ' || e.sequence
+        FROM entries e
+        WHERE EXISTS (SELECT 1 FROM accounts_ledgerentry other WHERE other.source = e.source
+                      AND other.kind = e.kind AND other.id <> e.id)
         """,
     ),
     Invariant(
         "I6",
         "no call costs more than it held, or more than its fee without tokens",
-        "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_nusd <> 0",
+        "SELECT COUNT(*) FROM calls WHERE charge_nusd <> 0",
         f"""
         SELECT 'call ' || id || ': hold ' || hold_nusd || ', charge ' || charge_nusd
             || ', fee ' || {FEE_NUSD}
-        FROM gateway_callrecord
+        FROM calls
         WHERE charge_nusd < 0 OR charge_nusd > hold_nusd OR absorbed_nusd < 0
            OR pdf_pages < 0 OR pdf_page_nusd < 0
            OR (charge_nusd > {FEE_NUSD} AND prompt_tokens = 0 AND completion_tokens = 0)
@@ -161,11 +169,11 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I9",
         "every charge is tokens x price, half-even, and pages x fee; beyond the hold we absorb",
-        "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_basis IN ('usage', 'estimate')",
+        "SELECT COUNT(*) FROM calls WHERE charge_basis IN ('usage', 'estimate')",
         f"""
         SELECT 'call ' || id || ': charge ' || charge_nusd || ' + absorbed ' || absorbed_nusd
             || ', price ' || {PRICE_NUSD} || ', hold ' || hold_nusd
-        FROM gateway_callrecord
+        FROM calls
         WHERE charge_basis IN ('usage', 'estimate') AND {SMALL}
           AND (charge_nusd + absorbed_nusd <> {PRICE_NUSD}
                OR charge_nusd <> CASE WHEN {PRICE_NUSD} < hold_nusd THEN {PRICE_NUSD}
@@ -175,11 +183,11 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I11",
         "calls that cost the caller nothing say what we absorbed",
-        "SELECT COUNT(*) FROM gateway_callrecord WHERE charge_basis LIKE 'zero%%'",
+        "SELECT COUNT(*) FROM calls WHERE charge_basis LIKE 'zero%%'",
         f"""
         SELECT 'call ' || id || ': charge ' || charge_nusd || ', absorbed ' || absorbed_nusd
             || ', price ' || {PRICE_NUSD}
-        FROM gateway_callrecord
+        FROM calls
         WHERE charge_basis LIKE 'zero%%' AND {SMALL}
           AND (charge_nusd <> 0 OR absorbed_nusd <> {PRICE_NUSD})
         """,  # noqa: S608 (constants only)
@@ -187,16 +195,19 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I13",
         "every key's usage in the ledger is the sum of its calls",
-        f"SELECT COUNT(*) FROM gateway_callrecord WHERE {_ADMITTED}",  # noqa: S608
+        f"SELECT COUNT(*) FROM calls WHERE {_ADMITTED}",  # noqa: S608
         """
         SELECT 'key ' || key_id || ': calls ' || SUM(charged) || ', ledger ' || SUM(posted)
             || ', counted ' || SUM(calls) || ' and ' || SUM(entries)
         FROM (SELECT workspace_id, key_id, charge_nusd AS charged, 1 AS calls, 0 AS posted,
                      0 AS entries
-              FROM gateway_callrecord WHERE charge_nusd <> 0
+              FROM calls WHERE charge_nusd <> 0
               UNION ALL
               SELECT wallet_id, key_id, 0, 0, -amount_nusd, calls
-              FROM accounts_ledgerentry WHERE kind = 'usage') both_sides
+              FROM entries WHERE kind = 'usage'
+              UNION ALL
+              SELECT workspace_id, key_id, -charge_nusd, -calls, 0, 0
+              FROM proven_keys) both_sides
         GROUP BY workspace_id, key_id
         HAVING SUM(charged) <> SUM(posted) OR SUM(calls) <> SUM(entries)
         """,
@@ -204,10 +215,10 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I17",
         "what a call's tokens cost is within half a nano-dollar of the exact price",
-        f"SELECT COUNT(*) FROM gateway_callrecord WHERE {_ADMITTED}",  # noqa: S608
+        f"SELECT COUNT(*) FROM calls WHERE {_ADMITTED}",  # noqa: S608
         f"""
         SELECT 'call ' || id || ': ' || {_OF_TOKENS} || ' nUSD for ' || {COST_PUSD} || ' pUSD'
-        FROM gateway_callrecord
+        FROM calls
         WHERE {_ADMITTED} AND {SMALL}
           AND ({_OF_TOKENS} * 1000 - {COST_PUSD} > 500
                OR {COST_PUSD} - {_OF_TOKENS} * 1000 > 500)
@@ -216,25 +227,30 @@ ALL: tuple[Invariant, ...] = (
     Invariant(
         "I18",
         "ledger entries are numbered without a gap",
-        "SELECT COUNT(*) FROM accounts_ledgerentry",
+        "SELECT COUNT(*) FROM entries",
         """
-        SELECT 'wallet ' || w.workspace_id || ': sequence ' || w.sequence || ', entries '
-            || COALESCE(e.entries, 0) || ' up to ' || COALESCE(e.newest, 0)
-        FROM accounts_wallet w
-        LEFT JOIN (SELECT wallet_id, COUNT(*) AS entries, MAX(sequence) AS newest,
-                          MIN(sequence) AS oldest
-                   FROM accounts_ledgerentry GROUP BY wallet_id) e ON e.wallet_id = w.workspace_id
-        WHERE w.sequence <> COALESCE(e.entries, 0) OR w.sequence <> COALESCE(e.newest, 0)
-           OR COALESCE(e.oldest, 1) <> 1
+        SELECT 'wallet ' || workspace_id || ': sequence ' || sequence || ', entries '
+            || counted || ' from ' || oldest || ' to ' || newest
+        FROM (SELECT w.workspace_id, w.sequence, COALESCE(v.sequence, 0) AS proven,
+                     COALESCE(e.counted, 0) AS counted,
+                     COALESCE(e.oldest, v.sequence + 1, 1) AS oldest,
+                     COALESCE(e.newest, v.sequence, 0) AS newest
+              FROM accounts_wallet w
+              LEFT JOIN proven_wallets v ON v.workspace_id = w.workspace_id
+              LEFT JOIN (SELECT wallet_id, COUNT(*) AS counted, MAX(sequence) AS newest,
+                                MIN(sequence) AS oldest
+                         FROM entries GROUP BY wallet_id) e
+                     ON e.wallet_id = w.workspace_id) numbered
+        WHERE sequence <> proven + counted OR sequence <> newest OR oldest <> proven + 1
         """,
     ),
     Invariant(
         "I20",
         "every entry that is not usage has an actor and a reason",
-        "SELECT COUNT(*) FROM accounts_ledgerentry WHERE kind <> 'usage'",
+        "SELECT COUNT(*) FROM entries WHERE kind <> 'usage'",
         """
         SELECT kind || ' ' || source || ' of wallet ' || wallet_id
-        FROM accounts_ledgerentry WHERE kind <> 'usage' AND (actor = '' OR reason = '')
+        FROM entries WHERE kind <> 'usage' AND (actor = '' OR reason = '')
         """,
     ),
 )

@@ -13,16 +13,19 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts.models import LedgerEntry
-from gateway.models import CallRecord, LedgerCheck
+from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.invariants import ALL, SMALL, Invariant
-from gateway.services.rollup_check import check_rollups
+from gateway.services.proof_marks import MarkPlan, drop_mark, keep_mark, plan_mark
+from gateway.services.proof_scope import Scope
+from gateway.services.rollup_rules import rollup_rules
 from gateway.services.witness import compare
 
 BREAKS_TOLD = 20
+# A proof of the recent rows that takes longer begins further on the next time.
+LONG_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +40,23 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The verdict. entries, calls: how many rows of each kind there were."""
+    """The verdict. since: None when every row was looked at."""
 
     checked_at: datetime
     duration_ms: int
-    entries: int
-    calls: int
+    since: datetime | None
     findings: list[Finding]
+    next_mark: MarkPlan
+
+    @property
+    def entries(self) -> int:
+        """How many ledger entries were looked at."""
+        return self._checked("I1b")
+
+    @property
+    def calls(self) -> int:
+        """How many calls were looked at."""
+        return self._checked("I4b")
 
     @property
     def breaks(self) -> list[str]:
@@ -53,29 +66,41 @@ class Proof:
     def holds(self) -> bool:
         return not self.breaks
 
+    def _checked(self, rule: str) -> int:
+        return next(finding.checked for finding in self.findings if finding.id == rule)
 
-def prove(*, outside_book: Iterable[Mapping[str, Any]] | None = None) -> Proof:
+
+def prove(
+    *, outside_book: Iterable[Mapping[str, Any]] | None = None, mark: ProofMark | None = None
+) -> Proof:
     """Check every invariant, and the tokens against an upstream's own book if there is one.
 
     outside_book: one mapping per call that reached the upstream, keys request_id, prompt_tokens,
-    completion_tokens and state. Raises DatabaseError when the database does not answer.
+    completion_tokens and state. mark: look only at what came since then, and believe what was
+    proved before. Raises DatabaseError when the database does not answer.
     """
     started_at, started_s = timezone.now(), time.monotonic()
+    scope = Scope(mark)
     with reading_one_moment():
-        findings = [_check(invariant) for invariant in ALL]
-        findings.append(_check_large())
-        findings += [Finding(*result) for result in check_rollups(BREAKS_TOLD)]
+        findings = [_check(scope, invariant) for invariant in (*ALL, *rollup_rules())]
+        findings.append(_check_large(scope))
         if outside_book is not None:
             findings += [Finding(*result) for result in compare(outside_book, BREAKS_TOLD)]
-        entries, calls = LedgerEntry.objects.count(), CallRecord.objects.count()
+        next_mark = plan_mark(started_at)
     duration_ms = round((time.monotonic() - started_s) * 1000)
-    return Proof(started_at, duration_ms, entries, calls, findings)
+    return Proof(started_at, duration_ms, scope.since, findings, next_mark)
 
 
+@transaction.atomic
 def record_proof(proof: Proof) -> LedgerCheck:
-    """Keep the verdict for the dashboard."""
+    """Keep the verdict for the dashboard, and from where on to prove the next time."""
+    if not proof.holds:
+        drop_mark()
+    elif proof.since is None or proof.duration_ms > LONG_MS:
+        keep_mark(proof.next_mark)
     return LedgerCheck.objects.create(
         checked_at=proof.checked_at,
+        since=proof.since,
         duration_ms=proof.duration_ms,
         entries=proof.entries,
         calls=proof.calls,
@@ -103,20 +128,18 @@ def reading_one_moment() -> Iterator[None]:
             cursor.execute("ROLLBACK")
 
 
-def _check(invariant: Invariant) -> Finding:
-    with connection.cursor() as cursor:
-        cursor.execute(invariant.count, [])
-        [(checked,)] = cursor.fetchall()
-        cursor.execute(invariant.breaks, [])
-        breaks = [str(text) for (text,) in cursor.fetchmany(BREAKS_TOLD)]
+def _check(scope: Scope, invariant: Invariant) -> Finding:
+    [(checked,)] = scope.ask(invariant.count)
+    breaks = [str(text) for (text,) in scope.ask(invariant.breaks, most=BREAKS_TOLD)]
     return Finding(invariant.id, invariant.title, checked, breaks)
 
 
-def _check_large() -> Finding:
+def _check_large(scope: Scope) -> Finding:
     """Check the calls whose numbers could overflow in SQL, one by one and exactly."""
-    large = CallRecord.objects.extra(where=[f"NOT ({SMALL})"]).exclude(  # noqa: S610 (constant)
+    ended = scope.calls().exclude(
         status__in=[CallRecord.Status.IN_PROGRESS, CallRecord.Status.REFUSED]
     )
+    large = ended.extra(where=[f"NOT ({SMALL})"])  # noqa: S610 (constant)
     checked, breaks = 0, []
     for call in large.iterator():
         checked += 1

@@ -189,7 +189,11 @@ def test_the_page_says_when_the_ledger_was_verified(operator: Client) -> None:
     good = operator.get(URL)
     LedgerCheck.objects.create(**check, breaks=[{"invariant": "I1"}])
     bad = operator.get(URL)
+    LedgerCheck.objects.create(**check, since=timezone.now())
+    recent = operator.get(URL)
 
     assert b"Ledger not verified yet" in never.content
     assert b"Ledger verified" in good.content
+    assert b", in full" not in good.content
     assert b"1 broken invariant," in bad.content
+    assert b", in full" in recent.content
