@@ -15,6 +15,7 @@ from django.db import connection
 
 from accounts.models import Role, Workspace
 from gateway.models import CallRecord
+from gateway.selectors import call_filters
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.calls import call_page, find_body, find_call
 from gateway.selectors.id_times import first_id_at, moment_of
@@ -92,13 +93,15 @@ def walk(visible: Visible, filters: CallFilters, **how: Any) -> list[uuid.UUID]:
 
 
 @pytest.mark.parametrize("scan_rows", [60, 20_000])
-@pytest.mark.parametrize("whose", ["everybody", "one key", "own"])
+@pytest.mark.parametrize("whose", ["everybody", "one key", "own", "many own"])
 def test_older_pages_show_every_call_once_and_in_order(
-    workspace: Workspace, whose: str, scan_rows: int
+    workspace: Workspace, whose: str, scan_rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     keys = list(ApiKey.objects.filter(workspace=workspace).order_by("id"))
     own = tuple(key.id for key in keys[:2])
-    visible = Visible(workspace.id, own if whose == "own" else None)
+    visible = Visible(workspace.id, own if "own" in whose else None)
+    if whose == "many own":
+        monkeypatch.setattr(call_filters, "MOST_KEY_BRANCHES", 1)
     key_id = keys[0].id if whose == "one key" else None
 
     for values in combinations():
