@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import F, QuerySet, Sum
-from django.db.models.functions import TruncDate
 
 from gateway.models import UsageRollup
+from gateway.selectors.steps import Day
 from keys.models import ApiKey
 
 FAILED = ("upstream_error", "platform_aborted")
@@ -45,7 +45,7 @@ def _summed(rows: QuerySet[UsageRollup], by: Sequence[str]) -> Iterable[dict[str
     columns = {"model": "model", "key": "key_id", "day": "day", "member": "key_id"}
     wanted = {columns[name] for name in by} | {"status"}
     sums = {f"sum_{name}": Sum(name) for name in SUMS}
-    shown = rows.annotate(day=TruncDate(F("starts_at"))) if "day" in by else rows
+    shown = rows.annotate(day=Day(F("starts_at"))) if "day" in by else rows
     found: Iterable[dict[str, Any]] = shown.values(*sorted(wanted)).annotate(**sums).order_by()
     return found
 
@@ -53,9 +53,7 @@ def _summed(rows: QuerySet[UsageRollup], by: Sequence[str]) -> Iterable[dict[str
 def _named(name: str, row: dict[str, Any], members: dict[uuid.UUID, str]) -> str | None:
     if name == "member":
         return members.get(row["key_id"])
-    if name == "day":
-        return str(row["day"].isoformat())
-    return str(row["key_id"] if name == "key" else row["model"])
+    return str(row["key_id"] if name == "key" else row[name])
 
 
 def _add(group: dict[str, Any], row: dict[str, Any]) -> None:
