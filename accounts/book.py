@@ -172,7 +172,7 @@ def grant(
     return entry
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)  # many in one transaction, and none fails by itself
 def draw(workspace_id: uuid.UUID, process_id: uuid.UUID, *, want_nusd: int, least_nusd: int) -> int:
     """Move money from the wallet into the process's purse; return how much, or 0.
 
