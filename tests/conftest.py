@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.support.servers import (
     GatewayServer,
@@ -16,6 +17,17 @@ from tests.support.servers import (
     running_gateway,
     running_upstream,
 )
+
+# The same examples in every run, and no clock: a run must not fail because a machine is slow, or
+# because it was the one to meet a rare example. Looking for those is what `make fuzz` is for.
+settings.register_profile(
+    "tests",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("tests")
 
 
 @pytest.fixture(scope="session")

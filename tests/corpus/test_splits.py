@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.corpus.answering import application
@@ -60,7 +60,7 @@ def streams(draw: st.DrawFn) -> bytes:
     return raw
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150)
 @given(raw=streams(), places=st.lists(st.integers(0, 5_000), max_size=8))
 @example(raw=GOOD[0] + GOOD[5], places=[170])
 def test_the_same_bytes_get_the_same_answers_however_they_are_cut(

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 from tests.support.servers import UpstreamServer
 
-READ_S = 10
+READ_S = 60
 
 
 def script(**fields: Any) -> str:

@@ -10,7 +10,7 @@ import os
 import socket
 import struct
 import time
-from collections import deque
+from collections import defaultdict, deque
 from typing import cast
 
 import httptools
@@ -34,6 +34,7 @@ class House:
     def __init__(self, book: TokenBook) -> None:
         self.book = book
         self.connections: set[Connection] = set()
+        self.gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.serial = 0
 
 
@@ -112,8 +113,9 @@ class Connection(asyncio.Protocol):
 
     def _serve(self, request: Request) -> None:
         if request.method != "POST" or not request.path.endswith("/chat/completions"):
-            book, open_connections = self._house.book, len(self._house.connections)
-            self._transport.write(answer_control(request, book, open_connections))
+            house = self._house
+            control = answer_control(request, house.book, house.gates, len(house.connections))
+            self._transport.write(control)
             return
         entry = self._house.book.open(request.request_id)
         self._house.serial += 1
@@ -160,6 +162,10 @@ class Connection(asyncio.Protocol):
 
     async def drained(self) -> None:
         await self._writable.wait()
+
+    async def passed(self, gate: str) -> None:
+        """Return when the gate has been opened."""
+        await self._house.gates[gate].wait()
 
     def reset(self) -> None:
         """Close with a TCP RST instead of a FIN."""

@@ -39,6 +39,8 @@ class Player:
             if script.hang:
                 await asyncio.Event().wait()
             await asyncio.sleep(script.first_ms / 1000)
+            if script.gate and script.stall_after == NEVER:
+                await self._link.passed(script.gate)
             if script.drop:
                 await self._out.break_off(script.drop)
             if script.fail and not 0 < script.fail_times < self._entry.attempt:
@@ -81,6 +83,9 @@ class Player:
             yield step
 
     async def _stall(self) -> None:
+        if self._script.gate:
+            await self._link.passed(self._script.gate)
+            return
         if self._script.stall_ms == NEVER:
             await asyncio.Event().wait()
         await asyncio.sleep(self._script.stall_ms / 1000)

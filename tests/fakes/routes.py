@@ -3,11 +3,14 @@
 GET /book             {"calls": […], "requests": n, "open_connections": n}
 GET /book?id=a&id=b   the entries of these x-request-ids
 DELETE /book          forget everything
+POST /gates/a         let go on whoever waits, or will, before the gate `a`
 GET /v1/models        one model
 """
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -17,7 +20,9 @@ from tests.fakes.book import TokenBook
 from tests.fakes.outgoing import head
 
 
-def answer_control(request: Request, book: TokenBook, open_connections: int) -> bytes:
+def answer_control(
+    request: Request, book: TokenBook, gates: Mapping[str, asyncio.Event], open_connections: int
+) -> bytes:
     """Return the whole response. `open_connections` counts the asker's own."""
     url = urlsplit(request.path)
     status = 200
@@ -32,6 +37,9 @@ def answer_control(request: Request, book: TokenBook, open_connections: int) -> 
     elif (request.method, url.path) == ("DELETE", "/book"):
         book.clear()
         value = {"calls": []}
+    elif request.method == "POST" and url.path.startswith("/gates/"):
+        gates[url.path.removeprefix("/gates/")].set()
+        value = {}
     elif request.method == "GET" and url.path.endswith("/models"):
         model = {"id": "fake", "object": "model", "created": 0, "owned_by": "fake"}
         value = {"object": "list", "data": [model]}

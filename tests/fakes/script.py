@@ -51,6 +51,7 @@ class Script:
     drop: str = ""  # "reset" or "close" the connection instead of answering
     stall_after: int = NEVER  # go silent when so many tokens are out
     stall_ms: float = NEVER  # for how long; NEVER stays silent
+    gate: str = ""  # go silent (at the beginning, or at stall_after) until POST /gates/<this>
 
     # How it is cut.
     chunk_bytes: int = 0  # write the body in pieces of this size, each its own HTTP chunk

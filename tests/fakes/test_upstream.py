@@ -11,13 +11,14 @@ import pytest
 
 from tests.fakes.asking import ask, connect, read_reply, request_bytes, script
 from tests.support.servers import UpstreamServer
+from tests.support.waiting import wait_until
 
 Upstream = UpstreamServer
 USAGE = {"stream_options": {"include_usage": True}}
 
 
 def entries(upstream: Upstream, request_id: str) -> list[dict[str, Any]]:
-    with urllib.request.urlopen(f"{upstream.origin}/book?id={request_id}", timeout=10) as answer:
+    with urllib.request.urlopen(f"{upstream.origin}/book?id={request_id}", timeout=60) as answer:
         calls: list[dict[str, Any]] = json.load(answer)["calls"]
     return calls
 
@@ -200,3 +201,22 @@ def test_the_book_counts_tries_and_can_be_cleared(upstream: Upstream) -> None:
     assert states == [(1, "failed"), (2, "done")]
     upstream.clear()
     assert entries(upstream, request_id) == []
+
+
+@pytest.mark.parametrize(("told", "before"), [({}, 0), ({"stall_after": 2}, 2)])
+def test_a_gate_is_waited_for_and_stays_open(
+    upstream: Upstream, told: dict[str, Any], before: int
+) -> None:
+    request_id, gate = str(uuid.uuid4()), str(uuid.uuid4())
+    asked = script(tokens=4, gate=gate, **told)
+
+    def made() -> list[int]:
+        return [entry["completion_tokens"] for entry in entries(upstream, request_id)]
+
+    with connect(upstream) as link:
+        link.sendall(request_bytes(asked, stream=True, request_id=request_id))
+        wait_until(lambda: made() == [before], what="the call to come to the gate")
+        upstream.open_gate(gate)
+        reply = read_reply(link)
+
+    assert reply.said == ask(upstream, asked, stream=True).said == "tok0 tok1 tok2 tok3 "

@@ -24,6 +24,8 @@ from tests.factories import make_workspace
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 18, 15, 7, tzinfo=UTC)
 QUARTERS = 3 * 96
+# Nothing is written by these tests; and no clock (tests.conftest).
+SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
 @pytest.fixture
@@ -70,9 +72,7 @@ def summed(calls: list[CallRecord]) -> Totals:
     )
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=SUPPRESSED)
 @given(period=periods | whole_days, keys=st.sampled_from([None, 0, 2]))
 def test_every_grouping_adds_up_to_the_calls(
     workspace: Workspace, period: Period, keys: int | None
@@ -97,9 +97,7 @@ def test_every_grouping_adds_up_to_the_calls(
     }
 
 
-@settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=20, suppress_health_check=SUPPRESSED)
 @given(period=periods | whole_days)
 def test_each_step_holds_the_calls_that_began_in_it(workspace: Workspace, period: Period) -> None:
     visible = Visible(workspace.id)

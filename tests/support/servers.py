@@ -24,8 +24,8 @@ from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 30
-STOP_S = 40
+START_S = 120
+STOP_S = 90
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -54,7 +54,7 @@ def run_manage(
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
 
@@ -102,7 +102,7 @@ class GatewayServer:
 
     def offered(self) -> list[str]:
         """Return the names of the models that calls can name right now."""
-        with urllib.request.urlopen(_models_request(self), timeout=10) as answer:
+        with urllib.request.urlopen(_models_request(self), timeout=60) as answer:
             return [model["id"] for model in json.load(answer)["data"]]
 
     def wait_for_model(self, name: str) -> None:
@@ -182,13 +182,18 @@ class UpstreamServer:
 
     def book(self) -> list[dict[str, Any]]:
         """Return what the upstream says it has done, one object per call."""
-        with urllib.request.urlopen(f"{self.origin}/book", timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.origin}/book", timeout=60) as answer:
             calls: list[dict[str, Any]] = json.load(answer)["calls"]
         return calls
 
+    def open_gate(self, name: str) -> None:
+        """Let calls go on whose script has this gate."""
+        request = urllib.request.Request(f"{self.origin}/gates/{name}", method="POST")
+        urllib.request.urlopen(request, timeout=60).close()
+
     def clear(self) -> None:
         request = urllib.request.Request(f"{self.origin}/book", method="DELETE")
-        urllib.request.urlopen(request, timeout=10).close()
+        urllib.request.urlopen(request, timeout=60).close()
 
 
 @contextmanager

@@ -9,9 +9,12 @@ from typing import TypeVar
 
 T = TypeVar("T")
 PAUSE_S = 0.02
+# Nobody waits so long for what works; a machine that stands still for a while does.
+DEADLINE_S = 60.0
+DAY_S, DAY_TURNS_S = 86_400, 30
 
 
-def wait_until(find: Callable[[], T], *, within_s: float = 15, what: str = "it") -> T:
+def wait_until(find: Callable[[], T], *, within_s: float = DEADLINE_S, what: str = "it") -> T:
     """Return the first truthy answer of `find`. Raises AssertionError when none came in time."""
     deadline = time.monotonic() + within_s
     while True:
@@ -24,7 +27,7 @@ def wait_until(find: Callable[[], T], *, within_s: float = 15, what: str = "it")
 
 
 async def async_wait_until(
-    find: Callable[[], Awaitable[T]], *, within_s: float = 15, what: str = "it"
+    find: Callable[[], Awaitable[T]], *, within_s: float = DEADLINE_S, what: str = "it"
 ) -> T:
     """Return the first truthy answer of the coroutine function `find`, as wait_until does."""
     deadline = time.monotonic() + within_s
@@ -35,3 +38,10 @@ async def async_wait_until(
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {within_s} s for {what}; last answer: {found!r}")
         await asyncio.sleep(PAUSE_S)
+
+
+def wait_for_a_day_that_lasts() -> None:
+    """Return at once, or just after midnight (UTC) where that is near: for what counts by days."""
+    left_s = DAY_S - time.time() % DAY_S
+    if left_s < DAY_TURNS_S:
+        time.sleep(left_s + 1)

@@ -104,7 +104,7 @@ PIECES = st.sampled_from(
 
 
 @given(st.lists(st.lists(PIECES, min_size=1, max_size=8), min_size=20, max_size=40))
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 async def test_whatever_comes_the_next_call_gets_its_own(answers: list[list[bytes]]) -> None:
     whole = [b"".join(pieces) for pieces in answers]
     await play_all([[data] for data in whole])
