@@ -13,7 +13,7 @@ from tests.corpus.wire import fresh_address
 from tests.flows.caller import Caller
 from tests.flows.site import NUSD_PER_USD, Site, running_site
 
-HEAD_S, BODY_SILENCE_S, BODY_PACE_S, IDLE_CONNECTIONS, WRONG_KEYS = 2, 3, 2, 32, 50
+HEAD_S, BODY_SILENCE_S, BODY_PACE_S, IDLE_CONNECTIONS, WRONG_KEYS = 3, 3, 2, 32, 20
 PROXY = "127.0.0.9"
 
 

@@ -26,7 +26,7 @@ class Witness:
 
     def calls(self) -> int:
         """Return how many calls have reached the upstream."""
-        with urlopen(f"{self._site.upstream.origin}/book?id=none", timeout=10) as answer:
+        with urlopen(f"{self._site.upstream.origin}/book?id=none", timeout=60) as answer:
             return int(json.load(answer)["requests"])
 
     def rss_bytes(self) -> int:

@@ -6,19 +6,16 @@ nowhere.
 from __future__ import annotations
 
 import json
-import time
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
 
 from tests.corpus.oracle import Witness, assert_refused
-from tests.corpus.test_sweeps import flips
+from tests.corpus.test_sweeps import answers_to_splits, flips
 from tests.corpus.wire import Line, request, talk, with_key
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site
 
-LINES = 100  # connections that wait at the same time
 FUNCTION = {
     "name": "look",
     "parameters": {"type": "object", "properties": {"a": {"enum": [1, -2.5]}}},
@@ -86,17 +83,8 @@ def test_a_request_may_be_split_anywhere(
     raw = with_key(request(body=body), healthy.secret)
     expected = gist(talk(site.gateway.port, raw, answers=1).answer)
 
-    for start in range(1, len(raw), LINES):
-        places = range(start, min(start + LINES, len(raw)))
-        with ExitStack() as stack:
-            lines = [stack.enter_context(Line(site.gateway.port)) for _ in places]
-            for place, line in zip(places, lines, strict=True):
-                line.send(raw[:place])
-            time.sleep(0.05)  # nothing is awaited: what matters is that the server read meanwhile
-            for place, line in zip(places, lines, strict=True):
-                line.send(raw[place:])
-            for line in lines:
-                assert gist(line.listen(answers=1).answer) == expected
+    for answer in answers_to_splits(site, raw):
+        assert gist(answer) == expected
 
 
 def test_a_request_may_come_byte_by_byte(site: Site, healthy: Caller, witness: Witness) -> None:

@@ -30,7 +30,7 @@ def listens(port: int) -> bool:
 def process() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """The product's server command with another application and little patience when idle."""
     port = free_port()
-    command = [*server_command(host="127.0.0.1", port=port), "--timeout-keep-alive", "1"]
+    command = [*server_command(host="127.0.0.1", port=port), "--timeout-keep-alive", "2"]
     command[command.index(GATEWAY)] = GUARDED
     with subprocess.Popen(command, cwd=ROOT) as child:
         wait_until(lambda: listens(port), what="the server to listen")

@@ -77,11 +77,11 @@ def test_a_body_at_a_decent_pace_may_take_longer_than_any_of_that(
 ) -> None:
     longest_s = max(HEAD_S, BODY_SILENCE_S, BODY_PACE_S)
     body = b'{"model":"fake-model","messages":[{"role":"user","content":"hi"}]}'
-    raw = with_key(request(body=b" " * 30_000 + body), healthy.secret)
+    raw = with_key(request(body=b" " * 300_000 + body), healthy.secret)
     witness.expected_calls = 1
 
     with Line(site.gateway.port) as line:
-        pieces = [raw[start : start + 750] for start in range(0, len(raw), 750)]
+        pieces = [raw[start : start + 7_500] for start in range(0, len(raw), 7_500)]
         for piece in pieces:
             line.send(piece)
             time.sleep((longest_s + 1) / len(pieces))

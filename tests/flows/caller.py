@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from http.client import HTTPConnection, HTTPResponse, IncompleteRead
 from typing import Any, Self
 
-READ_S = 20
+READ_S = 60
 CHAT = "/v1/chat/completions"
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 DONE = "[DONE]"

@@ -33,17 +33,16 @@ def caller(site: Site) -> Caller:
 
 @pytest.fixture(scope="session")
 def impatient_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A gateway that waits for nothing longer than it must, and believes a proxy on this host."""
+    """A gateway that waits for nothing longer than it must."""
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("impatient") / "home"))
     env = {
         "TOLLHOUSE_CONNECT_S": "1",
-        "TOLLHOUSE_FIRST_BYTE_S": "1",
+        "TOLLHOUSE_FIRST_BYTE_S": "2",
         "TOLLHOUSE_IDLE_S": "1",
         "TOLLHOUSE_TOTAL_S": "2",
-        "TOLLHOUSE_TOTAL_STREAM_S": "3",
-        "TOLLHOUSE_QUEUE_TIMEOUT_MS": "700",
+        "TOLLHOUSE_TOTAL_STREAM_S": "5",
+        "TOLLHOUSE_QUEUE_TIMEOUT_MS": "500",
         "TOLLHOUSE_MAX_QUEUE": "2",
-        "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
     }
     with running_site(home, env) as running:
         yield running
@@ -51,13 +50,14 @@ def impatient_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def files_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A gateway that fetches files from 127.0.0.1 and nowhere else on this host. Its models, all
-    with pictures and PDFs as their names say: all-seeing, picture-model, text-model; free-pictures
-    is a picture-model whose tokens cost nothing."""
+    """A gateway that fetches files from 127.0.0.1 and nowhere else on this host, which it believes
+    to be a proxy, too. Its models, all with pictures and PDFs as their names say: all-seeing,
+    picture-model, text-model; free-pictures is a picture-model whose tokens cost nothing."""
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("files") / "home"))
     env = {
         "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
         "TOLLHOUSE_PDF_PAGE_FEE_USD": "0.003",
+        "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32, 10.0.0.0/8",
     }
     with running_site(home, env) as running:
         for name, sees, reads in (

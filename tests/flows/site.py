@@ -6,12 +6,12 @@ import json
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from tests.flows.caller import Caller
+from tests.flows.caller import Answer, Caller
 from tests.flows.office import Office, open_office
 from tests.support.servers import (
     GatewayServer,
@@ -19,12 +19,13 @@ from tests.support.servers import (
     running_gateway,
     running_upstream,
 )
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 NUSD_PER_USD = 10**9
 # What the models below cost for a token, in nano-USD.
 INPUT_NUSD, OUTPUT_NUSD = 1_000, 2_000
 CREDENTIAL = "sk-canary-0123456789abcdef"
+KEEP_ALIVE = ": keep-alive"
 _numbers = count(1)
 
 
@@ -57,6 +58,21 @@ class Site:
         self.office.do("model", name=name, provider=provider, **fields)
         self.gateway.wait_for_model(name)
         return name
+
+    def stream_through_silence(self, caller: Caller, script: str = "", **options: Any) -> Answer:
+        """Make a streamed call that goes on upstream once a comment has filled the silence: at its
+        beginning, or where the script's stall_after says."""
+        said: list[str] = []
+        prompt = f"script:{script}&gate={caller.key_id}"
+        with caller.begin(prompt, stream=True, **options) as live:
+            for line in live.lines():
+                said.append(line)
+                if line == KEEP_ALIVE:
+                    break
+            self.upstream.open_gate(caller.key_id)
+            rest = live.answer()
+        before = "".join(f"{line}\n\n" for line in said).encode()
+        return replace(rest, body=before + rest.body.removeprefix(b"\n"))
 
     def record(self, call_id: str) -> dict[str, Any]:
         """Return a call's record once the call has ended."""
@@ -95,17 +111,20 @@ class Site:
     def tries(self, call_id: str) -> list[dict[str, Any]]:
         """Return the upstream's own entries of a call."""
         url = f"{self.upstream.origin}/book?id={call_id}"
-        with urllib.request.urlopen(url, timeout=10) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             found: list[dict[str, Any]] = json.load(answer)["calls"]
         return found
 
-    def wait_for_try(self, call_id: str, *, state: str) -> dict[str, Any]:
+    def wait_for_try(
+        self, call_id: str, *, state: str, within_s: float = DEADLINE_S
+    ) -> dict[str, Any]:
         """Return the upstream's entry of a call once it is in this state."""
 
         def find() -> dict[str, Any] | None:
             return next((try_ for try_ in self.tries(call_id) if try_["state"] == state), None)
 
-        found = wait_until(find, what=f"the upstream to see {call_id} {state}")
+        what = f"the upstream to see {call_id} {state}"
+        found = wait_until(find, within_s=within_s, what=what)
         assert found is not None
         return found
 

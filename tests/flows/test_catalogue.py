@@ -187,7 +187,7 @@ class Visitor:
         self.post("/sign-in", login=site.gateway.email, password=site.gateway.password)
 
     def get(self, path: str) -> str:
-        with self._opener.open(self._origin + path, timeout=20) as answer:
+        with self._opener.open(self._origin + path, timeout=60) as answer:
             return str(answer.read().decode())
 
     def post(self, path: str, *, form_at: str = "", **fields: str) -> str:
@@ -195,7 +195,7 @@ class Visitor:
         found = TOKEN.search(self.get(form_at or path))
         assert found, path
         body = urllib.parse.urlencode(fields | {"csrfmiddlewaretoken": found[1]}).encode()
-        with self._opener.open(self._origin + path, data=body, timeout=20) as answer:
+        with self._opener.open(self._origin + path, data=body, timeout=60) as answer:
             return str(answer.read().decode())
 
 

@@ -37,7 +37,7 @@ def caller(open_site: Site) -> Caller:
 
 
 def send(site: Site, method: str, path: str, **headers: str) -> Answer:
-    connection = HTTPConnection("127.0.0.1", site.gateway.port, timeout=20)
+    connection = HTTPConnection("127.0.0.1", site.gateway.port, timeout=60)
     names = {name.replace("_", "-"): value for name, value in headers.items()}
     connection.request(method, path, headers=names)
     response = connection.getresponse()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.flows.caller import Answer, Caller
-from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
+from tests.flows.site import INPUT_NUSD, KEEP_ALIVE, NUSD_PER_USD, OUTPUT_NUSD, Site
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 PNG = "data:image/png;base64,iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=="
@@ -353,11 +353,9 @@ def test_a_fallback_that_is_too_dear_takes_nothing_from_the_call(
 
 
 def test_a_head_that_is_out_is_put_right_by_the_last_frame(site: Site, caller: Caller) -> None:
-    script = "script:first_ms=1500&fail=503&fail_times=2"
+    answer = site.stream_through_silence(caller, "fail=503&fail_times=2", models=["third-choice"])
 
-    answer = caller.stream(script, models=["third-choice"])
-
-    assert ": keep-alive" in answer.frames
+    assert KEEP_ALIVE in answer.frames
     assert answer.headers["x-model-used"] == "first-choice"
     assert "x-fallback-from" not in answer.headers
     assert {chunk["model"] for chunk in answer.chunks} == {"third-choice"}

@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 30
 PDF = write_pdf("Hello")
 CSV = b"a,b\n1,2\n"
-WAIT_S = 20
+WAIT_S = 60
 # Covers the bound of one file, and all that a model may write.
 LITTLE_NUSD = 30_000 * INPUT_NUSD
 FILES: dict[str, Served] = {

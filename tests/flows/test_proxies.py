@@ -30,8 +30,8 @@ FORWARDED = [
 
 
 @pytest.fixture(scope="module")
-def caller(impatient_site: Site) -> Caller:
-    return impatient_site.caller(allowed_ips=["203.0.113.7"])
+def caller(files_site: Site) -> Caller:
+    return files_site.caller(allowed_ips=["203.0.113.7"])
 
 
 @pytest.mark.parametrize(("forwarded", "is_let_in"), FORWARDED)
@@ -44,15 +44,15 @@ def test_the_last_hop_that_is_no_proxy_of_ours_is_the_caller(
     assert is_let_in or answer.error["code"] == "ip_not_allowed"
 
 
-def test_without_the_header_the_proxy_itself_is_the_caller(impatient_site: Site) -> None:
-    caller = impatient_site.caller(allowed_ips=["127.0.0.1"])
+def test_without_the_header_the_proxy_itself_is_the_caller(files_site: Site) -> None:
+    caller = files_site.caller(allowed_ips=["127.0.0.1"])
 
     assert caller.ask().status == 200
     assert caller.ask(headers={"x-real-ip": "203.0.113.7"}).status == 200
     assert caller.ask(headers={"x-forwarded-for": "203.0.113.7"}).status == 403
 
 
-def test_the_record_shows_where_the_caller_was(impatient_site: Site, caller: Caller) -> None:
+def test_the_record_shows_where_the_caller_was(files_site: Site, caller: Caller) -> None:
     answer = caller.ask(headers={"x-forwarded-for": "::ffff:203.0.113.7"})
 
-    assert impatient_site.record(answer.call_id)["ip"] == "203.0.113.7"
+    assert files_site.record(answer.call_id)["ip"] == "203.0.113.7"

@@ -26,7 +26,7 @@ def own_site(home: Path) -> Iterator[Site]:
 
 def is_refused(port: int) -> bool:
     try:
-        socket.create_connection(("127.0.0.1", port), timeout=5).close()
+        socket.create_connection(("127.0.0.1", port), timeout=60).close()
     except ConnectionRefusedError:
         return True
     return False
@@ -45,7 +45,7 @@ def record_states(site: Site, answers: list[Answer]) -> set[tuple[str, str]]:
 
 def test_live_calls_end_well_after_a_stop_was_asked_for(own_site: Site) -> None:
     caller = own_site.caller()
-    script = "script:tokens=60&delay_ms=25"
+    script = "script:tokens=60&delay_ms=2&stall_after=9&gate=stop"
     streams = [caller.begin(script, stream=True, max_tokens=100) for _ in range(10)]
     for call in streams:
         call.wait_for_tokens(1)
@@ -53,6 +53,7 @@ def test_live_calls_end_well_after_a_stop_was_asked_for(own_site: Site) -> None:
     own_site.running(caller, count=15)
 
     stop(own_site)
+    own_site.upstream.open_gate("stop")
     answers = [call.answer() for call in (*streams, *buffered)]
 
     assert own_site.gateway.stop() in ENDED_WELL

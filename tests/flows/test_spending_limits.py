@@ -12,7 +12,7 @@ import pytest
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site, running_site
 from tests.flows.test_admission import assert_refused, assert_written_down
-from tests.support.waiting import wait_until
+from tests.support.waiting import wait_for_a_day_that_lasts, wait_until
 
 # A call of ten tokens in answer to one: what it costs, and what is held for it with this limit.
 PROMPT, TOKENS = "a", 10
@@ -45,6 +45,11 @@ def spent_nusd(site: Site, caller: Caller) -> int:
 
 def wait_for_spent(site: Site, caller: Caller, nusd: int) -> None:
     wait_until(lambda: spent_nusd(site, caller) == nusd, what=f"{nusd} nUSD to be spent")
+
+
+@pytest.fixture(autouse=True)
+def one_day() -> None:
+    wait_for_a_day_that_lasts()
 
 
 @pytest.fixture
@@ -102,7 +107,7 @@ def test_many_at_once_do_not_spend_more(site: Site) -> None:
 def test_what_running_calls_hold_counts(site: Site) -> None:
     limit_nusd = 300 * OUTPUT_NUSD
     caller = site.limited_caller(daily_limit_nusd=limit_nusd)
-    with caller.begin("script:endless&delay_ms=20", stream=True, max_tokens=200) as running:
+    with caller.begin("script:endless&delay_ms=200", stream=True, max_tokens=200) as running:
         running.wait_for_tokens(1)
 
         refused = caller.ask(PROMPT, max_tokens=150)
@@ -128,18 +133,20 @@ def test_a_call_that_costs_nothing_counts_for_nothing(
 
 
 def test_what_was_spent_before_there_was_a_limit_counts(site: Site, caller: Caller) -> None:
-    assert [call(caller).status for _ in range(4)] == [200] * 4
-    running = caller.begin("script:tokens=9&delay_ms=60", stream=True, max_tokens=TOKENS)
-    running.wait_for_tokens(1)
+    served = [call(caller) for _ in range(4)]
+    script = f"script:tokens=9&stall_after=2&gate={caller.key_id}"
+    running = caller.begin(script, stream=True, max_tokens=TOKENS)
+    running.wait_for_tokens(2)
 
     site.office.do("limit_key", key_id=caller.key_id, total_limit_nusd=4 * COST_NUSD + 1)
 
     wait_until(lambda: call(caller).status == 402, what="the limit")
+    site.upstream.open_gate(caller.key_id)
     assert running.answer().is_whole
     # The call that ran meanwhile was let in without a limit and is counted all the same.
     site.record(running.call_id)
     total_nusd = site.office.do("spent", key_id=caller.key_id)[2]
-    hold_nusd = max(record["hold_nusd"] for record in site.records(caller))
+    hold_nusd = held_nusd(site, served[0])
     site.office.do("limit_key", key_id=caller.key_id, total_limit_nusd=total_nusd + hold_nusd)
     wait_until(lambda: call(caller).status == 200, what="the new limit")
     assert {call(caller).status for _ in range(3)} == {402}

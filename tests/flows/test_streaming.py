@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.flows.caller import DONE, Answer, Caller
-from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site
+from tests.flows.site import INPUT_NUSD, KEEP_ALIVE, OUTPUT_NUSD, Site
 
 TEN_TOKENS = "".join(f"tok{n} " for n in range(10))
 
@@ -120,19 +120,20 @@ def test_usage_that_makes_no_sense_is_counted_by_us(
     assert site.record(answer.call_id)["charge_basis"] == "estimate"
 
 
-def test_silence_before_the_first_token_is_filled(caller: Caller) -> None:
-    answer = caller.stream("script:first_ms=4000")
+def test_silence_before_the_first_token_is_filled(site: Site, caller: Caller) -> None:
+    answer = site.stream_through_silence(caller)
 
     assert_well_formed(answer)
-    assert answer.frames[0] == ": keep-alive"
+    assert answer.frames[0] == KEEP_ALIVE
     assert answer.text == TEN_TOKENS
 
 
-def test_silence_between_tokens_is_filled(caller: Caller) -> None:
-    answer = caller.stream("script:stall_after=4&stall_ms=4000")
+def test_silence_between_tokens_is_filled(site: Site, caller: Caller) -> None:
+    answer = site.stream_through_silence(caller, "stall_after=4")
 
     assert_well_formed(answer)
-    assert answer.frames.index(": keep-alive") == 5
+    [last_before] = [at for at, frame in enumerate(answer.frames) if '"tok3 "' in frame]
+    assert answer.frames[last_before + 1] == KEEP_ALIVE
     assert answer.text == TEN_TOKENS
 
 
@@ -145,10 +146,10 @@ def test_a_failure_before_the_first_byte_is_an_http_error(site: Site, caller: Ca
 
 
 def test_a_failure_after_a_keep_alive_is_an_event(site: Site, caller: Caller) -> None:
-    answer = caller.stream("script:first_ms=4000&fail=503")
+    answer = site.stream_through_silence(caller, "fail=503")
 
     record = site.record(answer.call_id)
-    assert answer.frames[0] == ": keep-alive"
+    assert answer.frames[0] == KEEP_ALIVE
     assert_failed(answer, "provider_unavailable")
     assert (record["http_status"], record["error_code"]) == (answer.status, "provider_unavailable")
 

@@ -243,7 +243,7 @@ def test_all_that_was_written_is_stored_where_a_workspace_wants_that(
     wait_until(lambda: stored(site, keeper.ask("script:tokens=1")), what="bodies to be stored")
 
     answer = keeper.ask(
-        "script:first_ms=2500&tokens=40&delay_ms=5",
+        "script:first_ms=1500&tokens=40&delay_ms=5",
         model=there_is_none,
         models=["fake-model"],
         stream=stream,

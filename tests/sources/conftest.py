@@ -19,7 +19,7 @@ ENV = {
     "TOLLHOUSE_KEEP_ALIVE_S": "1",
     # Callers tell their address, so that one test's wrong keys are not another's.
     "TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32",
-    "TOLLHOUSE_WRONG_KEYS": "50",
+    "TOLLHOUSE_WRONG_KEYS": "20",
     # Where the tests' files are.
     "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
     "TOLLHOUSE_MAX_QUEUE": "2",

@@ -226,7 +226,7 @@ def test_S3_23_the_user_is_stored_with_the_call(site: Site, hyperinfer: Client) 
 
 
 def read_document(site: Site) -> str:
-    with urllib.request.urlopen(f"{site.gateway.base_url}/openapi.json", timeout=10) as found:
+    with urllib.request.urlopen(f"{site.gateway.base_url}/openapi.json", timeout=60) as found:
         return str(found.read().decode())
 
 

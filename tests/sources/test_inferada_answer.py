@@ -6,9 +6,11 @@ from uuid import UUID
 
 from tests.flows.caller import DONE, Answer
 from tests.flows.site import Site
+from tests.flows.test_concurrency_limits import begin_waiting, let_in
 from tests.sources.product import Client, client_of
+from tests.support.waiting import wait_until
 
-SLOW = "script:tokens=8&first_ms=40"
+SLOW = "script:tokens=8&first_ms=50"
 
 
 def test_S0_19_the_id_is_the_request_id_behind_a_prefix(inferada: Client) -> None:
@@ -72,7 +74,7 @@ def test_S0_29_the_queue_header_is_absent_when_nothing_waited(inferada: Client) 
 
 
 def test_S0_28_queued_ms_says_how_long_a_slot_was_waited_for(site: Site) -> None:
-    answers = two_at_once(client_of(site, "inferada", limits={"max_concurrent": 1}), stream=False)
+    answers = two_at_once(site, stream=False)
 
     waited = [answer.json["timings"].get("queued_ms") for answer in answers]
     assert waited.count(None) == 1
@@ -84,17 +86,22 @@ def test_S0_28_queued_ms_says_how_long_a_slot_was_waited_for(site: Site) -> None
 
 
 def test_S0_29_a_stream_says_the_same_in_its_head(site: Site) -> None:
-    answers = two_at_once(client_of(site, "inferada", limits={"max_concurrent": 1}), stream=True)
+    answers = two_at_once(site, stream=True)
 
     waited = [answer.headers.get("x-inferada-queued-ms") for answer in answers]
     assert waited.count(None) == 1
     assert all(ms is None or int(ms) > 0 for ms in waited)
 
 
-def two_at_once(client: Client, *, stream: bool) -> list[Answer]:
+def two_at_once(site: Site, *, stream: bool) -> list[Answer]:
     """Return the answers of two calls of which one has to wait for the other."""
-    calls = [client.begin("script:tokens=4&delay_ms=40", stream=stream) for _ in range(2)]
-    return [call.answer() for call in calls]
+    limits = {"max_concurrent": 1, "max_requests_per_minute": 1, "burst": 1000}
+    client = client_of(site, "inferada", limits=limits)
+    running = client.begin(f"script:gate={client.key_id}", stream=stream)
+    wait_until(lambda: let_in(client) == 1, what="a call to run")
+    [waiting] = begin_waiting(client, stream=stream)
+    site.upstream.open_gate(client.key_id)
+    return [running.answer(), waiting.answer()]
 
 
 def test_S0_30_gateway_ms_is_the_rest_and_absent_when_zero(inferada: Client) -> None:
@@ -171,8 +178,9 @@ def test_S0_23_without_processors_the_answer_says_nothing_of_them(inferada: Clie
     assert all("inferada" not in body for body in (buffered.json, *streamed.chunks))
 
 
-def test_S0_27_without_processors_their_time_is_absent(inferada: Client) -> None:
+def test_S0_27_without_processors_their_time_is_absent(site: Site, inferada: Client) -> None:
     answer = inferada.ask(stream=False)
+    site.record(answer.call_id)
 
     assert "processors_ms" not in answer.json["timings"]
     assert inferada.get(f"generation?id={answer.call_id}").json["data"]["processors_ms"] == 0

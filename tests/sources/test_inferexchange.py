@@ -125,7 +125,7 @@ def test_S4_13_curl_without_buffering(inferexchange: Client) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=True,
     )
 

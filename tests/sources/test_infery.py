@@ -350,9 +350,10 @@ def test_S2_24_a_fallback_that_served_is_named(site: Site, infery: Client, strea
     assert told["fallback_depth"] == 2
 
 
-def test_S2_24_nothing_is_said_of_a_fallback_where_none_served(infery: Client) -> None:
+def test_S2_24_nothing_is_said_of_a_fallback_where_none_served(site: Site, infery: Client) -> None:
     for answer in (infery.ask(), infery.ask(stream=True), infery.ask(model="two-ways")):
         assert answer.status == 200
         assert not {"x-fallback-from", "x-fallback-depth"} & answer.headers.keys()
+        site.record(answer.call_id)
         told = infery.get(f"generation?id={answer.call_id}").json["data"]
         assert (told["fallback_from"], told["fallback_depth"]) == (None, 0)
