@@ -13,8 +13,8 @@ from typing import Any
 from tests.support.require import do_without, require_binary
 
 FOLDER = Path(__file__).parent / "node"
-INSTALL_S = 120
-RUN_S = 120
+INSTALL_S = 300
+RUN_S = 300
 Report = dict[str, Any]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import certifi
 import pytest
 from openai import AsyncOpenAI, OpenAI
 
@@ -15,6 +17,23 @@ from tests.clients.sdk import outcome
 from tests.support.servers import GatewayServer, UpstreamServer, run_manage
 
 Book = Callable[[str], dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def one_authority(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file of one certificate authority."""
+    end = "-----END CERTIFICATE-----\n"
+    first, _, _ = certifi.contents().partition(end)
+    file = tmp_path_factory.mktemp("authority") / "one.pem"
+    file.write_text(first + end)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def little_to_read(one_authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each client begins with reading the authorities that it trusts. Here it needs none, and of
+    all there are it would read for longer than its test takes."""
+    monkeypatch.setenv("SSL_CERT_FILE", str(one_authority))
 
 
 @pytest.fixture(params=["/v1", "/api/v1"])

@@ -10,6 +10,10 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import openai
+
+from tests.support.waiting import async_wait_until
+
 Message = dict[str, Any]
 
 
@@ -57,11 +61,31 @@ async def stream(client: Any, content: str | list[Message], **members: Any) -> l
 
 
 async def generation(client: Any, call_id: str) -> dict[str, Any]:
-    """Return what the gateway has written down about a call, by any spelling of its id."""
+    """Return what the gateway has written down about a call, by any spelling of its id.
+    Raises openai.NotFoundError."""
     wanted = {"params": {"id": call_id}}
     answer = await outcome(client.get("/generation", cast_to=object, options=wanted))
     data: dict[str, Any] = answer["data"]
     return data
+
+
+async def generation_soon(
+    client: Any, call_id: str, *, status: str | None = None
+) -> dict[str, Any]:
+    """Return generation once there is one, of a call that has ended or has this status. The
+    gateway waits for its book for a moment, and a busy machine for longer."""
+
+    async def find() -> dict[str, Any] | None:
+        try:
+            found = await generation(client, call_id)
+        except openai.NotFoundError:
+            return None
+        is_wanted = found["status"] == status if status else found["status"] != "in_progress"
+        return found if is_wanted else None
+
+    found = await async_wait_until(find, what=f"the record of {call_id}")
+    assert found is not None
+    return found
 
 
 def text_of(chunks: list[Any]) -> str:

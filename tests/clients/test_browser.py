@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Browser, Page
 
 from tests.clients.conftest import Keys
 from tests.clients.witnesses import assert_left, calls_begun, wait_for_call
@@ -63,14 +63,17 @@ class Visitor:
         return self.does("stream", content, stream=True, **more)
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for the tests of this file, each of which opens a profile of its own."""
+    with running_chromium(require_binary("chromium", package="chromium")) as running:
+        yield running
+
+
 @pytest.fixture
-def visitor(base_url: str, shared_gateway: GatewayServer) -> Iterator[Visitor]:
-    """A browser on a page of the gateway's own, where scripts may call it."""
-    executable = require_binary("chromium", package="chromium")
-    with (
-        running_chromium(executable) as browser,
-        watched_page(browser, shared_gateway) as watched,
-    ):
+def visitor(browser: Browser, base_url: str, shared_gateway: GatewayServer) -> Iterator[Visitor]:
+    """A page of the gateway's own, where scripts may call it."""
+    with watched_page(browser, shared_gateway) as watched:
         watched.open("/sign-in")
         watched.page.evaluate(SCRIPT)
         yield Visitor(watched.page, f"{base_url}/chat/completions", shared_gateway.key)

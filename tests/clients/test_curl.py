@@ -19,7 +19,7 @@ from tests.support.servers import GatewayServer, UpstreamServer
 
 RECV_BYTES = 1024 * 1024
 WRITE_BYTES = 16 * 1024  # more in one write would be torn by the kernel now and then
-WAIT_S = 30
+WAIT_S = 60
 WITHOUT_USAGE = {"stream_options": {"include_usage": False}}
 HARD_TO_CUT = "Grüße,+日本語+und+🙂🙃"
 

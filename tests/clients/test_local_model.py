@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import urllib.error
 import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -12,7 +11,7 @@ import openai
 import pytest
 
 from gateway.launch import local_model
-from tests.clients.sdk import ask, each, generation, opened, outcome, text_of, user
+from tests.clients.sdk import ask, each, generation_soon, opened, outcome, text_of, user
 from tests.clients.witnesses import wait_for_record
 from tests.support.ports import free_port
 from tests.support.require import require_module
@@ -28,7 +27,7 @@ MODEL: dict[str, Any] = {"model": local_model.MODEL, "temperature": 0, "max_toke
 def answers(port: int) -> bool:
     try:
         urllib.request.urlopen(f"http://127.0.0.1:{port}/v1/models", timeout=5).close()
-    except (urllib.error.URLError, ConnectionError):
+    except OSError:
         return False
     return True
 
@@ -74,7 +73,7 @@ async def test_a_real_model_streams_its_answer(client: Any) -> None:
     async with opened(helper) as events:
         seen = [event async for event in each(events)]
         answer = await outcome(events.get_final_completion())
-    record = await generation(client, answer.id)
+    record = await generation_soon(client, answer.id)
 
     chunks = [event.chunk for event in seen if event.type == "chunk"]
     usage = answer.usage

@@ -9,7 +9,7 @@ import openai
 import pytest
 
 from tests.clients.conftest import Keys
-from tests.clients.sdk import ask, each, opened, outcome, user
+from tests.clients.sdk import ask, each, generation_soon, opened, outcome, user
 from tests.support.servers import UpstreamServer
 
 SIMULATED = "tollhouse/simulated"
@@ -213,11 +213,7 @@ async def test_a_failed_call_costs_nothing(client: Any) -> None:
     with pytest.raises(openai.InternalServerError) as caught:
         await ask(client, "script:fail=500")
 
-    record = await outcome(
-        client.get(
-            "/generation", cast_to=object, options={"params": {"id": caught.value.request_id}}
-        )
-    )
-    assert record["data"]["status"] == "error"
-    assert record["data"]["error_code"] == "provider_unavailable"
-    assert record["data"]["cost_nano_usd"] == "0"
+    record = await generation_soon(client, caught.value.request_id or "")
+    assert record["status"] == "error"
+    assert record["error_code"] == "provider_unavailable"
+    assert record["cost_nano_usd"] == "0"

@@ -10,7 +10,7 @@ import pytest
 from openai import AsyncOpenAI
 
 from tests.clients.conftest import Book
-from tests.clients.sdk import ask, each, generation, outcome, stream
+from tests.clients.sdk import ask, each, generation, generation_soon, outcome, stream
 from tests.clients.witnesses import wait_for_hang_up, wait_for_record
 from tests.support.servers import GatewayServer, UpstreamServer
 from tests.support.waiting import async_wait_until
@@ -24,7 +24,7 @@ def newest(upstream: UpstreamServer) -> dict[str, Any]:
 @pytest.mark.parametrize("model", ["fake-model", "tollhouse/simulated"])
 async def test_the_record_says_what_the_answer_said(client: Any, model: str) -> None:
     answer = await ask(client, "script:tokens=7&reasoning=2", model=model)
-    record = await generation(client, answer.id)
+    record = await generation_soon(client, answer.id)
 
     usage = answer.usage
     assert answer.id == f"chatcmpl-{record['id']}"
@@ -45,7 +45,7 @@ async def test_a_record_is_found_by_every_spelling_of_its_id(client: Any, spelli
     chunks = await stream(client, "script:tokens=7")
     call_id = chunks[0].id.removeprefix("chatcmpl-")
 
-    record = await generation(client, spelling.format(call_id))
+    record = await generation_soon(client, spelling.format(call_id))
 
     assert record["id"] == call_id
     assert record["streamed"] is True
@@ -56,7 +56,7 @@ async def test_a_call_that_runs_is_in_progress(client: Any) -> None:
     running = await ask(client, "script:tokens=9&stall_after=2", stream=True)
     first = await anext(each(running))
 
-    record = await generation(client, first.id)
+    record = await generation_soon(client, first.id, status="in_progress")
     await outcome(running.close())
 
     assert record["status"] == "in_progress"
@@ -65,6 +65,7 @@ async def test_a_call_that_runs_is_in_progress(client: Any) -> None:
 
 async def test_a_stranger_cannot_see_the_record(client: Any, keys: Any) -> None:
     answer = await ask(client, "script:tokens=1")
+    await generation_soon(client, answer.id)
 
     with pytest.raises(openai.NotFoundError):
         await generation(client.with_options(api_key=keys.other_model), answer.id)

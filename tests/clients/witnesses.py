@@ -46,7 +46,7 @@ def wait_for_record(server: GatewayServer, call_id: str) -> dict[str, Any]:
 
     def find() -> dict[str, Any]:
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 record: dict[str, Any] = json.load(answer)["data"]
         except urllib.error.HTTPError as error:  # until its beginning was written down
             error.close()

@@ -100,6 +100,18 @@ async function leaveStream() {
   for await (const _ of stream) if (++seen === 10) leaving.abort();
 }
 
+// What is written down of a call, once it is: that may take a moment.
+async function recordOf(id) {
+  for (let tries = 1; ; tries++) {
+    try {
+      const { data } = await client.get("/generation", { query: { id } });
+      if (data.status !== "in_progress" || tries > 100) return data;
+    } catch (error) {
+      if (error.status !== 404 || tries > 100) throw error;
+    }
+  }
+}
+
 const failures = {
   400: () => create("Hello", { temperature: 3 }),
   404: () => create("Hello", { model: "no/such" }),
@@ -168,8 +180,7 @@ const cases = {
   },
   generation: async () => {
     const answer = await create("script:tokens=7");
-    const record = await client.get("/generation", { query: { id: answer.id } });
-    return { answer, record: record.data };
+    return { answer, record: await recordOf(answer.id) };
   },
   "broken stream": async () => {
     const seen = [];
