@@ -8,15 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.support.servers import ROOT, GatewayServer, environment
 
+Theme = Literal["light", "dark"]
+# What works is there in no time, but for a machine that is busy with other things.
+expect.set_options(timeout=30_000)
 WIDTHS = (1440, 390)
-THEMES = ("light", "dark")
+THEMES: tuple[Theme, ...] = ("light", "dark")
 HEIGHTS = {1440: 900, 390: 844}
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
@@ -111,6 +115,14 @@ class Watched:
                 found.append(f"{name}: {violation['id']} {nodes}")
         return found
 
+    def check_in_every_theme(self, name: str) -> list[str]:
+        """Return what is wrong with the page as it is now, in whichever colours."""
+        found = []
+        for theme in THEMES:
+            self.page.emulate_media(color_scheme=theme)
+            found += self.check(f"{name} {theme}")
+        return found
+
 
 def find_address(watched: Watched, name: str) -> str:
     """Return the address of a page that is reached by a link."""
@@ -162,6 +174,7 @@ def watched_page(
     )
     context.grant_permissions(["clipboard-read", "clipboard-write"], origin=origin)
     page = context.new_page()
+    page.set_default_timeout(60_000)
     watched = Watched(page, origin)
     _report_into(watched)
     try:

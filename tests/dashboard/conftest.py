@@ -25,8 +25,10 @@ def lived_in_gateway(
         yield server
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """One for the tests of a file, each of which opens a profile of its own. Not for longer: as
+    long as it is there, no test in this process can run an event loop."""
     with running_chromium(require_binary("chromium", package="chromium")) as running:
         yield running
 
