@@ -34,6 +34,6 @@ def calls_served(gateway: GatewayServer) -> int:
         f"{gateway.base_url}/usage?group_by=model",
         headers={"authorization": f"Bearer {gateway.key}"},
     )
-    with urllib.request.urlopen(request, timeout=10) as answer:
+    with urllib.request.urlopen(request, timeout=60) as answer:
         groups = json.load(answer)["data"]["groups"]
     return sum(group["calls"] - group["failed"] - group["refused"] for group in groups)

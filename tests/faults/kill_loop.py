@@ -77,7 +77,7 @@ def run_kill_loop(
         with running_gateway(home) as server:
             _give_it_work(server, upstream)
             killed = asyncio.run(_kill_under_load(server, seen, rng, calls, kills, callers))
-            wait_until(lambda: _count_running(home) == 0, within_s=30, what="calls to be settled")
+            wait_until(lambda: _count_running(home) == 0, what="calls to be settled")
             # The last one is killed too; whoever starts next reaps it, and leaves in good order.
             server.kill()
             server.restart()

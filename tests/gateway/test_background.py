@@ -19,7 +19,7 @@ from gateway.celery import app
 from gateway.launch.programs import worker_command
 from gateway.models import CallBody, LedgerCheck
 from gateway.services.pruning import prune
-from tests.support.servers import ROOT, environment
+from tests.support.servers import ROOT, STOP_S, environment
 from tests.support.waiting import wait_until
 
 NOW = timezone.now()
@@ -79,7 +79,7 @@ def worker(home: Path) -> Iterator[subprocess.Popen[bytes]]:
         )
     yield process
     process.terminate()
-    process.wait(30)
+    process.wait(STOP_S)
 
 
 def test_the_real_worker_proves_the_book_and_records_the_verdict(
@@ -97,5 +97,5 @@ def test_the_real_worker_proves_the_book_and_records_the_verdict(
         check=True,
     )
 
-    assert wait_until(verdicts, within_s=60, what="a verdict") == [("[]",)]
+    assert wait_until(verdicts, within_s=120, what="a verdict") == [("[]",)]
     assert worker.poll() is None

@@ -22,7 +22,7 @@ def ask(server: GatewayServer, key: str) -> tuple[int, str]:
         headers={"authorization": f"Bearer {key}", "content-type": "application/json"},
     )
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return answer.status, ""
     except urllib.error.HTTPError as refusal:
         with refusal:

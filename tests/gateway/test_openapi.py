@@ -26,6 +26,7 @@ from gateway.core.errors import CallerGone
 from gateway.ingress.schema import KNOWN, ChatRequest
 from tests.flows.caller import DONE, Answer, Caller
 from tests.support.servers import GatewayServer
+from tests.support.waiting import wait_until
 
 CALLS = "/chat/completions"
 Document = dict[str, Any]
@@ -125,7 +126,7 @@ def without(made: Document, item: Item) -> Document:
 
 @pytest.fixture(scope="module")
 def served(shared_gateway: GatewayServer) -> Document:
-    with urllib.request.urlopen(f"{shared_gateway.base_url}/openapi.json", timeout=10) as answer:
+    with urllib.request.urlopen(f"{shared_gateway.base_url}/openapi.json", timeout=60) as answer:
         found: Document = json.load(answer)
     return found
 
@@ -221,6 +222,12 @@ def test_what_calls_are_answered_is_in_the_document(
 
 def test_what_readers_are_answered_is_in_the_document(served: Document, caller: Caller) -> None:
     call_id = caller.ask().call_id
+    wait_until(
+        lambda: (
+            caller.ask(method="GET", path=f"/v1/generation?id={call_id}", raw=b"").status == 200
+        ),
+        what="the record",
+    )
     paths = {
         "models": "ModelListShape",
         "models?limit=1": "ModelListShape",

@@ -19,8 +19,8 @@ from tests.support.ports import free_port
 from tests.support.servers import ROOT, environment
 from tests.support.waiting import wait_until
 
-READY_S = 90
-STOP_S = 60
+READY_S = 120
+STOP_S = 120
 
 
 @dataclass

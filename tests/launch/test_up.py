@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.launch.installation import is_alive, running
+from tests.launch.installation import READY_S, STOP_S, is_alive, running
 from tests.support.require import require_binary
 from tests.support.servers import run_manage
 from tests.support.waiting import wait_until
@@ -60,7 +60,7 @@ def test_a_stop_lets_live_calls_end(home: Path) -> None:
         assert first.startswith(b"data: ")
         assert rest.endswith(b"data: [DONE]\n\n")
         assert b'"error"' not in rest
-        assert installation.process.wait(60) == 0
+        assert installation.process.wait(STOP_S) == 0
 
 
 @linux_only
@@ -70,7 +70,7 @@ def test_a_server_that_dies_is_started_again(home: Path) -> None:
 
         subprocess.run(["kill", "-KILL", str(server)], check=True)
         wait_until(lambda: "starting it again" in installation.said, what="a word about it")
-        wait_until(installation.answers, within_s=60, what="the server to be back")
+        wait_until(installation.answers, within_s=READY_S, what="the server to be back")
 
         assert installation.children()["server"] != server
         assert "The server ended (SIGKILL)" in installation.said
@@ -87,7 +87,7 @@ def test_children_end_with_their_parent(home: Path) -> None:
         assert set(children) == {"server", "worker"}
         wait_until(
             lambda: not any(is_alive(pid) for pid in children.values()),
-            within_s=60,
+            within_s=STOP_S,
             what="the children to end",
         )
 

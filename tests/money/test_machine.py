@@ -37,4 +37,6 @@ def test_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     BUGS[name](monkeypatch)
 
     with pytest.raises(Exception):  # noqa: B017, PT011 (any failure of the machine will do)
-        run_machine(histories=150, steps=35, phases=(Phase.generate,))
+        # Ids are drawn anew in every run, and with them what a history picks: the rarest bug was
+        # found by the 71st and by the 134th. Only one that is not found at all takes so many.
+        run_machine(histories=3000, steps=35, phases=(Phase.generate,))

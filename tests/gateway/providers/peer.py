@@ -16,7 +16,7 @@ from gateway.providers.base import UpstreamRequest
 from gateway.providers.transport import NetworkTransport, read_body
 from tests.support.waiting import async_wait_until
 
-DEADLINE_S = 30
+DEADLINE_S = 60
 # Long enough for a loop that is alive to have read what was written before.
 BREATH_S = 0.01
 

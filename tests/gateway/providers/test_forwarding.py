@@ -11,10 +11,11 @@ import uvloop
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.connection import HIGH_WATER_BYTES, BrokenOff, NetworkResponse
 from gateway.providers.transport import NetworkTransport
+from tests.support.waiting import async_wait_until
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
 END = b"0\r\n\r\n"
-DEADLINE_S = 20
+DEADLINE_S = 60
 
 Send = Callable[[bytes], Awaitable[None]]
 Use = Callable[[NetworkResponse, Send], Awaitable[None]]
@@ -175,8 +176,12 @@ def test_nothing_is_read_ahead_beyond_the_high_water_mark() -> None:
         data = b"x" * (64 * HIGH_WATER_BYTES)
         sending = asyncio.ensure_future(send(chunk(data) + END))
         assert await response.forward(taker.take) is True
-        await asyncio.sleep(0.2)
-        assert response.is_paused
+
+        async def is_paused() -> bool:
+            return response.is_paused
+
+        await async_wait_until(is_paused, what="the reading to be paused")
+        await asyncio.sleep(0.05)
         assert not sending.done()
 
         while await response.forward(taker.take):

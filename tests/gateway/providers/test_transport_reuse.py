@@ -369,9 +369,10 @@ async def test_nothing_is_left_of_a_call(
                 await call(transport, peer)
             await peer.all_ended()
             del transport, peer
-        await asyncio.sleep(0.05)
 
-        assert left_over() == before
-        assert sockets() == sockets_before
+        async def is_gone() -> bool:
+            return (left_over(), sockets()) == (before, sockets_before)
+
+        await async_wait_until(is_gone, what="everything to be gone")
     finally:
         gc.enable()
