@@ -21,13 +21,14 @@ def invite(watched: Watched) -> str:
     page = watched.page
     watched.open("/members")
     page.keyboard.press("n")
-    expect(page.get_by_role("dialog", name="Invite somebody")).to_be_visible()
+    expect(page.get_by_role("dialog", name="Invite somebody").locator(":focus")).to_have_count(1)
     page.keyboard.type(EMAIL)
     page.keyboard.press("Enter")
     dialog = page.get_by_role("dialog", name=f"A link for {EMAIL}")
     link = dialog.locator("[data-secret]").inner_text()
     assert watched.check("invited") == []
     dialog.get_by_role("link", name="I have copied it").click()
+    expect(dialog).to_have_count(0)
     expect(page.get_by_text(EMAIL)).to_be_visible()
     assert link not in page.content()
     return link
