@@ -32,7 +32,7 @@ def answers(port: int) -> bool:
     return True
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def model_port(home_template: Any) -> Iterator[int]:
     """The port of a running model server."""
     require_module("xllamacpp", package="xllamacpp")
@@ -50,7 +50,7 @@ def model_port(home_template: Any) -> Iterator[int]:
     assert process.returncode == 0, said
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def served(shared_gateway: GatewayServer, model_port: int) -> GatewayServer:
     """A gateway that serves the model."""
     address = f"http://127.0.0.1:{model_port}/v1"

@@ -23,7 +23,7 @@ PICTURE = [
 ]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def models(site: Site) -> None:
     """first-choice, whose two targets the fake upstream serves; second-choice, which costs ten
     times as much and writes at most 50 tokens; third-choice; blind-choice, which sees nothing;

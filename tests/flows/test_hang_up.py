@@ -16,7 +16,7 @@ HOW: dict[str, Callable[[LiveCall], None]] = {"FIN": LiveCall.leave, "RST": Live
 each_way = pytest.mark.parametrize("leave", HOW.values(), ids=HOW)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def output_model(site: Site) -> str:
     """A model whose prompts are free, so that the charge is for what was generated alone."""
     return site.add_model("output-model-2", input_pusd=0)

@@ -16,7 +16,7 @@ SEEN_WITHIN_S = 20
 TOKENS = 10
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def output_model(site: Site) -> str:
     """A model whose prompts are free: a call of a known length costs what it held."""
     return site.add_model("output-model", input_pusd=0)

@@ -26,7 +26,7 @@ BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "stream
 PROMPT = "Look closely."
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def models(files_site: Site) -> None:
     """lost-pictures and lost-reader, at whose provider nobody listens; dear-pictures, which costs
     ten times as much, has a prompt, and is told nothing that it does not know."""

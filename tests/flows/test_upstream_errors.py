@@ -161,7 +161,7 @@ def test_a_provider_that_is_not_there_is_unavailable(site: Site, caller: Caller)
         assert site.record(answer.call_id)["charge_nusd"] == 0
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def spare_model(site: Site) -> str:
     """A model that two targets serve; both are the fake upstream, which counts the tries."""
     site.office.do("model", name="spare-model", provider="fake", native_model="first")
@@ -227,7 +227,7 @@ def test_no_attempt_is_told_of_a_call_that_no_other_target_could_serve(
     assert (answer.status, "details" in answer.error) == (400, False)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def stranded_model(site: Site) -> str:
     """A model whose only provider is switched off."""
     site.office.do("provider", name="resting", base_url=site.upstream.base_url)

@@ -29,7 +29,7 @@ def ask(server: GatewayServer, key: str) -> tuple[int, str]:
             return refusal.code, json.load(refusal)["error"]["code"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def rich(shared_gateway: GatewayServer) -> str:
     """Return the id of a workspace with credit."""
     answer = shared_gateway.manage("create_workspace", "Rich", "--credit", "1")
