@@ -67,6 +67,15 @@ async def test_paths_of_one_origin_share_connections() -> None:
         ]
 
 
+async def all_noticed(transport: NetworkTransport) -> None:
+    """Wait until our side, too, has seen every connection end."""
+
+    async def is_none_left() -> bool:
+        return not transport._alive
+
+    await async_wait_until(is_none_left, what="our side to notice")
+
+
 @pytest.mark.parametrize(
     "end",
     [[CLOSE], [HALF_CLOSE, HOLD], [RESET], [FIRST, HOLD], [b"\r\n", HOLD], [b"x", HOLD]],
@@ -76,6 +85,7 @@ async def test_a_connection_on_which_something_came_unasked_is_not_used_again(en
     async with playing([FIRST, *end], [SECOND]) as peer, connecting() as transport:
         await ask(transport, peer)
         await peer.all_ended()
+        await all_noticed(transport)
 
         assert (await ask(transport, peer)).body == b"second"
         assert peer.connections == 2
@@ -92,6 +102,7 @@ async def test_what_comes_behind_an_answer_before_it_is_read_ends_the_connection
     async with playing([FIRST, *end], [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
         await peer.all_ended()
+        await all_noticed(transport)
         body = await response.read() + await response.read()
         response.release()
 
