@@ -5,7 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from accounts.ids import new_id
-from gateway.core.money import read_usd
+from dashboard.forms.amounts import read_typed_usd
 
 
 def new_token() -> str:
@@ -33,7 +33,7 @@ class GrantForm(forms.Form):
     def clean_amount(self) -> int:
         """Return the amount in nano-USD."""
         try:
-            amount_nusd = read_usd(self.cleaned_data["amount"].replace(",", ""))
+            amount_nusd = read_typed_usd(self.cleaned_data["amount"])
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
         if amount_nusd == 0:

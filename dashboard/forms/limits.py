@@ -11,7 +11,8 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from accounts.limits import RANGES
-from gateway.core.money import format_usd, read_usd
+from dashboard.forms.amounts import read_typed_usd
+from gateway.core.money import format_usd
 from keys.limits import ALL, SPENDING
 
 
@@ -32,7 +33,7 @@ class UsdField(forms.CharField):
         if not text:
             return None
         try:
-            return read_usd(text.removeprefix("$").replace(",", ""))
+            return read_typed_usd(text)
         except ValueError as error:
             raise ValidationError(str(error)) from None
 

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.book_selectors import find_balance
 from accounts.models import AuditEvent, LedgerEntry, Role, Workspace
+from dashboard.forms.amounts import read_typed_usd
 from gateway.models import LedgerCheck
 from gateway.selectors.money import held_nusd
 from tests.dashboard.demo_data import make_demo_data
@@ -133,6 +134,18 @@ def test_a_form_sent_twice_is_posted_once(operator: Client, workspace: Workspace
     assert AuditEvent.objects.count() == audits + 1
 
 
+@pytest.mark.parametrize(
+    ("typed", "nusd"),
+    [
+        ("$12.50", 12_500_000_000),
+        ("1,000.50", 1_000_500_000_000),
+        ("-2,000.25", -2_000_250_000_000),
+    ],
+)
+def test_an_amount_is_read_as_people_write_it(typed: str, nusd: int) -> None:
+    assert read_typed_usd(typed) == nusd
+
+
 def test_a_form_sent_again_with_another_amount_is_refused(
     operator: Client, workspace: Workspace
 ) -> None:
@@ -155,6 +168,9 @@ def test_a_form_sent_again_with_another_amount_is_refused(
         {"amount": "ten"},
         {"amount": "1e9"},
         {"amount": "NaN"},
+        {"amount": "1,50"},
+        {"amount": "1,000"},
+        {"amount": "10,00.50"},
         {"amount": "0.0000000001"},
         {"amount": "99999999999999999999"},
         {"amount": "9223372036"},
