@@ -1,18 +1,22 @@
-"""What holds for every page: it is private, and a session that ended says so to htmx."""
+"""What holds for every page: it is private, and a session that ended leads back to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.views.errors import wrong_method
 
 JSON = "application/json"
+READS = ("GET", "HEAD", "OPTIONS")
+NOT_SAVED = "You had been signed out: what you sent was not saved. Sign in and send it again."
 FEATURES_OFF = (
     "camera=(), microphone=(), geolocation=(), payment=(), usb=(), "
     "publickey-credentials-get=(self), publickey-credentials-create=(self)"
@@ -27,9 +31,8 @@ class PrivatePages:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        if getattr(request, "htmx", False) and _goes_to_sign_in(response):
-            # A redirect would be followed by the XHR, and the sign-in page end up in a fragment.
-            response = HttpResponseClientRedirect(_sign_in_url(request))
+        if _goes_to_sign_in(response):
+            response = _sign_in(request, response)
         if response.status_code == 405 and not response.get("Content-Type", "").startswith(JSON):
             response = wrong_method(request, response.get("Allow", ""))
         response.setdefault("Cache-Control", "no-store, private")
@@ -38,12 +41,29 @@ class PrivatePages:
 
 
 def _goes_to_sign_in(response: HttpResponse) -> bool:
+    """True when a page asks for a session first; who has signed out is led nowhere after."""
     if response.status_code != 302:
         return False
-    return urlsplit(response["Location"]).path == reverse("account_login")
+    target = urlsplit(response["Location"])
+    return target.path == reverse("account_login") and "next=" in target.query
 
 
-def _sign_in_url(request: HttpRequest) -> str:
-    """Return the sign-in page that leads back to the page the person is on, not to its part."""
-    page = urlsplit(request.headers.get("HX-Current-URL", "")).path or "/"
-    return f"{resolve_url('account_login')}?{urlencode({'next': page})}"
+def _sign_in(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Lead to the sign-in page, and from there to the page the person is on, not to its part."""
+    is_partial = bool(getattr(request, "htmx", False))
+    if request.method not in READS:
+        messages.error(request, NOT_SAVED)
+    elif not is_partial:
+        return response
+    page = request.headers.get("HX-Current-URL" if is_partial else "Referer", "")
+    url = f"{resolve_url('account_login')}?{urlencode({'next': _address(request, page)})}"
+    # A redirect would be followed by the XHR, and the sign-in page end up in a fragment.
+    return HttpResponseClientRedirect(url) if is_partial else HttpResponseRedirect(url)
+
+
+def _address(request: HttpRequest, page: str) -> str:
+    """Return path and query of a page of ours, "/" for any other."""
+    if not url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}):
+        return "/"
+    parts = urlsplit(page)
+    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"

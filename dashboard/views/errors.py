@@ -5,10 +5,11 @@ Nothing here reads the database: an error page must come up when that is what fa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
 from dashboard.workspace import NoWorkspace
 from gateway.api.errors import error_of_status, error_response
@@ -92,7 +93,7 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
     """allow: the methods that would do, as the Allow header names them."""
-    response = _answer(request, WRONG_METHOD)
+    response = _answer(request, _with_way_back(WRONG_METHOD, request.path))
     response["Allow"] = allow
     return response
 
@@ -112,6 +113,17 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
 def is_api_path(path: str) -> bool:
     """True under both mounts of the API, whatever comes after."""
     return any(path == mount or path.startswith(f"{mount}/") for mount in API_MOUNTS)
+
+
+def _with_way_back(failure: Failure, path: str) -> Failure:
+    """Lead to the page whose forms send to this path, where the path above it is one."""
+    above = path.rpartition("/")[0]
+    try:
+        resolve(above)
+    except Resolver404:
+        return failure
+    text = "It only takes what the forms of its page send."
+    return replace(failure, text=text, next_url=above, next_words="Go to that page")
 
 
 def _answer(request: HttpRequest, failure: Failure) -> HttpResponse:

@@ -14,6 +14,7 @@ from tests.dashboard.visitors import HTMX, signed_in
 from tests.factories import make_key, make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
+MODEL_ID = "01a20098-8fc6-707a-8196-f1aaad2692fb"
 
 
 @pytest.fixture
@@ -118,7 +119,47 @@ def test_a_session_that_ended_turns_a_swap_into_a_navigation() -> None:
 
     answer = Client().get("/keys", headers=HTMX | {"HX-Current-URL": page})
 
-    assert answer["HX-Redirect"] == "/sign-in?next=%2Fkeys"
+    assert answer["HX-Redirect"] == "/sign-in?next=%2Fkeys%3Fstate%3Dall"
+
+
+@pytest.mark.parametrize(
+    ("page", "leads_to"),
+    [
+        ("http://testserver/settings", "/sign-in?next=%2Fsettings"),
+        ("http://testserver/keys?q=a", "/sign-in?next=%2Fkeys%3Fq%3Da"),
+        ("https://evil.example/", "/sign-in?next=%2F"),
+        ("", "/sign-in?next=%2F"),
+    ],
+)
+def test_a_form_of_a_session_that_ended_leads_back_to_its_page(page: str, leads_to: str) -> None:
+    visitor = Client()
+
+    answer = visitor.post("/settings/name", {"name": "Lost"}, headers={"Referer": page})
+
+    assert answer["Location"] == leads_to
+    assert b"what you sent was not saved" in visitor.get(leads_to).content
+
+
+def test_who_signs_out_is_told_nothing_of_lost_work(workspace: Workspace) -> None:
+    client = signed_in(make_member(workspace))
+
+    answer = client.post("/sign-out", follow=True)
+
+    assert answer.redirect_chain[-1][0].startswith("/sign-in")
+    assert b"was not saved" not in answer.content
+
+
+@pytest.mark.parametrize(
+    ("path", "way_back"),
+    [("/settings/limits", "/settings"), (f"/models/{MODEL_ID}/switch", f"/models/{MODEL_ID}")],
+)
+def test_an_address_that_is_no_page_leads_to_the_one_it_belongs_to(
+    path: str, way_back: str
+) -> None:
+    answer = signed_in(make_user(is_operator=True)).get(path)
+
+    assert answer.status_code == 405
+    assert f'href="{way_back}"' in answer.content.decode()
 
 
 def test_a_locked_workspace_says_so_on_its_pages(workspace: Workspace) -> None:
