@@ -9,9 +9,9 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.urls import reverse
-from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 
+from dashboard.addresses import own_address
 from dashboard.views.errors import wrong_method
 
 JSON = "application/json"
@@ -56,14 +56,6 @@ def _sign_in(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     elif not is_partial:
         return response
     page = request.headers.get("HX-Current-URL" if is_partial else "Referer", "")
-    url = f"{resolve_url('account_login')}?{urlencode({'next': _address(request, page)})}"
+    url = f"{resolve_url('account_login')}?{urlencode({'next': own_address(request, page)})}"
     # A redirect would be followed by the XHR, and the sign-in page end up in a fragment.
     return HttpResponseClientRedirect(url) if is_partial else HttpResponseRedirect(url)
-
-
-def _address(request: HttpRequest, page: str) -> str:
-    """Return path and query of a page of ours, "/" for any other."""
-    if not url_has_allowed_host_and_scheme(page, allowed_hosts={request.get_host()}):
-        return "/"
-    parts = urlsplit(page)
-    return f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"

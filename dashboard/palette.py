@@ -1,4 +1,4 @@
-"""What the command palette finds: pages, keys, models, a call by its id, workspaces."""
+"""What the command palette finds: pages, keys, models, providers, a call by its id, workspaces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.selectors import workspaces_of
 from dashboard.htmx import PageRequest
 from dashboard.shell import Shell
 from dashboard.workspace import NoWorkspace, current_workspace
-from gateway.selectors.catalogue import model_rows
+from gateway.selectors.catalogue import model_rows, provider_rows
 from keys.selectors import keys_visible_to
 
 SHOWN = 6
@@ -21,13 +21,17 @@ SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One line. url: where it leads; workspace_id: set when it is a workspace to switch to."""
+    """One line. url: where it leads; workspace_id: set when it is a workspace to switch to.
+
+    also: other words that people call it by.
+    """
 
     words: str
     icon: str
     url: str
     note: str = ""
     workspace_id: UUID | None = None
+    also: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ def palette_results(request: PageRequest, query: str) -> list[Group]:
         Group("Do", _actions(request, query)),
         Group("Keys", _keys(request, query)),
         Group("Models", _models(request, query)),
+        Group("Providers", _providers(request, query)),
         Group("Calls", _calls(request, query)),
         Group("Switch workspace", _workspaces(request, query)),
     ]
@@ -54,8 +59,9 @@ def _pages(request: PageRequest, query: str) -> list[Found]:
         Found(page.words, page.icon, page.url, note=f"G {page.shortcut.upper()}")
         for page in Shell(request).pages
     ]
-    pages.append(Found("Account and security", "shield-check", reverse("mfa_index")))
-    return [page for page in pages if _fits(page.words, query)]
+    also = "password passkey two-factor profile"
+    pages.append(Found("Account and security", "shield-check", reverse("mfa_index"), also=also))
+    return [page for page in pages if _fits(page, query)]
 
 
 def _actions(request: PageRequest, query: str) -> list[Found]:
@@ -65,20 +71,22 @@ def _actions(request: PageRequest, query: str) -> list[Found]:
         return []
     actions = []
     if may(request.user, Action.MANAGE_KEYS, workspace):
-        actions.append(Found("Create a key", "plus", reverse("dashboard:key-create"), note="N"))
+        actions.append(_action("Create a key", "plus", "key-create"))
     if may(request.user, Action.GRANT_CREDITS, workspace):
-        url = reverse("dashboard:credits-grant")
-        actions.append(Found("Grant credits", "circle-dollar-sign", url))
+        actions.append(_action("Grant credits", "circle-dollar-sign", "credits-grant"))
     if may(request.user, Action.MANAGE_MEMBERS, workspace):
-        url = reverse("dashboard:member-invite")
-        actions.append(Found("Invite somebody", "user-plus", url))
+        actions.append(_action("Invite somebody", "user-plus", "member-invite"))
     if may(request.user, Action.MANAGE_WORKSPACES):
-        url = reverse("dashboard:workspace-create")
-        actions.append(Found("Make a workspace", "building-2", url))
+        actions.append(_action("Make a workspace", "building-2", "workspace-create"))
     if may(request.user, Action.MANAGE_CATALOGUE):
-        actions.append(Found("Add a model", "boxes", reverse("dashboard:model-create")))
-        actions.append(Found("Add a provider", "plug", reverse("dashboard:provider-create")))
-    return [action for action in actions if _fits(action.words, query)]
+        actions.append(_action("Add a model", "boxes", "model-create"))
+        actions.append(_action("Add a provider", "plug", "provider-create"))
+    actions.append(Found("Sign out", "log-out", reverse("account_logout"), also="log leave"))
+    return [action for action in actions if _fits(action, query)]
+
+
+def _action(words: str, icon: str, name: str) -> Found:
+    return Found(words, icon, reverse(f"dashboard:{name}"), also="new add create issue top up")
 
 
 def _keys(request: PageRequest, query: str) -> list[Found]:
@@ -114,6 +122,20 @@ def _models(request: PageRequest, query: str) -> list[Found]:
     ]
 
 
+def _providers(request: PageRequest, query: str) -> list[Found]:
+    if not query or not may(request.user, Action.MANAGE_CATALOGUE):
+        return []
+    return [
+        Found(
+            row.provider.name,
+            "plug",
+            reverse("dashboard:provider-edit", args=[row.provider.pk]),
+            note="" if row.provider.enabled else "off",
+        )
+        for row in provider_rows(text=query)[:SHOWN]
+    ]
+
+
 def _calls(request: PageRequest, query: str) -> list[Found]:
     """A call is found by its whole id, in any spelling that we send it in."""
     try:
@@ -130,5 +152,7 @@ def _workspaces(request: PageRequest, query: str) -> list[Found]:
     return [Found(each.name, "arrow-left-right", "", workspace_id=each.pk) for each in found]
 
 
-def _fits(words: str, query: str) -> bool:
-    return query.lower() in words.lower()
+def _fits(found: Found, query: str) -> bool:
+    """True when every word of the query is in what it is called, or in what else it is called."""
+    words = f"{found.words} {found.also}".lower()
+    return all(word in words for word in query.lower().split())

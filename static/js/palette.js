@@ -51,6 +51,10 @@ input.addEventListener("keydown", (event) => {
   } else if (event.key === "Enter") {
     event.preventDefault();
     results.querySelector("[aria-selected=true]")?.click();
+  } else if (event.key === "Escape") {
+    // A search field would only be emptied by it.
+    event.preventDefault();
+    palette.close();
   }
 });
 

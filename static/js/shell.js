@@ -1,7 +1,7 @@
-// The frame: menus that close when one looks elsewhere, the theme, toasts, keys to go places.
+// The frame: menus that close when one looks elsewhere, the theme, forms, keys to go places.
 
 const EDITABLE = "input, textarea, select, [contenteditable]";
-const TOAST_MS = 6000;
+const SENT_MS = 5000;
 
 // Menus.
 document.addEventListener("click", (event) => {
@@ -25,8 +25,13 @@ document.addEventListener("submit", async (event) => {
   event.preventDefault();
   const chosen = event.submitter?.value ?? "";
   const body = new FormData(form, event.submitter);
-  const answer = await fetch(form.action, { method: "POST", body, redirect: "manual" });
-  if (answer.type !== "opaqueredirect") return;
+  const sent = fetch(form.action, { method: "POST", body, redirect: "manual" });
+  const answer = await sent.catch(() => null);
+  if (answer?.type !== "opaqueredirect") {
+    const text = "The theme was not changed. Reload the page and try again.";
+    document.dispatchEvent(new CustomEvent("toast", { detail: { text, level: "error" } }));
+    return;
+  }
   if (chosen) document.documentElement.dataset.theme = chosen;
   else delete document.documentElement.dataset.theme;
   for (const button of form.querySelectorAll("[name=theme]")) {
@@ -34,32 +39,16 @@ document.addEventListener("submit", async (event) => {
   }
 });
 
-// Toasts: good news goes by itself, bad news stays until it is dismissed.
-function watch(toast) {
-  if (toast.dataset.toast === "error") return;
-  setTimeout(() => toast.remove(), TOAST_MS);
-}
-
-function say(text, level = "success") {
-  const toast = document.getElementById("toast-template").content.firstElementChild.cloneNode(true);
-  toast.dataset.toast = level;
-  toast.classList.toggle("toast-bad", level === "error");
-  toast.classList.toggle("toast-ok", level !== "error");
-  toast.querySelector("[data-toast-text]").textContent = text;
-  document.getElementById("toasts").append(toast);
-  watch(toast);
-}
-
-document.querySelectorAll("#toasts [data-toast]").forEach(watch);
-document.addEventListener("click", (event) => {
-  event.target.closest("[data-dismiss]")?.closest("[data-toast]").remove();
+// A form that was sent is not sent again while its answer is on the way.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (event.defaultPrevented || form.method !== "post") return;
+  if ("sent" in form.dataset) event.preventDefault();
+  form.dataset.sent = "";
+  setTimeout(() => delete form.dataset.sent, SENT_MS);
 });
-document.addEventListener("toast", (event) => say(event.detail.text, event.detail.level));
-document.addEventListener("htmx:responseError", (event) => {
-  say(`That did not work (error ${event.detail.xhr.status}). Reload the page and try again.`, "error");
-});
-document.addEventListener("htmx:sendError", () => {
-  say("The server cannot be reached. Check your connection and try again.", "error");
+addEventListener("pageshow", () => {
+  for (const form of document.querySelectorAll("[data-sent]")) delete form.dataset.sent;
 });
 
 // g, then a letter, goes to a page; n presses the page's main button; / goes to its search.

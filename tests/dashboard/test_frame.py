@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 from accounts.models import Role, Workspace
 from dashboard.views import errors
 from tests.dashboard.visitors import HTMX, signed_in
-from tests.factories import make_key, make_member, make_user, make_workspace
+from tests.factories import make_key, make_member, make_provider, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 MODEL_ID = "01a20098-8fc6-707a-8196-f1aaad2692fb"
@@ -106,6 +106,20 @@ def test_the_palette_finds_pages_and_keys_of_this_workspace(workspace: Workspace
     assert "Overview" in client.get("/search").content.decode()
 
 
+def test_the_palette_finds_what_one_calls_otherwise(workspace: Workspace) -> None:
+    make_provider("northern-lights", kind="openai_compatible", base_url="http://127.0.0.1:1/v1")
+    operator, viewer = signed_in(make_user(is_operator=True)), signed_in(make_member(workspace))
+
+    def found(client: Client, query: str) -> str:
+        return client.get("/search", {"q": query}).content.decode()
+
+    assert "northern-lights" in found(operator, "northern")
+    assert "northern-lights" not in found(viewer, "northern")
+    assert "Create a key" in found(operator, "new key")
+    assert "Account and security" in found(viewer, "password")
+    assert "Sign out" in found(viewer, "sign out")
+
+
 def test_the_palette_leads_to_a_call_by_its_id(workspace: Workspace) -> None:
     call_id = uuid.uuid4()
 
@@ -147,6 +161,25 @@ def test_who_signs_out_is_told_nothing_of_lost_work(workspace: Workspace) -> Non
 
     assert answer.redirect_chain[-1][0].startswith("/sign-in")
     assert b"was not saved" not in answer.content
+
+
+@pytest.mark.parametrize(
+    ("came_from", "leads_to"),
+    [
+        ("http://testserver/keys?q=night&state=all", "/keys?q=night&amp;state=all"),
+        ("http://testserver/calls?status=failed", "/keys"),
+        ("https://evil.example/keys?q=night", "/keys"),
+    ],
+)
+def test_the_way_back_to_a_list_keeps_its_filters(
+    workspace: Workspace, came_from: str, leads_to: str
+) -> None:
+    key = make_key(workspace, label="Night shift").key
+    client = signed_in(make_member(workspace))
+
+    page = client.get(f"/keys/{key.pk}", headers={"Referer": came_from}).content.decode()
+
+    assert f'<p class="crumb"><a href="{leads_to}">' in page
 
 
 @pytest.mark.parametrize(
