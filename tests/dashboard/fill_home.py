@@ -19,6 +19,10 @@ PROMPT = """You help the people of {{ org_name }}. Be brief and say where you kn
 
 It is {{ now_time }} on {{ now_day_of_week }}, {{ now_date }}."""
 MEMBER_EMAIL = "noor@example.com"
+LONG_MODEL = (
+    "north-sea-research/an-extraordinarily-long-name-of-a-model-that-nobody-cut-short-v2-fp8"
+)
+LONG_LABELS = ("W" * 80, "مفتاح الإنتاج \N{KEY} backend")
 
 
 def main() -> None:
@@ -33,10 +37,10 @@ def _fill() -> None:
     from accounts.models import Membership, Role, User, Workspace
     from accounts.services import create_user, create_workspace, set_call_limits
     from gateway.core.money import NUSD_PER_USD
-    from gateway.models import LanguageModel
+    from gateway.models import LanguageModel, Provider
     from keys.services import revoke_key, set_limits
     from tests.dashboard.demo_data import MODELS, make_demo_data
-    from tests.factories import ACTOR, PASSWORD, make_key
+    from tests.factories import ACTOR, PASSWORD, make_key, make_model
 
     workspace = Workspace.objects.get()
     operator = User.objects.get()
@@ -54,6 +58,9 @@ def _fill() -> None:
     }
     set_limits(first, limits=limits, actor=operator.email)
     set_call_limits(workspace, max_concurrent=40, actor=operator.email)
+    make_model(LONG_MODEL, provider=Provider.objects.get(name="local"))
+    for label in LONG_LABELS:
+        make_key(workspace, label=label, allowed_models=[LONG_MODEL])
     names = [model.name for model in MODELS]
     office = ["203.0.113.0/24", "2001:db8:40::/48"]
     later = timezone.now() + timedelta(days=12)
