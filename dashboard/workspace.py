@@ -12,6 +12,9 @@ from accounts.permissions import Action, may
 from accounts.selectors import workspaces_of
 
 SESSION_KEY = "workspace_id"
+# What a page says of the workspace that it was drawn for: its forms, and its htmx requests.
+SEEN_FIELD = "workspace_seen"
+SEEN_HEADER = "X-Workspace-Seen"
 
 
 class NoWorkspace(PermissionDenied):
@@ -19,10 +22,12 @@ class NoWorkspace(PermissionDenied):
 
 
 def current_workspace(request: HttpRequest) -> Workspace:
-    """Return the workspace chosen in this session, or the first that the person may open.
+    """Return the workspace of the page one acts on, else the one chosen in this session, else the
+    first that the person may open.
 
-    The choice is checked on every request: a membership that ended ends the view of it. Never
-    writes to the session. Raises NoWorkspace when there is none to show.
+    The choice is checked on every request: a membership that ended ends the view of it. Looking
+    never writes to the session; who sends a form has chosen its workspace. Raises NoWorkspace when
+    there is none to show, PermissionDenied when the page's is not the person's any more.
     """
     known = getattr(request, "workspace_in_view", None)
     if isinstance(known, Workspace):
@@ -30,7 +35,7 @@ def current_workspace(request: HttpRequest) -> Workspace:
     user = request.user
     if not isinstance(user, User):
         raise NoWorkspace("Sign in first.")
-    found = _chosen(request, user) or workspaces_of(user).first()
+    found = _seen(request, user) or _chosen(request, user) or workspaces_of(user).first()
     if found is None:
         raise NoWorkspace("You are not a member of any workspace yet.")
     setattr(request, "workspace_in_view", found)  # noqa: B010 - HttpRequest declares no such field
@@ -59,6 +64,23 @@ def require_operator(request: HttpRequest, action: Action) -> None:
     user = request.user
     if not isinstance(user, User) or not may(user, action):
         raise PermissionDenied("This page is for the operators of this installation.")
+
+
+def _seen(request: HttpRequest, user: User) -> Workspace | None:
+    """Return the workspace the page was drawn for: another tab may have chosen another since."""
+    given = request.POST if request.method == "POST" else request.GET
+    seen = given.get(SEEN_FIELD) or request.headers.get(SEEN_HEADER, "")
+    if not seen:
+        return None
+    try:
+        found = workspaces_of(user).filter(pk=UUID(seen)).first()
+    except ValueError:
+        found = None
+    if found is None:
+        raise PermissionDenied("The workspace of this page is not yours to open.")
+    if request.method == "POST" and request.session.get(SESSION_KEY) != str(found.pk):
+        request.session[SESSION_KEY] = str(found.pk)
+    return found
 
 
 def _chosen(request: HttpRequest, user: User) -> Workspace | None:

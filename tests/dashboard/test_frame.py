@@ -50,6 +50,45 @@ def test_a_foreign_workspace_cannot_be_chosen(workspace: Workspace) -> None:
     assert client.get("/keys").context["shell"].workspace == workspace
 
 
+def test_a_page_acts_on_its_workspace_whatever_another_tab_chose(workspace: Workspace) -> None:
+    other = make_workspace("Zephyr")
+    make_key(workspace, label="Night shift")
+    client = signed_in(make_user(is_operator=True))
+    page = client.get("/settings").content.decode()
+    seen = {"workspace_seen": workspace.pk}
+
+    client.post("/workspace", {"workspace": other.pk})
+    swapped = client.get("/keys", headers=HTMX | {"X-Workspace-Seen": str(workspace.pk)})
+    looked = client.get("/keys").context["shell"].workspace
+    saved = client.post("/settings/name", {"name": "Renamed"} | seen, follow=True)
+
+    other.refresh_from_db()
+    workspace.refresh_from_db()
+    field = f'<input type="hidden" name="workspace_seen" value="{workspace.pk}">'
+    assert page.count(field) == page.count('action="/settings/') == 5
+    assert f'"X-Workspace-Seen": "{workspace.pk}"' in page
+    assert b"Night shift" in swapped.content
+    assert looked == other
+    assert (workspace.name, other.name) == ("Renamed", "Zephyr")
+    assert saved.context["shell"].workspace == workspace
+
+
+@pytest.mark.parametrize("path", ["/settings/name", "/keys/new"])
+def test_a_page_of_a_workspace_that_is_no_longer_ones_own_changes_no_other(
+    workspace: Workspace, path: str
+) -> None:
+    foreign = make_workspace("Foreign")
+    client = signed_in(make_member(workspace, Role.OWNER))
+
+    for seen in (foreign.pk, "nonsense"):
+        answer = client.post(path, {"name": "Lost", "label": "Lost", "workspace_seen": seen})
+        assert answer.status_code == 403
+
+    names = set(Workspace.objects.values_list("name", flat=True))
+    assert "Lost" not in names
+    assert not workspace.keys.exists()
+
+
 def test_a_membership_that_ends_ends_the_view_at_once(workspace: Workspace) -> None:
     member = make_member(workspace)
     client = signed_in(member)
