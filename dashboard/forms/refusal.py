@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.html import format_html
 
 
 def show_refusal(
@@ -22,3 +23,12 @@ def show_refusal(
     for name, errors in error.error_dict.items():
         field = (names or {}).get(name, name)
         form.add_error(field if field in form.fields else None, errors)
+
+
+def show_conflict(form: forms.Form, thing: str) -> None:
+    """Say that somebody else changed the thing, with a way to see it: a reload would send again."""
+    words = (
+        "Somebody else changed this {} meanwhile. Copy what you want to keep, then"
+        ' <a href="">open it as it is now</a>.'
+    )
+    form.add_error(None, format_html(words, thing))

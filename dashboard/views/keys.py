@@ -21,6 +21,7 @@ from accounts.models import Workspace
 from accounts.permissions import Action, may
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
+from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page
 from dashboard.key_pages import (
@@ -154,7 +155,7 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
     require(request, Action.MANAGE_KEYS)
     form = _edit_form(request, key, workspace)
     if form.is_valid() and form.cleaned_data["seen"] != rules_mark(key):
-        form.add_error(None, "Somebody else changed this key meanwhile. Reload to see how it is.")
+        show_conflict(form, "key")
         return _key_page(request, key, form, workspace, status=409)
     if form.is_valid() and _update(request, key, form):
         return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.forms.models import ModelForm, NewModelForm, initial_of_model, model_mark
+from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
 from dashboard.workspace import NoWorkspace, current_workspace, require_operator
@@ -129,7 +130,7 @@ def edit_model(request: PageRequest, model_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return _model_page(request, model, form)
     if form.is_valid() and form.cleaned_data["seen"] != model_mark(model):
-        form.add_error(None, "Somebody else changed this model meanwhile. Reload to see how it is.")
+        show_conflict(form, "model")
         return _model_page(request, model, form, status=409)
     if form.is_valid() and _update(request, model, form):
         return _to_model(model)

@@ -24,6 +24,7 @@ from dashboard.forms.providers import (
     initial_of_provider,
     provider_mark,
 )
+from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
 from dashboard.workspace import require_operator
@@ -109,7 +110,7 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return _provider_page(request, provider, form)
     if form.is_valid() and form.cleaned_data["seen"] != provider_mark(provider):
-        form.add_error(None, "Somebody else changed this provider meanwhile. Reload to see it.")
+        show_conflict(form, "provider")
         return _provider_page(request, provider, form, status=409)
     if form.is_valid() and _update(request, provider, form):
         return _to_provider(provider)

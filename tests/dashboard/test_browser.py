@@ -193,6 +193,7 @@ def test_pages_can_be_read_and_keys_made_without_scripts(
     page.fill("[name=login]", lived_in_gateway.email)
     page.fill("[name=password]", lived_in_gateway.password)
     page.get_by_role("button", name="Sign in", exact=True).click()
+    expect(page.get_by_role("button", name="Search")).to_be_hidden()
     page.get_by_role("link", name="New key").click()
     page.get_by_label("Label").fill("Made without scripts")
     page.get_by_role("button", name="Create key").click()

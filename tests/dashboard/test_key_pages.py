@@ -291,6 +291,7 @@ def test_the_second_of_two_people_who_edit_at_once_is_told(workspace: Workspace)
     late = client.post(f"/keys/{key.pk}", key_form(label="Second", seen=seen))
 
     assert late.status_code == 409
+    assert '<a href="">open it as it is now</a>' in late.content.decode()
     assert ApiKey.objects.get().label == "First"
 
 

@@ -189,6 +189,7 @@ def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> No
     late = client.post(f"/models/{model.pk}", edit_form(model, description="Second", seen=seen))
 
     assert late.status_code == 409
+    assert '<a href="">open it as it is now</a>' in late.content.decode()
     assert LanguageModel.objects.get().description == "First"
 
 

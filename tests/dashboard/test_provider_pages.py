@@ -138,6 +138,7 @@ def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> No
     )
 
     assert late.status_code == 409
+    assert '<a href="">open it as it is now</a>' in late.content.decode()
     assert Provider.objects.get().location == "first"
 
 
