@@ -33,11 +33,13 @@ class CostLine:
 
 @dataclass(frozen=True, slots=True)
 class CostSheet:
-    """How the price of a call comes about. exact: the sum; price_nusd: its tokens' part rounded
-    half-even once. fee_nusd: of pages of PDFs, so many at page_nusd each."""
+    """How the price of a call comes about. exact: the sum of the lines and of fee, all with as many
+    decimals; price_nusd: its tokens' part rounded half-even once. fee: of pages of PDFs, so many at
+    page_nusd each."""
 
     lines: Sequence[CostLine]
     exact: str
+    fee: str
     price_nusd: int
     charge_nusd: int
     absorbed_nusd: int
@@ -45,7 +47,6 @@ class CostSheet:
     basis: str
     pages: int = 0
     page_nusd: int = 0
-    fee_nusd: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +112,19 @@ def _cost_sheet(call: CallRecord) -> CostSheet:
         ("Prompt, cached", cached, call.cached_input_pusd_per_token),
         ("Completion", call.completion_tokens, call.output_pusd_per_token),
     ]
+    fee_pusd = call.pdf_fee_nusd * PUSD_PER_NUSD
+    amounts = [tokens * price for _, tokens, price in counted]
+    # A column adds up before one's eyes when its decimal points stand below each other.
+    places = max(_places(amount) for amount in [*amounts, fee_pusd])
     lines = [
-        CostLine(label, tokens, price, exact_usd(tokens * price))
+        CostLine(label, tokens, price, exact_usd(tokens * price, places))
         for label, tokens, price in counted
         if tokens or label != "Prompt, cached"
     ]
     return CostSheet(
         lines=lines,
-        exact=exact_usd(
-            sum(tokens * price for _, tokens, price in counted) + call.pdf_fee_nusd * PUSD_PER_NUSD
-        ),
+        exact=exact_usd(sum(amounts) + fee_pusd, places),
+        fee=exact_usd(fee_pusd, places),
         price_nusd=call.charge_nusd + call.absorbed_nusd,
         charge_nusd=call.charge_nusd,
         absorbed_nusd=call.absorbed_nusd,
@@ -128,15 +132,18 @@ def _cost_sheet(call: CallRecord) -> CostSheet:
         basis=basis_words(call),
         pages=call.pdf_pages,
         page_nusd=call.pdf_page_nusd,
-        fee_nusd=call.pdf_fee_nusd,
     )
 
 
-def exact_usd(amount_pusd: int) -> str:
-    """Return an amount of pico-USD as exact USD: at least two decimals, no rounding."""
+def exact_usd(amount_pusd: int, places: int = 2) -> str:
+    """Return an amount of pico-USD as exact USD: at least so many decimals, no rounding."""
     text = f"{Decimal(amount_pusd) / PUSD_PER_USD:.12f}"
     whole, _, decimals = text.partition(".")
-    return f"${whole}.{decimals.rstrip('0').ljust(2, '0')}"
+    return f"${whole}.{decimals.rstrip('0').ljust(places, '0')}"
+
+
+def _places(amount_pusd: int) -> int:
+    return len(exact_usd(amount_pusd).partition(".")[2])
 
 
 def _spellings(call: CallRecord) -> list[Spelling]:

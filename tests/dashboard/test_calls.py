@@ -141,7 +141,9 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     assert sum(part.duration_us for part in detail.parts) == call.total_us
     assert detail.cost.price_nusd == call.charge_nusd + call.absorbed_nusd
     lines = sum(line.tokens * line.pusd_per_token for line in detail.cost.lines)
-    assert detail.cost.exact == exact_usd(lines)
+    shown = [*(line.amount for line in detail.cost.lines), detail.cost.exact]
+    assert Decimal(detail.cost.exact[1:]) * 10**12 == lines
+    assert len({len(amount.partition(".")[2]) for amount in shown}) == 1
     assert abs(lines - 1_000 * detail.cost.price_nusd) <= 500
     assert f"chatcmpl-{call.id}".encode() in page.content
     assert b"style=" not in page.content
@@ -164,7 +166,8 @@ def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
 
     cost = page.context["detail"].cost
     lines = sum(line.tokens * line.pusd_per_token for line in cost.lines)
-    assert cost.exact == exact_usd(lines + 1_000 * fee_nusd)
+    assert Decimal(cost.exact[1:]) * 10**12 == lines + 1_000 * fee_nusd
+    assert Decimal(cost.fee[1:]) * 10**9 == fee_nusd
     assert b"PDF pages as pictures" not in plain.content
     assert b"PDF pages as pictures" in page.content
     assert b"$0.001 a page" in page.content
