@@ -10,7 +10,7 @@ from typing import Any
 
 from accounts.models import Workspace
 from dashboard.call_rows import CallRow, call_rows
-from dashboard.call_words import basis_words
+from dashboard.call_words import basis_words, error_words
 from dashboard.timing import Part, Stretch, stretches, timing_parts
 from gateway.core.ids import PREFIXES
 from gateway.core.money import PUSD_PER_NUSD
@@ -68,7 +68,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class CallDetail:
-    """Everything the page of one call shows."""
+    """Everything the page of one call shows. error: what its error code means."""
 
     row: CallRow
     parts: Sequence[Part]
@@ -78,6 +78,7 @@ class CallDetail:
     spellings: Sequence[Spelling]
     body: Body
     tokens_per_second: float | None
+    error: str
 
     @property
     def call(self) -> CallRecord:
@@ -98,6 +99,7 @@ def describe_call(
         spellings=_spellings(call),
         body=_body(body, workspace),
         tokens_per_second=_speed(call),
+        error=error_words(call),
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
+from gateway.core.error_page import FAMILIES, every_class
+from gateway.core.errors import UpstreamError
 from gateway.models import CallRecord
 
 Status = CallRecord.Status
@@ -55,3 +58,24 @@ def basis_words(call: CallRecord) -> str:
     if call.status == Status.REFUSED:
         return "Not charged: the call was not let in."
     return BASIS_WORDS.get(call.charge_basis, "Not charged.")
+
+
+def error_words(call: CallRecord) -> str:
+    """Return what the call's error code means, "" where it has none. Some have several meanings."""
+    is_providers = call.status == Status.UPSTREAM_ERROR
+    meanings = _meanings(is_providers).get(call.error_code) or _meanings(not is_providers).get(
+        call.error_code, ()
+    )
+    return " Or: ".join(meanings)
+
+
+@cache
+def _meanings(is_providers: bool) -> dict[str, tuple[str, ...]]:
+    """Return the meanings of each code, of what providers do or of all else."""
+    found: dict[str, tuple[str, ...]] = {}
+    for cls in every_class():
+        known = found.get(cls.code, ())
+        is_wanted = issubclass(cls, UpstreamError) == is_providers and cls not in FAMILIES
+        if is_wanted and cls.meaning not in known:
+            found[cls.code] = (*known, cls.meaning)
+    return found

@@ -15,6 +15,8 @@ from django.urls import reverse
 from accounts.models import Role, User, Workspace
 from dashboard.call_detail import exact_usd
 from dashboard.call_export import HEADER, neutral
+from dashboard.call_words import error_words
+from dashboard.templatetags.money import usd
 from gateway.models import CallBody, CallRecord
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
@@ -147,8 +149,10 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     assert abs(lines - 1_000 * detail.cost.price_nusd) <= 500
     assert f"chatcmpl-{call.id}".encode() in page.content
     assert b"style=" not in page.content
-    for shown_of_admitted in (b"Counts times prices", b"<dt>Admitted</dt>", b"<dt>Answer</dt>"):
+    for shown_of_admitted in (b"<dt>Admitted</dt>", b"<dt>Answer</dt>"):
         assert (shown_of_admitted in page.content) == (status != "refused")
+    has_ended = status not in ("refused", "in_progress")
+    assert (b"Counts times prices" in page.content) == has_ended
 
 
 def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
@@ -171,6 +175,32 @@ def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
     assert b"PDF pages as pictures" not in plain.content
     assert b"PDF pages as pictures" in page.content
     assert b"$0.001 a page" in page.content
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "meaning"),
+    [
+        ("refused", "invalid_request", "The request does not fit the schema"),
+        ("upstream_error", "invalid_request", "The provider rejected the request"),
+        ("refused", "ip_not_allowed", "may not be used from this address"),
+        ("refused", "from_another_age", ""),
+        ("ok", "", ""),
+    ],
+)
+def test_an_error_code_is_put_into_words(status: str, code: str, meaning: str) -> None:
+    words = error_words(CallRecord(status=status, error_code=code))
+
+    assert meaning in words
+    assert bool(words) == bool(meaning)
+
+
+def test_a_running_call_shows_what_is_held_and_no_counts_yet(client: Client) -> None:
+    call = CallRecord.objects.filter(status="in_progress").latest("id")
+
+    page = client.get(f"{URL}/{call.pk}").content.decode()
+
+    assert f"{usd(call.hold_nusd)} held" in page
+    assert "Sum, exact" not in page
 
 
 def test_exact_amounts_keep_every_pico_dollar() -> None:
