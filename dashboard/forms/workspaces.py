@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from gateway.core.money import read_usd
+from dashboard.forms.amounts import read_typed_usd
 
 
 class WorkspaceForm(forms.Form):
@@ -32,10 +32,8 @@ class WorkspaceForm(forms.Form):
 
     def clean_credit(self) -> int:
         """Return the credit in nano-USD."""
-        text = self.cleaned_data["credit"].replace(",", "").strip()
-        if not text:
-            return 0
+        text = self.cleaned_data["credit"].strip()
         try:
-            return read_usd(text)
+            return read_typed_usd(text) if text else 0
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None

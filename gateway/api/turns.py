@@ -28,12 +28,11 @@ Answer = Callable[[Any], Any]
 def take_turns(answer: Answer) -> Answer:
     """Middleware, the first: a request's body has been read by then, its views have not begun."""
     if not iscoroutinefunction(answer):
-        return answer  # a client in the same process, as tests are, or a command
+        return answer
     turns = Turns(MOST, MOST_OF_ONE)
     trusted = tuple(read_networks(settings.TRUSTED_PROXIES))
 
-    def owner_of(request: HttpRequest) -> str:
-        scope: dict[str, Any] = request.scope  # type: ignore[attr-defined]
+    def owner_of(scope: dict[str, Any]) -> str:
         inbound = scope.get(SCOPE_KEY)
         if inbound is not None and inbound.caller is not None:
             return str(inbound.caller.key.workspace_id)
@@ -41,7 +40,10 @@ def take_turns(answer: Answer) -> Answer:
         return "" if address is None else neighbourhood(address)
 
     async def answer_in_turn(request: HttpRequest) -> Any:
-        async with turns.turn(owner_of(request)):
+        scope = getattr(request, "scope", None)
+        if scope is None:  # of a client in this process, whose thread it is
+            return await answer(request)
+        async with turns.turn(owner_of(scope)):
             return await answer(request)
 
     return answer_in_turn

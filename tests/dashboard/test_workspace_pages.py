@@ -103,6 +103,7 @@ def test_a_dialog_goes_on_to_the_new_workspace(operator: Client) -> None:
         ({"name": "two\u2028lines"}, "Control characters"),
         ({"credit": "-1"}, "negative"),
         ({"credit": "much"}, "much"),
+        ({"credit": "1,50"}, "without commas"),
         ({"credit": "1" * 30}, "too large"),
         ({"owner": "nobody"}, "Enter a valid email address"),
     ],
