@@ -6,7 +6,6 @@ import errno
 import logging
 import os
 import time
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,22 +19,10 @@ from gateway.models import CallRecord
 from gateway.services.proving import prove
 from gateway.services.reaping import Reaper
 from tests.money.branch import Branch, SteppedLoop, drive
-from tests.money.office import KEY_ID, admitted, end, hold, make_rich
+from tests.money.office import KEY_ID, admitted, end, hold
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = "x" * 100_000
-
-
-@pytest.fixture
-def loop() -> Iterator[SteppedLoop]:
-    loop = SteppedLoop()
-    yield loop
-    loop.close()
-
-
-@pytest.fixture
-def workspace() -> Workspace:
-    return make_rich(10_000)
 
 
 @pytest.fixture

@@ -20,21 +20,9 @@ from gateway.services.proving import prove
 from gateway.services.reaping import Reaper, end_process
 from gateway.stores.process import is_locked
 from tests.money.branch import Branch, SteppedLoop, drive
-from tests.money.office import admitted, end, hold, make_rich
+from tests.money.office import admitted, end, hold
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def loop() -> Iterator[SteppedLoop]:
-    loop = SteppedLoop()
-    yield loop
-    loop.close()
-
-
-@pytest.fixture
-def workspace() -> Workspace:
-    return make_rich(10_000)
 
 
 @pytest.fixture
