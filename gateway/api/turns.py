@@ -14,8 +14,8 @@ from django.utils.decorators import sync_and_async_middleware
 
 from gateway.admission.address import find_caller, neighbourhood
 from gateway.api.mount import SCOPE_KEY
+from gateway.core.turns import Turns
 from gateway.files.networks import read_networks
-from gateway.files.turns import Turns
 from gateway.ingress.head import read_head
 
 MOST = 16

@@ -22,9 +22,9 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
 from gateway.core.errors import InvalidFile
+from gateway.core.turns import Turns
 from gateway.files.locator import BadAddress, next_locator, read_locator
 from gateway.files.networks import Network, may_connect
-from gateway.files.turns import Turns
 
 logger = logging.getLogger(__name__)
 

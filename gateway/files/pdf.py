@@ -23,8 +23,8 @@ import msgspec
 
 from gateway.core.errors import InvalidFile, RateLimited
 from gateway.core.files import Page
+from gateway.core.turns import Turns
 from gateway.files.cache import PageCache
-from gateway.files.turns import Turns
 
 logger = logging.getLogger(__name__)
 

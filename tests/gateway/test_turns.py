@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from gateway.files.turns import Turns
+from gateway.core.turns import Turns
 
 
 async def test_no_owner_has_more_than_its_part_and_all_have_no_more_than_there_are() -> None:
