@@ -9,6 +9,7 @@ from tests.dashboard.browser import (
     BY_LINK,
     OVERFLOW,
     PAGES,
+    Watched,
     find_address,
     sign_in,
     watched_page,
@@ -25,35 +26,33 @@ SCROLLING = """
 """
 
 
-@pytest.mark.parametrize("width", [390, 768, 1024, 1280])
-def test_no_page_and_no_table_scrolls_sideways(
-    browser: Browser, lived_in_gateway: GatewayServer, width: int
-) -> None:
+def resize(watched: Watched, width: int) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 900})
+
+
+def test_no_page_and_no_table_scrolls_sideways(watched: Watched) -> None:
     found = []
-    with watched_page(browser, lived_in_gateway, width=width) as watched:
-        sign_in(watched, lived_in_gateway.email, lived_in_gateway.password)
-        addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
-        for name, path in addresses.items():
-            watched.open(path)
+    addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
+    for name, path in addresses.items():
+        watched.open(path)
+        for width in (1280, 1024, 768, 390):
+            resize(watched, width)
             if too_wide := watched.page.evaluate(OVERFLOW):
-                found.append(f"{name}: the page by {too_wide} px")
-            found += [f"{name}: {frame}" for frame in watched.page.evaluate(SCROLLING)]
+                found.append(f"{name} at {width} px: the page by {too_wide} px")
+            frames = watched.page.evaluate(SCROLLING)
+            found += [f"{name} at {width} px: {frame}" for frame in frames]
 
     assert found == []
 
 
-def test_columns_go_in_the_order_of_their_worth(
-    browser: Browser, lived_in_gateway: GatewayServer
-) -> None:
-    seen, bar = {}, None
+def test_columns_go_in_the_order_of_their_worth(watched: Watched) -> None:
+    watched.open("/calls")
+    seen = {}
     for width in (390, 1024, 1280, 1440):
-        with watched_page(browser, lived_in_gateway, width=width) as watched:
-            sign_in(watched, lived_in_gateway.email, lived_in_gateway.password)
-            watched.open("/calls")
-            heads = watched.page.locator("main thead th").filter(visible=True)
-            seen[width] = [text.split("\n")[0] for text in heads.all_inner_texts()]
-            # The last one looked at is the widest.
-            bar = watched.page.locator(".bar-timing").first.bounding_box()
+        resize(watched, width)
+        heads = watched.page.locator("main thead th").filter(visible=True)
+        seen[width] = [text.split("\n")[0] for text in heads.all_inner_texts()]
+    bar = watched.page.locator(".bar-timing").first.bounding_box()
 
     narrow = ["Time, UTC", "Status", "Cost"]
     assert seen[390] == narrow
