@@ -21,6 +21,16 @@ def workspaces_of(user: User) -> QuerySet[Workspace]:
     return Workspace.objects.filter(memberships__user=user)
 
 
+def first_workspace_of(user: User) -> Workspace | None:
+    """Return the one they have longest been a member of, or the oldest that they may open.
+
+    Not the first by name: another one, made later, would take its place unasked.
+    """
+    memberships = Membership.objects.filter(user=user).select_related("workspace")
+    longest = memberships.order_by("id").first() if user.is_active else None
+    return longest.workspace if longest else workspaces_of(user).order_by("id").first()
+
+
 def members_of(workspace: Workspace) -> QuerySet[Membership]:
     """Return the memberships with their people, by e-mail address."""
     return workspace.memberships.select_related("user").order_by("user__email")

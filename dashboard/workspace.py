@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from accounts.models import User, Workspace
 from accounts.permissions import Action, may
-from accounts.selectors import workspaces_of
+from accounts.selectors import first_workspace_of, workspaces_of
 
 SESSION_KEY = "workspace_id"
 # What a page says of the workspace that it was drawn for: its forms, and its htmx requests.
@@ -23,7 +23,7 @@ class NoWorkspace(PermissionDenied):
 
 def current_workspace(request: HttpRequest) -> Workspace:
     """Return the workspace of the page one acts on, else the one chosen in this session, else the
-    first that the person may open.
+    one that the person has longest been in.
 
     The choice is checked on every request: a membership that ended ends the view of it. Looking
     never writes to the session; who sends a form has chosen its workspace. Raises NoWorkspace when
@@ -35,7 +35,7 @@ def current_workspace(request: HttpRequest) -> Workspace:
     user = request.user
     if not isinstance(user, User):
         raise NoWorkspace("Sign in first.")
-    found = _seen(request, user) or _chosen(request, user) or workspaces_of(user).first()
+    found = _seen(request, user) or _chosen(request, user) or first_workspace_of(user)
     if found is None:
         raise NoWorkspace("You are not a member of any workspace yet.")
     setattr(request, "workspace_in_view", found)  # noqa: B010 - HttpRequest declares no such field

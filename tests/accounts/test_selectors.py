@@ -7,8 +7,14 @@ import uuid
 import pytest
 
 from accounts.models import Role
-from accounts.selectors import get_workspace, members_of, workspaces_of
-from tests.factories import make_member, make_user, make_workspace
+from accounts.selectors import (
+    first_workspace_of,
+    get_workspace,
+    members_of,
+    workspaces_of,
+)
+from accounts.services import add_member
+from tests.factories import ACTOR, make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
 
@@ -29,6 +35,20 @@ def test_an_account_that_was_switched_off_sees_nothing() -> None:
 
     assert not workspaces_of(member).exists()
     assert not workspaces_of(operator).exists()
+
+
+def test_a_workspace_made_later_takes_nobodys_place() -> None:
+    first = make_workspace("Zephyr")
+    member, operator = make_member(first), make_user(is_operator=True)
+    later = make_workspace("Acme")
+    add_member(later, user=member, role=Role.VIEWER, actor=ACTOR)
+
+    assert [first_workspace_of(who) for who in (member, operator)] == [first, first]
+    assert first_workspace_of(make_user()) is None
+    add_member(later, user=operator, role=Role.OWNER, actor=ACTOR)
+    assert first_workspace_of(operator) == later
+    member.is_active = False
+    assert first_workspace_of(member) is None
 
 
 def test_members_are_those_of_the_workspace_alone() -> None:

@@ -25,6 +25,13 @@ SCROLLING = """
   .map((frame) => `${frame.ariaLabel} by ${frame.scrollWidth - frame.clientWidth} px`)
 """
 
+# Sentences may break anywhere, and would stand a letter wide if others left them no room.
+SQUEEZED = """
+[...document.querySelectorAll("td.cell-long")]
+  .filter((cell) => cell.clientWidth < 120)
+  .map((cell) => `a cell of ${cell.clientWidth} px: ${cell.innerText.slice(0, 20)}`)
+"""
+
 
 def resize(watched: Watched, width: int) -> None:
     watched.page.set_viewport_size({"width": width, "height": 900})
@@ -39,8 +46,8 @@ def test_no_page_and_no_table_scrolls_sideways(watched: Watched) -> None:
             resize(watched, width)
             if too_wide := watched.page.evaluate(OVERFLOW):
                 found.append(f"{name} at {width} px: the page by {too_wide} px")
-            frames = watched.page.evaluate(SCROLLING)
-            found += [f"{name} at {width} px: {frame}" for frame in frames]
+            parts = watched.page.evaluate(SCROLLING) + watched.page.evaluate(SQUEEZED)
+            found += [f"{name} at {width} px: {part}" for part in parts]
 
     assert found == []
 
