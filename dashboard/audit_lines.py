@@ -11,6 +11,7 @@ from django.urls import reverse
 from accounts.models import AuditEvent, Workspace
 from dashboard.audit_words import changes_of, words_of
 from dashboard.key_labels import key_labels
+from dashboard.list_query import read_id
 
 _KINDS = {
     "workspace": "Workspace",
@@ -37,7 +38,7 @@ class AuditLine:
 
 
 def audit_lines(events: Sequence[AuditEvent], workspace: Workspace | None) -> list[AuditLine]:
-    ids = {event.target: _id(event.target) for event in events if _noun(event) == "key"}
+    ids = {event.target: read_id(event.target) for event in events if _noun(event) == "key"}
     labels = key_labels(workspace.pk, filter(None, ids.values())) if workspace else {}
     return [_line(event, labels, ids.get(event.target)) for event in events]
 
@@ -55,10 +56,3 @@ def _line(event: AuditEvent, labels: dict[UUID, str], key_id: UUID | None) -> Au
 
 def _noun(event: AuditEvent) -> str:
     return event.action.partition(".")[0]
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

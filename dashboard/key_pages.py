@@ -14,6 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import Workspace
+from dashboard.list_query import read_id, read_text
 from gateway.selectors.key_use import key_totals, last_calls
 from gateway.selectors.periods import named_period
 from gateway.selectors.usage import Totals
@@ -50,14 +51,10 @@ class KeyFilters:
 
 def read_filters(query: Mapping[str, str]) -> KeyFilters:
     state = query.get("state", DEFAULT_STATE)
-    try:
-        before = UUID(query.get("before", ""))
-    except ValueError:
-        before = None
     return KeyFilters(
-        query=query.get("q", "").replace("\0", "").strip()[:100],
+        query=read_text(query),
         state=state if state in STATES else DEFAULT_STATE,
-        before=before,
+        before=read_id(query.get("before", "")),
     )
 
 

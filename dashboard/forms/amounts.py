@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
-from gateway.core.money import read_usd
+from django import forms
+from django.core.exceptions import ValidationError
+
+from gateway.core.money import format_usd, read_usd
 
 # Before a decimal point commas can only part thousands; elsewhere one may be the point itself.
 _GROUPED = re.compile(r"[+-]?[0-9]{1,3}(,[0-9]{3})+\.[0-9]+")
@@ -21,3 +25,28 @@ def read_typed_usd(text: str) -> int:
     if "," in plain:
         raise ValueError("Write the amount with a point and without commas, such as 1000.50.")
     return read_usd(plain)
+
+
+class UsdField(forms.CharField):
+    """USD as people type it; nano-USD when clean and when initial, None when empty.
+
+    empty: what stands in a field that nothing was written into.
+    """
+
+    def __init__(self, *, empty: str, **options: Any) -> None:
+        attrs = {"inputmode": "decimal", "autocomplete": "off", "placeholder": empty}
+        super().__init__(
+            max_length=40, required=False, widget=forms.TextInput(attrs=attrs), **options
+        )
+
+    def prepare_value(self, value: Any) -> Any:
+        return format_usd(value) if isinstance(value, int) else value
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return read_typed_usd(text)
+        except ValueError as error:
+            raise ValidationError(str(error)) from None

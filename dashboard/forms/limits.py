@@ -5,37 +5,11 @@ Field names are those of the services, so their errors fall into place.
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
-from django.core.exceptions import ValidationError
 
 from accounts.limits import RANGES
-from dashboard.forms.amounts import read_typed_usd
-from gateway.core.money import format_usd
+from dashboard.forms.amounts import UsdField
 from keys.limits import ALL, SPENDING
-
-
-class UsdField(forms.CharField):
-    """USD as people type it; nano-USD when clean and when initial, None when empty."""
-
-    def __init__(self, **options: Any) -> None:
-        attrs = {"inputmode": "decimal", "autocomplete": "off", "placeholder": "No limit"}
-        super().__init__(
-            max_length=40, required=False, widget=forms.TextInput(attrs=attrs), **options
-        )
-
-    def prepare_value(self, value: Any) -> Any:
-        return format_usd(value) if isinstance(value, int) else value
-
-    def clean(self, value: Any) -> int | None:
-        text = super().clean(value)
-        if not text:
-            return None
-        try:
-            return read_typed_usd(text)
-        except ValueError as error:
-            raise ValidationError(str(error)) from None
 
 
 def _count(label: str, help_text: str, empty: str = "No limit") -> forms.IntegerField:
@@ -63,9 +37,15 @@ class CallLimitsForm(forms.Form):
 class KeyLimitsForm(CallLimitsForm):
     """The same, and how much may be spent."""
 
-    daily_limit_nusd = UsdField(label="USD a day", help_text="From midnight, UTC.")
-    monthly_limit_nusd = UsdField(label="USD a month", help_text="From the first, UTC.")
-    total_limit_nusd = UsdField(label="USD in total", help_text="Until it is set back by hand.")
+    daily_limit_nusd = UsdField(
+        empty="No limit", label="USD a day", help_text="From midnight, UTC."
+    )
+    monthly_limit_nusd = UsdField(
+        empty="No limit", label="USD a month", help_text="From the first, UTC."
+    )
+    total_limit_nusd = UsdField(
+        empty="No limit", label="USD in total", help_text="Until it is set back by hand."
+    )
 
     def limits(self) -> dict[str, int | None]:
         return super().limits() | {name: self.cleaned_data[name] for name in SPENDING}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django import forms
 
-from dashboard.forms.amounts import read_typed_usd
+from dashboard.forms.amounts import UsdField
 
 
 class WorkspaceForm(forms.Form):
@@ -15,12 +15,10 @@ class WorkspaceForm(forms.Form):
         help_text="Who pays: a team, a product, a customer.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Acme, production"}),
     )
-    credit = forms.CharField(
-        max_length=40,
-        required=False,
+    credit = UsdField(
+        empty="",
         label="First credit in USD",
         help_text="Such as 25 or 12.50; empty for none yet.",
-        widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     owner = forms.EmailField(
         max_length=254,
@@ -29,11 +27,3 @@ class WorkspaceForm(forms.Form):
         help_text="Who has no account here is invited: you get a link to pass on.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
-
-    def clean_credit(self) -> int:
-        """Return the credit in nano-USD."""
-        text = self.cleaned_data["credit"].strip()
-        try:
-            return read_typed_usd(text) if text else 0
-        except ValueError as error:
-            raise forms.ValidationError(str(error)) from None

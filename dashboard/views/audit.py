@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -16,10 +15,10 @@ from accounts.models import Workspace
 from accounts.permissions import Action, may
 from dashboard.audit_lines import AuditLine, audit_lines
 from dashboard.htmx import PageRequest, render_page
+from dashboard.list_query import read_number, read_text
 from dashboard.workspace import require, require_operator
 
 INSTALLATION = "installation"
-MAX_ID = 2**63 - 1
 
 
 @dataclass(frozen=True)
@@ -43,8 +42,8 @@ def list_events(request: PageRequest) -> HttpResponse:
         require_operator(request, Action.MANAGE_CATALOGUE)
     else:
         workspace = require(request, Action.VIEW_AUDIT)
-    query = request.GET.get("q", "").replace("\0", "").strip()[:100]
-    before = _event_id(request.GET)
+    query = read_text(request.GET)
+    before = read_number(request.GET, "before")
     page = events_of(workspace, query=query, before=before)
     asked = urlencode({"of": of, "q": query, "before": page.older or ""})
     return render_page(
@@ -60,10 +59,3 @@ def list_events(request: PageRequest) -> HttpResponse:
             may_see_installation=may(request.user, Action.MANAGE_CATALOGUE),
         ),
     )
-
-
-def _event_id(query: Mapping[str, str]) -> int | None:
-    text = query.get("before", "")
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_ID))):
-        return None
-    return min(int(text), MAX_ID)

@@ -20,13 +20,13 @@ from accounts.permissions import Action, may
 from dashboard.forms.grant import GrantForm, new_token, with_fresh_token
 from dashboard.htmx import PageRequest, render_page, wants_partial
 from dashboard.key_labels import key_labels
+from dashboard.list_query import read_number
 from dashboard.templatetags.money import signed_usd
 from dashboard.workspace import require
 from gateway.models import LedgerCheck
 from gateway.selectors.money import find_last_check, find_last_full_check, held_nusd
 
 WITHOUT_USAGE = "movements"
-MAX_SEQUENCE = 2**63 - 1
 Kind = LedgerEntry.Kind
 
 
@@ -60,7 +60,7 @@ class CreditsContext:
 def show_credits(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.VIEW_CREDITS)
     show = WITHOUT_USAGE if request.GET.get("show") == WITHOUT_USAGE else ""
-    before, after = _sequence(request.GET, "before"), _sequence(request.GET, "after")
+    before, after = read_number(request.GET, "before"), read_number(request.GET, "after")
     page = ledger_page(
         workspace.id,
         before=before,
@@ -133,13 +133,6 @@ def _to_credits(request: PageRequest) -> HttpResponse:
 
 def _source(token: uuid.UUID) -> str:
     return f"form:{token}"
-
-
-def _sequence(query: Mapping[str, str], name: str) -> int | None:
-    text = query.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_SEQUENCE))):
-        return None
-    return min(int(text), MAX_SEQUENCE)
 
 
 def _rows(workspace: Workspace, page: LedgerPage) -> list[LedgerRow]:

@@ -25,6 +25,7 @@ from dashboard.forms.members import KEEP, InviteForm, RemoveForm, RoleForm
 from dashboard.forms.refusal import show_refusal
 from dashboard.htmx import PageRequest, render_page
 from dashboard.key_pages import base_url
+from dashboard.list_query import read_text
 from dashboard.member_rows import MemberRow, member_rows
 from dashboard.workspace import require
 from keys.leaving import end_membership
@@ -84,7 +85,7 @@ class RemoveContext:
 @require_GET
 def list_members(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.VIEW_MEMBERS)
-    query = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    query = read_text(request.GET)
     found = member_rows(request.user, workspace, query)
     given = roles_given_by(request.user, workspace)
     return render_page(

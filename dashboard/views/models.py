@@ -21,6 +21,7 @@ from dashboard.forms.models import ModelForm, NewModelForm, initial_of_model, mo
 from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
+from dashboard.list_query import read_text
 from dashboard.workspace import NoWorkspace, current_workspace, require_operator
 from gateway.models import LanguageModel, Provider
 from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
@@ -209,7 +210,7 @@ def _name_of_workspace(request: PageRequest) -> str:
 def _read_filters(query: Mapping[str, str]) -> ModelFilters:
     state = query.get("state", "all")
     return ModelFilters(
-        query=query.get("q", "").replace("\0", "").strip()[:100],
+        query=read_text(query),
         state=state if state in STATES else "all",
         provider=query.get("provider", "").replace("\0", "")[:60],
     )

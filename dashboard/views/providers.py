@@ -27,6 +27,7 @@ from dashboard.forms.providers import (
 from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
+from dashboard.list_query import read_text
 from dashboard.workspace import require_operator
 from gateway.models import Provider
 from gateway.selectors.catalogue import (
@@ -76,7 +77,7 @@ class ProviderPageContext:
 @require_GET
 def list_providers(request: PageRequest) -> HttpResponse:
     require_operator(request, Action.MANAGE_CATALOGUE)
-    query = request.GET.get("q", "").replace("\0", "").strip()[:100]
+    query = read_text(request.GET)
     return render_page(
         request,
         page="dashboard/providers/list.html",

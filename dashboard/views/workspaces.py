@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from urllib.parse import urlencode
-from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -23,6 +22,7 @@ from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.refusal import show_refusal
 from dashboard.forms.workspaces import WorkspaceForm
 from dashboard.htmx import PageRequest, render_page
+from dashboard.list_query import read_id, read_text
 from dashboard.views.members import show_invited
 from dashboard.workspace import choose_workspace, require_operator
 from dashboard.workspace_rows import WorkspaceRow, workspace_rows
@@ -50,8 +50,8 @@ class NewWorkspaceContext:
 @require_GET
 def list_workspaces(request: PageRequest) -> HttpResponse:
     require_operator(request, Action.MANAGE_WORKSPACES)
-    query = request.GET.get("q", "").replace("\0", "").strip()[:100]
-    before = _id(request.GET.get("before", ""))
+    query = read_text(request.GET)
+    before = read_id(request.GET.get("before", ""))
     rows, older = workspace_rows(query, before=before)
     asked = urlencode({"q": query, "before": str(older)})
     return render_page(
@@ -104,7 +104,7 @@ def _create(
         spend_form_token(request.POST.get("token", ""))
         with transaction.atomic():
             workspace = create_workspace(
-                name=data["name"], credit_nusd=data["credit"], owner=owner, actor=actor
+                name=data["name"], credit_nusd=data["credit"] or 0, owner=owner, actor=actor
             )
             invited = None
             if email and owner is None:
@@ -128,10 +128,3 @@ def _made(
     if request.htmx:
         return HttpResponse(status=204, headers={"HX-Redirect": overview})
     return HttpResponseRedirect(overview)
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

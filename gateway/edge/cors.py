@@ -16,7 +16,7 @@ Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-MOUNTS = re.compile(r"/+(?:(?:api/)?v1|compat/[^/]+/v1)(?:/|$)")
+MOUNTS = re.compile(r"/+(?:api/|compat/(?P<profile>[^/]+)/)?v1(?:/|$)")
 NAMES = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~, \t-]{1,4096}")
 ANY = "*"
 ALLOW_ORIGIN = b"access-control-allow-origin"

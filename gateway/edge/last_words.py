@@ -4,7 +4,6 @@ to read it."""
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable, Sequence
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
@@ -14,10 +13,10 @@ from gateway.core.errors import GatewayError
 from gateway.core.ids import new_request_id
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.request import RequestHead
+from gateway.edge.cors import MOUNTS
 from gateway.edge.guard import Guard
 from gateway.ingress.refusal import refusal
 
-API = re.compile(r"/+(?:api/|compat/(?P<profile>[^/]+)/)?v1(?:/|$)")
 CALLS = "chat/completions"
 
 
@@ -44,7 +43,7 @@ def last_words(
 
 def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) -> Profile:
     """Return in whose words a request at this path is refused: ours where none other is named."""
-    mount = API.match(path)
+    mount = MOUNTS.match(path)
     if mount is None:
         return UNIFIED
     head = RequestHead("", asked, "", 0, dict(asked), mount["profile"] or "")

@@ -54,8 +54,7 @@ class Backlog:
         """Journal a record. Raises OSError when the disk does not take it."""
         self._new.append((record, self._life.journal.append(record, ROOM_FOR_ENDS_BYTES)))
         self.appended += 1
-        if self._is_full:
-            self._is_full = False
+        self._is_full = False
 
     def append_surely(self, record: Record, leave_bytes: int = 0) -> None:
         """Journal a record that must not be refused: keep it in memory if the disk is full."""
