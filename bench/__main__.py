@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import platform
 import shutil
@@ -11,6 +12,7 @@ import signal
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from dataclasses import asdict, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -25,13 +27,17 @@ from bench.report import Results, Row, rows, table
 
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
 HURRY_S = 100
-LIBRARIES = ("uvicorn", "uvloop", "httptools", "aiohttp", "msgspec", "django")
+LIBRARIES = ("uvicorn", "uvloop", "httptools", "msgspec", "django")
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short round of each measure")
     parser.add_argument("--only", action="append", choices=MEASURES, help="repeatable")
+    parser.add_argument(
+        "--against", type=Path, help="a checkout of another version, measured in turns with this"
+    )
+    parser.add_argument("--rounds", type=int, help="how often each subject takes its turn")
     parser.add_argument("--out", type=Path, help="the JSON file; default <home>/bench/<time>.json")
     return parser.parse_args()
 
@@ -54,19 +60,25 @@ async def measure(field: Field, names: list[str], *, hurry_at: float) -> Results
     return results
 
 
-def run(folder: Path, plan: Plan, names: list[str]) -> Results:
+def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Results:
     """Start the programs in a scratch folder, measure, and end them. Raises BenchError."""
-    hurry_at = time.monotonic() + HURRY_S
-    with Programs(folder) as programs:
+    with ExitStack() as stack:
+        programs = stack.enter_context(Programs(folder))
         upstream = programs.start_upstream()
         key = installation.set_up(programs, upstream)
         gateway = programs.start_gateway()
         relay = programs.start_relay(upstream)
-        library = programs.start_relay(upstream, on_library=True)
         if not is_serving(gateway, key):
             raise BenchError(f"the gateway refuses its key:\n{gateway.log.read_text()[-2000:]}")
+        before, before_key = None, ""
+        if against is not None:
+            other = stack.enter_context(Programs(folder / "before", against.resolve()))
+            before_key = installation.set_up(other, upstream)
+            before = other.start_gateway("before")
+        # A comparison takes as long as it takes.
+        hurry_at = time.monotonic() + HURRY_S if against is None else math.inf
         pin(LOAD_CPU)
-        field = Field(gateway, relay, library, upstream, key, plan)
+        field = Field(gateway, relay, upstream, key, plan, before, before_key)
         return uvloop.run(measure(field, names, hurry_at=hurry_at))
 
 
@@ -91,9 +103,11 @@ def main() -> int:
     # On the disk that an installation would use: the journal's and the database's fsync count.
     folder = Path(tempfile.mkdtemp(prefix="run-", dir=home))
     plan = Plan.quick() if options.quick else Plan()
+    if options.rounds:
+        plan = replace(plan, rounds=options.rounds, paced_rounds=options.rounds)
     crowd = Crowd()
     try:
-        results = run(folder, plan, options.only or list(MEASURES))
+        results = run(folder, plan, options.only or list(MEASURES), options.against)
     except BenchError as error:
         print(f"Nothing was measured: {error}", file=sys.stderr)
         return 1

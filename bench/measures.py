@@ -47,31 +47,41 @@ class Plan:
 
 @dataclass(frozen=True)
 class Field:
-    """The subjects of one run, and the key they are called with."""
+    """The subjects of one run, and the keys they are called with.
+
+    before: the gateway of the version to compare with, where there is one.
+    """
 
     gateway: Program
     relay: Program
-    library: Program
     upstream: Program
     key: str
     plan: Plan
+    before: Program | None = None
+    before_key: str = ""
+
+    @property
+    def compared(self) -> list[Program]:
+        """What each measure takes in turn."""
+        before = [] if self.before is None else [self.before]
+        return [self.gateway, *before, self.relay]
 
     def request(self, subject: Program, **fields: object) -> bytes:
         model = "fake" if subject is self.upstream else MODEL
-        return request_bytes(subject.port, self.key, model, **fields)
+        key = self.before_key if subject is self.before else self.key
+        return request_bytes(subject.port, key, model, **fields)
 
 
 async def buffered(field: Field) -> dict[str, Figures]:
     """32 connections that call without a pause: what one core carries."""
-    subjects = [field.gateway, field.relay, field.library]
     return await _alternate(
-        subjects, field.plan.rounds, lambda s: _load(field, s, 32, field.plan.buffered_s)
+        field.compared, field.plan.rounds, lambda s: _load(field, s, 32, field.plan.buffered_s)
     )
 
 
 async def latency(field: Field) -> dict[str, Figures]:
     """One connection, one call at a time: what the gateway adds to an answer."""
-    subjects = [field.upstream, field.gateway, field.relay]
+    subjects = [field.upstream, *field.compared]
     return await _alternate(
         subjects, field.plan.rounds, lambda s: _load(field, s, 1, field.plan.latency_s)
     )
@@ -81,7 +91,7 @@ async def bursts(field: Field) -> dict[str, Figures]:
     """Streams whose every chunk is there at once, on 32 connections."""
     options = {"stream": True, "stream_options": {"include_usage": True}}
     return await _alternate(
-        [field.gateway, field.relay],
+        field.compared,
         field.plan.rounds,
         lambda s: _load(field, s, 32, field.plan.bursts_s, **options),
     )
@@ -91,14 +101,12 @@ async def paced(field: Field) -> dict[str, Figures]:
     """400 streams at 20 chunks a second: what a chunk costs, and how long it is held up."""
     found = await _alternate([field.upstream], 1, lambda s: _paced(field, s))
     rounds = field.plan.paced_rounds
-    return found | await _alternate(
-        [field.gateway, field.relay], rounds, lambda s: _paced(field, s)
-    )
+    return found | await _alternate(field.compared, rounds, lambda s: _paced(field, s))
 
 
 async def memory(field: Field) -> dict[str, Figures]:
     """1,000 streams open at once, each with a chunk a second."""
-    return await _alternate([field.gateway, field.relay], 1, lambda s: _memory(field, s))
+    return await _alternate(field.compared, 1, lambda s: _memory(field, s))
 
 
 MEASURES: dict[str, Callable[[Field], Awaitable[dict[str, Figures]]]] = {
@@ -123,7 +131,7 @@ async def _alternate(
 
 async def warm_up(field: Field) -> None:
     """Let every subject open its connections and load what it loads on first use."""
-    for subject in (field.gateway, field.relay, field.library, field.upstream):
+    for subject in (*field.compared, field.upstream):
         await _load(field, subject, 32, 1.0)
 
 

@@ -61,18 +61,23 @@ def pin(cpu: int) -> None:
         os.sched_setaffinity(0, {cpu})
 
 
-def environment(home: Path, extra: Mapping[str, str]) -> dict[str, str]:
+def environment(home: Path, checkout: Path, extra: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a child: ours, but with `home` and no settings of this machine."""
     kept = {name: text for name, text in os.environ.items() if not name.startswith("TOLLHOUSE_")}
-    return kept | {"TOLLHOUSE_HOME": str(home), "PYTHONPATH": str(ROOT)} | dict(extra)
+    return kept | {"TOLLHOUSE_HOME": str(home), "PYTHONPATH": str(checkout)} | dict(extra)
 
 
 class Programs:
     """Starts programs that share a scratch folder, and ends them all with the block."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, checkout: Path = ROOT) -> None:
+        """checkout: the version to start, with its own `.venv` where it has one."""
+        folder.mkdir(exist_ok=True)
         self.home = folder / "home"
         self._folder = folder
+        self._checkout = checkout
+        python = checkout / ".venv" / "bin" / "python"
+        self._python = str(python) if checkout != ROOT and python.exists() else sys.executable
         self._stack = ExitStack()
 
     def __enter__(self) -> Programs:
@@ -86,19 +91,27 @@ class Programs:
         command = [sys.executable, "-m", "tests.fakes.upstream", "--port", str(port)]
         return self._start("upstream", [*command, "--book-limit", "2000"], port, LOAD_CPU)
 
-    def start_gateway(self) -> Program:
+    def start_gateway(self, name: str = "gateway") -> Program:
         port = free_port()
-        return self._start("gateway", server_command(host="127.0.0.1", port=port), port, SERVER_CPU)
+        return self._start(name, self._server_command(port), port, SERVER_CPU)
 
-    def start_relay(self, upstream: Program, *, on_library: bool = False) -> Program:
+    def start_relay(self, upstream: Program) -> Program:
         """Start the bare relay under the gateway's own server options."""
-        name, factory = ("library", "make_library_relay") if on_library else ("relay", "make_relay")
         port = free_port()
         command = server_command(host="127.0.0.1", port=port)
-        command[command.index("gateway.asgi:application")] = f"bench.relay:{factory}"
+        command[command.index("gateway.asgi:application")] = "bench.relay:make_relay"
         url = f"http://127.0.0.1:{upstream.port}/v1/chat/completions"
         extra = {"BENCH_UPSTREAM_URL": url}
-        return self._start(name, [*command, "--factory"], port, SERVER_CPU, extra)
+        return self._start("relay", [*command, "--factory"], port, SERVER_CPU, extra)
+
+    def _server_command(self, port: int) -> list[str]:
+        """Return how the checkout itself starts its server: another version may do it otherwise."""
+        script = (
+            "import json, sys; from gateway.launch.programs import server_command;"
+            "print(json.dumps(server_command(host='127.0.0.1', port=int(sys.argv[1]))))"
+        )
+        command: list[str] = json.loads(self._run("-c", script, str(port)))
+        return command
 
     def _start(
         self,
@@ -112,8 +125,8 @@ class Programs:
         with log.open("wb") as output:
             process = subprocess.Popen(
                 command,
-                cwd=ROOT,
-                env=environment(self.home, extra or {}),
+                cwd=self._checkout,
+                env=environment(self.home, self._checkout, extra or {}),
                 stdout=output,
                 stderr=output,
                 preexec_fn=lambda: pin(cpu),
@@ -125,25 +138,25 @@ class Programs:
 
     def manage(self, *arguments: str) -> dict[str, str]:
         """Run a management command with --json and return its object. Raises BenchError."""
-        answer: dict[str, str] = json.loads(self._run(*arguments, "--json"))
+        answer: dict[str, str] = json.loads(self._run("manage.py", *arguments, "--json"))
         return answer
 
     def migrate(self) -> None:
         """Make the database. Raises BenchError."""
-        self._run("migrate", "--verbosity", "0")
+        self._run("manage.py", "migrate", "--verbosity", "0")
 
     def _run(self, *arguments: str) -> str:
         done = subprocess.run(
-            [sys.executable, "manage.py", *arguments],
-            cwd=ROOT,
-            env=environment(self.home, {}),
+            [self._python, *arguments],
+            cwd=self._checkout,
+            env=environment(self.home, self._checkout, {}),
             capture_output=True,
             text=True,
             check=False,
         )
         if done.returncode:
             tail = (done.stdout + done.stderr)[-2000:]
-            raise BenchError(f"manage.py {arguments[0]} failed:\n{tail}")
+            raise BenchError(f"{' '.join(arguments[:2])} failed:\n{tail}")
         return done.stdout
 
 

@@ -3,92 +3,29 @@
 The same uvicorn, uvloop and httptools as the gateway, started with the same options, and the
 gateway's own transport. It reads a request, sends its headers and body upstream, and passes the
 answer's headers and bytes on as they arrive: no key, no parsing, no money, no record.
-
-A second one does the same with aiohttp's client: what a relay costs that keeps to a library.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from functools import partial
-from typing import Any, Protocol
-
-import aiohttp
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
 
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.transport import NetworkTransport
+from gateway.providers.transport import NetworkTransport, UpstreamResponse
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
-PIECE_BYTES = 32 * 1024
 # They speak of one connection, not of the message.
 OF_THE_CONNECTION = frozenset({"host", "connection", "transfer-encoding", "content-length"})
-
-
-class Response(Protocol):
-    """What a relay needs of an answer."""
-
-    status: int
-
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    async def read(self) -> bytes: ...
-
-    def release(self) -> None: ...
-
-
-class Transport(Protocol):
-    """What carries a relay's requests."""
-
-    async def open(self, request: UpstreamRequest) -> Response: ...
-
-    async def aclose(self) -> None: ...
-
-
-class LibraryTransport:
-    """aiohttp's client, set up like the gateway's own."""
-
-    def __init__(self) -> None:
-        self._session: aiohttp.ClientSession | None = None
-
-    async def open(self, request: UpstreamRequest) -> LibraryResponse:
-        if self._session is None:
-            self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0),
-                cookie_jar=aiohttp.DummyCookieJar(),
-                auto_decompress=False,
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=5.0),
-            )
-        headers = request.headers
-        response = await self._session.post(request.url, headers=headers, data=request.body)
-        return LibraryResponse(response)
-
-    async def aclose(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-
-
-class LibraryResponse:
-    """An answer as aiohttp gives it."""
-
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self.status = response.status
-        self.headers: Mapping[str, str] = response.headers
-        self.release = response.release
-        self._read = partial(response.content.read, PIECE_BYTES)
-
-    async def read(self) -> bytes:
-        return await self._read()
 
 
 class Relay:
     """An ASGI application with one upstream."""
 
-    def __init__(self, upstream_url: str, transport: Transport) -> None:
+    def __init__(self, upstream_url: str, transport: NetworkTransport) -> None:
         self._url = upstream_url
         self._transport = transport
 
@@ -122,7 +59,7 @@ class Relay:
             await send({"type": "lifespan.startup.complete"})
 
 
-async def _pass_on(response: Response, send: Send) -> None:
+async def _pass_on(response: UpstreamResponse, send: Send) -> None:
     headers = [
         (name.lower().encode("latin-1"), value.encode("latin-1"))
         for name, value in response.headers.items()
@@ -137,8 +74,3 @@ async def _pass_on(response: Response, send: Send) -> None:
 def make_relay() -> Relay:
     """Return the application; BENCH_UPSTREAM_URL names the address that calls go to."""
     return Relay(os.environ["BENCH_UPSTREAM_URL"], NetworkTransport(connect_s=5.0))
-
-
-def make_library_relay() -> Relay:
-    """Return the same on aiohttp's client."""
-    return Relay(os.environ["BENCH_UPSTREAM_URL"], LibraryTransport())

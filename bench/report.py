@@ -21,6 +21,7 @@ class Row:
     relay: float | None = None
     target: float | None = None
     at_least: bool = False
+    before: float | None = None
 
     @property
     def is_met(self) -> bool | None:
@@ -40,63 +41,78 @@ def rows(results: Results) -> list[Row]:
     ]
 
 
+def _row(
+    found: dict[str, Figures],
+    name: str,
+    what: str,
+    unit: str,
+    target: float | None = None,
+    *,
+    at_least: bool = False,
+    less: float = 0.0,
+) -> Row:
+    """Return the line of one figure. less: what is taken off every subject's figure."""
+    before = found.get("before")
+    return Row(
+        what,
+        unit,
+        found["gateway"][name] - less,
+        found["relay"][name] - less,
+        target,
+        at_least,
+        None if before is None else before[name] - less,
+    )
+
+
 def _buffered(found: dict[str, Figures] | None) -> Iterator[Row]:
     if found:
-        ours, bare = found["gateway"], found["relay"]
         what = "buffered, 32 connections"
-        yield Row(what, "calls/s", ours["per_s"], bare["per_s"], 4_500, at_least=True)
-        yield Row("  part of the bare relay", "", ours["per_s"] / bare["per_s"], 1.0, 0.6, True)
-        if library := found.get("library"):
-            per_s = library["per_s"]
-            yield Row(
-                "  part of a relay on aiohttp", "", ours["per_s"] / per_s, bare["per_s"] / per_s
-            )
-        yield Row("  p50", "ms", ours["p50_ms"], bare["p50_ms"])
-        yield Row("  p99", "ms", ours["p99_ms"], bare["p99_ms"])
-        yield Row("  processor time per call", "us", ours["cpu_us"], bare["cpu_us"])
+        yield _row(found, "per_s", what, "calls/s", 4_500, at_least=True)
+        yield _row(found, "p50_ms", "  p50", "ms")
+        yield _row(found, "p99_ms", "  p99", "ms")
+        yield _row(found, "cpu_us", "  processor time per call", "us")
 
 
 def _latency(found: dict[str, Figures] | None) -> Iterator[Row]:
     if found:
-        ours, bare, direct = found["gateway"], found["relay"], found["upstream"]
-        yield Row("buffered, 1 connection", "calls/s", ours["per_s"], bare["per_s"])
-        yield Row("  p50", "ms", ours["p50_ms"], bare["p50_ms"])
-        yield Row("  p99", "ms", ours["p99_ms"], bare["p99_ms"])
-        added, bare_added = (each["p50_ms"] - direct["p50_ms"] for each in (ours, bare))
-        yield Row("  p50 added to the upstream's own", "ms", added, bare_added, 0.4)
+        yield _row(found, "per_s", "buffered, 1 connection", "calls/s")
+        yield _row(found, "p50_ms", "  p50", "ms")
+        yield _row(found, "p99_ms", "  p99", "ms")
+        direct_ms = found["upstream"]["p50_ms"]
+        yield _row(found, "p50_ms", "  p50 added to the upstream's own", "ms", 0.4, less=direct_ms)
 
 
 def _bursts(found: dict[str, Figures] | None) -> Iterator[Row]:
     if found:
-        ours, bare = found["gateway"], found["relay"]
-        yield Row("streams in bursts, 32 connections", "streams/s", ours["per_s"], bare["per_s"])
-        yield Row("  p50", "ms", ours["p50_ms"], bare["p50_ms"])
-        yield Row("  p99", "ms", ours["p99_ms"], bare["p99_ms"])
-        yield Row("  processor time per stream", "us", ours["cpu_us"], bare["cpu_us"])
+        yield _row(found, "per_s", "streams in bursts, 32 connections", "streams/s")
+        yield _row(found, "p50_ms", "  p50", "ms")
+        yield _row(found, "p99_ms", "  p99", "ms")
+        yield _row(found, "cpu_us", "  processor time per stream", "us")
 
 
 def _paced(found: dict[str, Figures] | None) -> Iterator[Row]:
     if found:
-        ours, bare, direct = found["gateway"], found["relay"], found["upstream"]
-        yield Row("400 paced streams", "chunks/s", ours["chunks_per_s"], bare["chunks_per_s"])
-        cpu = "cpu_us_per_chunk"
-        yield Row("  processor time per chunk", "us", ours[cpu], bare[cpu], 35)
+        yield _row(found, "chunks_per_s", "400 paced streams", "chunks/s")
+        yield _row(found, "cpu_us_per_chunk", "  processor time per chunk", "us", 35)
         for name in ("p50", "p99"):
-            added, bare_added = (each[f"{name}_ms"] - direct[f"{name}_ms"] for each in (ours, bare))
-            yield Row(f"  delay added to a chunk, {name}", "ms", added, bare_added)
+            direct_ms = found["upstream"][f"{name}_ms"]
+            what = f"  delay added to a chunk, {name}"
+            yield _row(found, f"{name}_ms", what, "ms", less=direct_ms)
 
 
 def _memory(found: dict[str, Figures] | None) -> Iterator[Row]:
     if found:
-        ours, bare = found["gateway"], found["relay"]
-        yield Row("1,000 open streams, memory", "MB", ours["rss_mb"], bare["rss_mb"], 200)
-        yield Row("  before they opened", "MB", ours["before_mb"], bare["before_mb"])
-        yield Row("  per stream", "kB", ours["per_stream_kb"], bare["per_stream_kb"])
+        yield _row(found, "rss_mb", "1,000 open streams, memory", "MB", 200)
+        yield _row(found, "before_mb", "  before they opened", "MB")
+        yield _row(found, "per_stream_kb", "  per stream", "kB")
 
 
 def table(lines: list[Row]) -> str:
     """Return the table as Markdown, aligned so that it also reads well in a terminal."""
+    compares = any(row.before is not None for row in lines)
     cells = [["", "unit", "gateway", "bare relay", "target", ""]]
+    if compares:
+        cells[0][3:3] = ["before", "ratio"]
     for row in lines:
         target, verdict = "", ""
         if row.target is not None:
@@ -104,10 +120,19 @@ def table(lines: list[Row]) -> str:
             target, verdict = f"{bound} {_number(row.target)}", "met" if row.is_met else "MISSED"
         bare = "" if row.relay is None else _number(row.relay)
         cells.append([row.what, row.unit, _number(row.gateway), bare, target, verdict])
+        if compares:
+            cells[-1][3:3] = _compared(row)
     widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
     rule = [("-" * width) if i < 2 else "-" * (width - 1) + ":" for i, width in enumerate(widths)]
     drawn = [_line(cells[0], widths), "| " + " | ".join(rule) + " |"]
     return "\n".join([*drawn, *(_line(line, widths) for line in cells[1:])])
+
+
+def _compared(row: Row) -> list[str]:
+    """Return the figure of the version before, and ours as a multiple of it."""
+    if row.before is None:
+        return ["", ""]
+    return [_number(row.before), f"{row.gateway / row.before:.3f}" if row.before else ""]
 
 
 def _line(cells: list[str], widths: list[int]) -> str:
