@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 
 from gateway.core.parameters import STEERING
-from gateway.ingress.guided import BACKENDS, MAX_PATTERN_CHARS
+from gateway.ingress.guided import BACKENDS, MAX_GRAMMAR_CHARS, MAX_PATTERN_CHARS
 from gateway.ingress.openai_chat import MAX_NAME_CHARS
 from gateway.ingress.schema import KNOWN, NOT_LOOKED_INTO
 
@@ -22,7 +22,7 @@ NOTHING: Schema = {"type": "null"}
 AN_OBJECT: Schema = {"type": "object"}
 SOME_TEXT: Schema = {"type": "string", "minLength": 1}
 UUID: Schema = {"type": "string", "format": "uuid"}
-PATTERN: Schema = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS, "format": "regex"}
+PATTERN: Schema = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS}
 CHOICE: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 ITS_TEXT: Schema = {
     "type": "string",
@@ -49,7 +49,7 @@ GUIDED: Schemas = {
     "json": OBJECT_OR_ITS_TEXT,
     "regex": PATTERN,
     "choice": CHOICE,
-    "grammar": SOME_TEXT,
+    "grammar": SOME_TEXT | {"maxLength": MAX_GRAMMAR_CHARS},
     "structural_tag": OBJECT_OR_ITS_TEXT,
     "whitespace_pattern": PATTERN,
 }

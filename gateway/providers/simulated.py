@@ -32,9 +32,14 @@ from gateway.providers.simulated_json import fill_schema
 SCRIPT = "script:"
 MAX_NUMBER = 100_000
 MAX_DELAY_MS = 60_000.0
+# Longer scripts are no scripts, and no tool is looked for behind these characters of a question.
+MAX_SCRIPT_CHARS = 64 * 1024
+MAX_HEARD_CHARS = 2_000
+MAX_FIELDS = 64
 # What a schema that is none comes to, once it is filled.
 MALFORMED = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
 _WORD = re.compile(r"\S+\s*")
+_NAME_PART = re.compile(r"[a-z]{4,}")
 _encode = msgspec.json.encode
 
 
@@ -167,8 +172,10 @@ def read_script(asked: Mapping[str, Any]) -> Script:
     """Return what the request asks for, its output limit already applied."""
     last = asked["messages"][-1]
     said = text_of(last.get("content"))
-    if last.get("role") == "user" and said.startswith(SCRIPT):
-        script = scripted(dict(parse_qsl(said[len(SCRIPT) :].strip())))
+    is_short = len(said) <= MAX_SCRIPT_CHARS
+    if last.get("role") == "user" and is_short and said.startswith(SCRIPT):
+        wish = parse_qsl(said[len(SCRIPT) :].strip(), max_num_fields=MAX_FIELDS)
+        script = scripted(dict(wish))
     elif tool := wanted_tool(asked, last, said):
         script = Script(words=("call",), tool=tool, finish="tool_calls")
     else:
@@ -248,8 +255,8 @@ def wanted_tool(
     else:
         if last.get("role") != "user":
             return None
-        heard = said.lower()
-        mentioned = (n for n in tools if any(w in heard for w in re.findall(r"[a-z]{4,}", n)))
+        heard = said[:MAX_HEARD_CHARS].lower()
+        mentioned = (n for n in tools if any(w in heard for w in _NAME_PART.findall(n)))
         name = next(mentioned, "")
     if name not in tools:
         return None

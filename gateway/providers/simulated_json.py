@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -12,6 +13,8 @@ MAX_DEPTH = 16
 MAX_VALUES = 1_000
 # What copying a constant out of the schema counts for, in values.
 BYTES_PER_VALUE = 64
+MAX_REFERENCE_CHARS = 512
+MAX_TEXT_CHARS = 40
 
 
 def fill_schema(schema: object) -> Any:
@@ -53,6 +56,8 @@ class _Filler:
         return value
 
     def _look_up(self, reference: str) -> object:
+        if len(reference) > MAX_REFERENCE_CHARS:
+            raise ValueError("This is no reference.")
         found: object = self._root
         for step in reference.removeprefix("#/").split("/"):
             found = found.get(step) if isinstance(found, Mapping) else None
@@ -61,13 +66,16 @@ class _Filler:
     def _fill_kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> Any:
         if kind == "object":
             parts = schema.get("properties") or {}
-            return {name: self.fill(part, depth + 1) for name, part in parts.items()}
+            # No more than there are values left: what refers to itself multiplies what it has.
+            some = islice(parts.items(), max(self._values_left, 0))
+            return {name: self.fill(part, depth + 1) for name, part in some}
         if kind == "array":
             item = schema.get("items") or {"type": "string"}
             count = min(max(int(schema.get("minItems") or 1), 1), 10)
             return [self.fill(item, depth + 1) for _ in range(count)]
         if kind == "string":
-            return str(schema.get("title") or schema.get("description") or "text")[:40]
+            said = schema.get("title") or schema.get("description")
+            return said[:MAX_TEXT_CHARS] if isinstance(said, str) else "text"
         if kind == "integer":
             return int(schema.get("minimum") or 1)
         if kind == "number":

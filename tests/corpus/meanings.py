@@ -198,6 +198,7 @@ def numbers() -> Iterator[Case]:
 def formats() -> Iterator[Case]:
     """C28: what the answer shall look like."""
     wrong: Any
+    pattern: Any
     path = "response_format.json_schema.schema"
     outside = ("http://127.0.0.1:9/a.json", "https://x.example/a", "file:///etc/passwd", "//x", "a")
     for place in outside:
@@ -213,8 +214,13 @@ def formats() -> Iterator[Case]:
         )
     for wrong in ({"type": {}}, {"type": [{}]}, {"type": [[]]}, {"type": 7}, {"properties": 7}):
         yield Case(f"C28 guided {wrong}", {"guided_json": wrong}, "guided_json")
-    for pattern in ("(", "[", "a{99999999999}", "(?P<a>.)(?P<a>.)", "(" * 4_000, "\\", "x" * 5_000):
-        yield Case(f"a pattern {pattern[:9]}", {"guided_regex": pattern}, "guided_regex")
+    for pattern in (7, "", [], "x" * 5_000):
+        yield Case(f"a pattern {pattern!r:.9}", {"guided_regex": pattern}, "guided_regex")
+        parted = {"structured_outputs": {"whitespace_pattern": pattern}}
+        path = "structured_outputs.whitespace_pattern"
+        yield Case(f"a pattern inside {pattern!r:.9}", parted, path)
+    grammar = {"guided_grammar": "x" * 70_000}
+    yield Case("a long grammar", grammar, "guided_grammar")
 
 
 def media() -> Iterator[Case]:

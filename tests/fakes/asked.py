@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
-from tests.fakes.script import Script, read_script
+from tests.fakes.script import Script, ScriptError, read_script
 
 
 class Message(msgspec.Struct):
@@ -29,6 +30,8 @@ class Chat(msgspec.Struct):
     response_format: dict[str, Any] | None = None
     logprobs: bool | None = False
     top_logprobs: int | None = None
+    guided_regex: str | None = None
+    structured_outputs: dict[str, Any] | None = None
 
     @property
     def limit_tokens(self) -> int | None:
@@ -57,7 +60,12 @@ class Chat(msgspec.Struct):
         return sum(len(self.text_of(message).split()) for message in self.messages)
 
     def script(self) -> Script:
-        """Return what the last user message asks for. Raises ScriptError."""
+        """Return what the last user message asks for. Raises ScriptError, as for an expression
+        that does not compile: servers that guide decoding refuse those."""
+        try:
+            re.compile(self.guided_regex or (self.structured_outputs or {}).get("regex") or "")
+        except re.error as error:
+            raise ScriptError(f"The expression does not compile: {error}.") from None
         for message in reversed(self.messages):
             if message.role == "user":
                 return read_script(self.text_of(message))

@@ -332,3 +332,17 @@ def test_what_lies_on_the_edge_is_accepted(caller: Caller, members: dict[str, An
     answer = caller.ask(**members)
 
     assert answer.status == 200, answer.body
+
+
+# 25 KB of JSON that took 3 s to compile, and nothing that compiles at all.
+PATTERNS = ("\u3042" * 4_096, "(" * 4_000, "[a-z")
+
+
+@pytest.mark.parametrize("pattern", PATTERNS, ids=["long", "deep", "open"])
+@pytest.mark.parametrize("name", ["guided_regex", "guided_whitespace_pattern"])
+def test_an_expression_is_not_looked_into_before_the_model_is(
+    caller: Caller, name: str, pattern: str
+) -> None:
+    answer = caller.ask(**{"model": "no-such-model", name: pattern})
+
+    assert (answer.status, answer.error["code"]) == (404, "model_not_found")

@@ -207,7 +207,11 @@ def test_S1_18_guided_json_is_a_schema(bud: Client) -> None:
 
 
 def test_S1_19_guided_regex_is_an_expression(bud: Client) -> None:
-    assert_guided(bud, "guided_regex", "regex", "[a-z]+", "[a-z")
+    assert_guided(bud, "guided_regex", "regex", "[a-z]+", "x" * 4097)
+    for model in ("old-vllm", "vllm_model"):
+        refused = bud.ask(model=model, guided_regex="[a-z")  # the provider judges it
+        assert refused.status == 400
+        assert "does not compile" in refused.error["message"]
 
 
 def test_S1_20_guided_choice_is_a_list_of_texts(bud: Client) -> None:

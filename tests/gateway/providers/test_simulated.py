@@ -78,3 +78,39 @@ def test_schemas_that_multiply_stay_small() -> None:
     sizes = [len(msgspec.json.encode(fill_schema(schema))) for schema in (lists, copies, selves)]
 
     assert max(sizes) < 100_000
+
+
+# Each was looked at in full as often as it is referred to: a billion times and more.
+BY_ITSELF = {f"p{number}": {"$ref": "#"} for number in range(20_000)}
+AGAIN = {f"p{number}": {"$ref": "#/$defs/a"} for number in range(500)}
+HOSTILE = {
+    "itself, often": {"type": "object", "properties": BY_ITSELF},
+    "a long title": {
+        "properties": AGAIN,
+        "$defs": {"a": {"type": "string", "title": ["x" * 1_000_000]}},
+    },
+}
+
+
+@pytest.mark.parametrize("schema", HOSTILE.values(), ids=HOSTILE)
+def test_what_a_schema_multiplies_is_not_looked_at_each_time(schema: Any) -> None:
+    filled = fill_schema(schema)
+
+    assert count_values(filled) <= 2_000
+
+
+def count_values(value: Any) -> int:
+    parts = value.values() if isinstance(value, dict) else ()
+    return 1 + sum(map(count_values, parts))
+
+
+def test_a_long_reference_is_none() -> None:
+    with pytest.raises(MALFORMED):
+        fill_schema({"$ref": "#/" + "a/" * 1_000})
+
+
+def test_a_long_question_calls_no_tool_and_is_no_script() -> None:
+    tools = [{**FUNCTION, "function": {"name": "look", "parameters": {}}}]
+
+    assert read_script(asked("x" * 3_000 + " look", tools=tools)).tool is None
+    assert len(read_script(asked("script:" + "&tokens=3" * 10_000)).words) > 3
