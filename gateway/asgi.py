@@ -22,11 +22,13 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.files.networks import read_networks  # noqa: E402
+from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
@@ -76,7 +78,9 @@ GuardedHttpProtocol.guard = Guard(
         cors_origins=settings.CORS_ORIGINS,
         default_profile=settings.DEFAULT_PROFILE,
         trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
-    )
+    ),
+    BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().take_form).find,
+    refusal_page,
 )
 chat_completions = ChatCompletions(
     runtime, settings.BODY_LIMIT_BYTES, whole_credits=settings.CREDITS_INTEGER

@@ -12,6 +12,7 @@ from csp.constants import NONCE, NONE, SELF
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.core.provider_kinds import BY_NAME as KINDS
+from gateway.edge.body_limits import FORM_BYTES
 from gateway.env import (
     read_bool,
     read_choice,
@@ -92,7 +93,9 @@ ROOT_URLCONF = "gateway.urls"
 ASGI_APPLICATION = "gateway.asgi.application"
 AUTH_USER_MODEL = "accounts.User"
 APPEND_SLASH = False
-DATA_UPLOAD_MAX_MEMORY_SIZE = 50 * 1024 * 1024
+# The edge refuses longer ones before any of it is read.
+DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_BYTES
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 
 TEMPLATES: list[dict[str, Any]] = [
     {
@@ -257,7 +260,10 @@ LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WAR
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "filters": {"hide_secrets": {"()": "gateway.logs.HideSecrets"}},
+    "filters": {
+        "no_trace_of_refusals": {"()": "gateway.logs.NoTraceOfRefusals"},
+        "hide_secrets": {"()": "gateway.logs.HideSecrets"},
+    },
     "formatters": {
         "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
     },
@@ -265,7 +271,7 @@ LOGGING: dict[str, Any] = {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["hide_secrets"],
+            "filters": ["no_trace_of_refusals", "hide_secrets"],
         },
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
@@ -299,3 +305,4 @@ AUTH_PASSWORD_VALIDATORS = [
 ]
 
 CSRF_FAILURE_VIEW = "dashboard.views.errors.csrf_failure"
+EDGE_REFUSAL_VIEW = "dashboard.views.errors.refused"

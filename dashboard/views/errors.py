@@ -33,6 +33,11 @@ class Failure:
 BAD_REQUEST = Failure(
     400, "That request made no sense to us", "Go back and try again, or start from the overview."
 )
+REFUSED_TITLES = {
+    408: "Your request took too long to arrive",
+    413: "That is more than this page takes",
+    503: "The server is busy",
+}
 NOT_FOUND = Failure(
     404,
     "There is nothing here",
@@ -69,6 +74,12 @@ TOO_MANY = Failure(
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _answer(request, BAD_REQUEST)
+
+
+def refused(request: HttpRequest, status: int, message: str) -> HttpResponse:
+    """Word what the server refused before any page was asked (gateway.form_routes)."""
+    title = REFUSED_TITLES.get(status, BAD_REQUEST.title)
+    return _answer(request, Failure(status, title, message))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:

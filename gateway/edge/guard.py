@@ -7,11 +7,12 @@ and is answered starts none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from gateway.admission.address import is_in, neighbourhood, parse_address
+from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.cors import Origins
 from gateway.edge.hosts import Hosts
 from gateway.edge.limits import Limits
@@ -22,6 +23,8 @@ NEVER = float("inf")
 # but one address does not get more at once than this many times its share.
 SETTLE_S = 1.0
 BURST = 16
+
+ErrorPage = Callable[[int, str], tuple[list[tuple[bytes, bytes]], bytes]]
 
 
 class Connection(Protocol):
@@ -41,11 +44,26 @@ class Idle(dict[Connection, float]):
     """
 
 
-class Guard:
-    """Used from one event loop only. Connections enter and leave their Idle themselves."""
+def unlimited(method: str, path: str) -> int:
+    return UNLIMITED
 
-    def __init__(self, limits: Limits) -> None:
+
+class Guard:
+    """Used from one event loop only. Connections enter and leave their Idle themselves.
+
+    find_body_limit: the most bytes that a body may have, of a method and a path, 0 where none is
+    read. error_page: an error of this status and sentence as a page, head fields and body.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        find_body_limit: Callable[[str, str], int] = unlimited,
+        error_page: ErrorPage | None = None,
+    ) -> None:
         self.limits = limits
+        self.find_body_limit = find_body_limit
+        self.error_page = error_page
         self.hosts = Hosts(limits.allowed_hosts)
         self.origins = Origins(limits.cors_origins) if limits.cors_origins else None
         # Connections keep theirs alive, so an address nobody is connected from is forgotten.

@@ -31,6 +31,9 @@ def last_words(
     profile = find_profile(path, asked, guard.limits.default_profile)
     request_id = new_request_id()
     status, headers, body = refusal(error, request_id, profile)
+    if guard.error_page is not None and wants_page(path, asked):
+        headers, body = guard.error_page(status, error.message)
+        headers = [*headers, (b"content-length", b"%d" % len(body))]
     headers.append((b"x-request-id", request_id.encode()))
     if not profile.is_ours:
         headers.append((b"x-compat-profile", profile.name.encode()))
@@ -39,6 +42,13 @@ def last_words(
     headers.append((b"connection", b"close"))
     lines = [b"%s: %s\r\n" % header for header in headers]
     return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
+
+
+def wants_page(path: str, asked: Sequence[tuple[bytes, bytes]]) -> bool:
+    """True for a browser's request of a page."""
+    if not path or MOUNTS.match(path):
+        return False
+    return any(name == b"accept" and b"text/html" in value for name, value in asked)
 
 
 def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) -> Profile:

@@ -24,6 +24,7 @@ from gateway.core.errors import (
     UriTooLong,
 )
 from gateway.core.request import WRITE_NOW
+from gateway.edge.body_limits import CALL_TARGETS, UNLIMITED, too_large
 from gateway.edge.guard import NEVER, Guard, Idle
 from gateway.edge.head import check_head, check_size
 from gateway.edge.last_words import SlowClose, last_words
@@ -57,6 +58,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._chunk_bytes = 0
         self._head_bytes = 0
         self._body_bytes = 0
+        self._limit_bytes = UNLIMITED
         self._framing_bytes = 0
         self._pace: Pace | None = None
         self._would_keep_alive = False
@@ -137,8 +139,28 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self.deadline = NEVER
         self._phase = BODY
         self._body_bytes = self._framing_bytes = 0
+        self._limit_bytes = UNLIMITED
+        if self.url not in CALL_TARGETS:
+            self._limit_body(fields)
         if b"upgrade" in fields:
             self._is_upgrading = self.parser.should_upgrade()
+
+    def _limit_body(self, fields: dict[bytes, bytes]) -> None:
+        """Look up how long the body may be. Raises PayloadTooLarge for one that says it is longer.
+
+        Where none is taken, the application is told that there is none, and answers.
+        """
+        length_bytes = int(fields.get(b"content-length", 0))
+        if not length_bytes and b"transfer-encoding" not in fields:
+            return
+        cycle = self.cycle
+        limit_bytes = self.guard.find_body_limit(cycle.scope["method"], cycle.scope["path"])
+        if not limit_bytes:
+            cycle.more_body = cycle.waiting_for_100_continue = False
+            cycle.message_event.set()
+        elif length_bytes > limit_bytes:
+            raise too_large(limit_bytes)
+        self._limit_bytes = limit_bytes
 
     def on_body(self, body: bytes) -> None:
         self._body_bytes += len(body)
@@ -146,10 +168,21 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         cycle = self.cycle
         if cycle.response_complete:
             return
+        if self._body_bytes > self._limit_bytes:
+            self._refuse_or_drop_body()
+            return
         cycle.body += body
         if len(cycle.body) > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
         cycle.message_event.set()
+
+    def _refuse_or_drop_body(self) -> None:
+        """Raises PayloadTooLarge where a body is taken. Where none is, it is kept nowhere, and no
+        more of it is read than a small one has before the answer is out."""
+        if self._limit_bytes:
+            raise too_large(self._limit_bytes)
+        if self._body_bytes > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
 
     def on_message_complete(self) -> None:
         if self._is_upgrading:
@@ -162,7 +195,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             if not cycle.response_started:
                 cycle.transport = self.transport
                 cycle.keep_alive = self._would_keep_alive
-        if not cycle.response_complete:
+        # A body that is dropped has come to its end before (_limit_body).
+        if cycle.more_body and not cycle.response_complete:
             cycle.more_body = False
             cycle.message_event.set()
 
@@ -275,6 +309,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             return
         else:
             cycle.disconnected = True
+            cycle.waiting_for_100_continue = False  # nothing may be written any more
             cycle.message_event.set()
             is_next = True
         if is_next:

@@ -1,0 +1,48 @@
+"""How many bytes of a body a request may have, by its method and path.
+
+Calls to models take as much as the installation says. Everything else takes a form or a JSON
+object at the most, and most addresses take no body at all: what arrives there is dropped.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from gateway.core.errors import PayloadTooLarge
+from gateway.core.profiles import ALL
+
+KB = 1024
+# Forms and the JSON of the management API; Django's own limit is the same (gateway.settings).
+FORM_BYTES = 256 * KB
+# The usual targets of calls, as they stand in the request line.
+CALL_TARGETS = frozenset({b"/v1/chat/completions", b"/api/v1/chat/completions"})
+CALLS = re.compile(r"/(?:(?:api/)?v1|compat/[^/]+/v1)/chat/completions")
+# No body is longer, so this is none.
+UNLIMITED = 1 << 62
+READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+
+TakesForm = Callable[[str, str], bool]
+
+
+class BodyLimits:
+    """call_bytes: the installation's limit; a profile may have a higher one, which the call itself
+    is held to. takes_form: of a method and a path, whether a body is read there."""
+
+    def __init__(self, call_bytes: int, takes_form: TakesForm) -> None:
+        self._call_bytes = max(call_bytes, *(profile.body_limit_bytes or 0 for profile in ALL))
+        self._takes_form = takes_form
+
+    def find(self, method: str, path: str) -> int:
+        """Return the most bytes that a body may have there; 0 where none is read."""
+        if method in READS:
+            return 0
+        if CALLS.fullmatch(path):
+            return self._call_bytes if method == "POST" else 0
+        return FORM_BYTES if self._takes_form(method, path) else 0
+
+
+def too_large(limit_bytes: int) -> PayloadTooLarge:
+    """Return the refusal of a body that is longer than an address takes."""
+    size = f"{limit_bytes // KB} KB" if limit_bytes % KB == 0 else f"{limit_bytes} bytes"
+    return PayloadTooLarge(f"The body is larger than {size}, the most that this address takes.")

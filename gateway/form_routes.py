@@ -1,0 +1,59 @@
+"""What the edge has to know of Django: which addresses take a body (gateway.edge.body_limits), and
+how a refusal looks as a page."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import Resolver404, get_resolver, resolve
+from django.utils.module_loading import import_string
+
+from gateway.edge.cors import MOUNTS
+
+# The pages of the edge have no scripts, and nobody's name on them.
+PAGE_HEADERS = (
+    (b"content-type", b"text/html; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"same-origin"),
+    (
+        b"content-security-policy",
+        b"default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; "
+        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ),
+)
+
+
+class FormRoutes:
+    """Made once, with every page's module loaded: the event loop shall not do that later."""
+
+    def __init__(self) -> None:
+        _ = get_resolver().url_patterns
+
+    def take_form(self, method: str, path: str) -> bool:
+        """True when there is a view at the path that may take a body with the method.
+
+        A view that is a class says which methods it has. One that is a function may, on a page;
+        those of the API answer addresses that do not exist.
+        """
+        try:
+            view = resolve(path).func
+        except Resolver404:
+            return False
+        view_class = getattr(view, "view_class", None) or getattr(view, "cls", None)
+        if view_class is not None:
+            return hasattr(view_class, method.lower())
+        return MOUNTS.match(path) is None
+
+
+@lru_cache(maxsize=64)
+def refusal_page(status: int, message: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    """Return head fields and body of the page for a request that the edge refuses.
+
+    Rendered once: what the edge says depends on nothing that a caller chose.
+    """
+    view = import_string(settings.EDGE_REFUSAL_VIEW)
+    return list(PAGE_HEADERS), view(HttpRequest(), status, message).content
