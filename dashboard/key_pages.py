@@ -14,7 +14,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from accounts.models import Workspace
-from dashboard.list_query import read_id, read_text
+from dashboard.list_query import read_id_place, read_text
 from gateway.selectors.key_use import key_totals, last_calls
 from gateway.selectors.periods import named_period
 from gateway.selectors.usage import Totals
@@ -54,7 +54,7 @@ def read_filters(query: Mapping[str, str]) -> KeyFilters:
     return KeyFilters(
         query=read_text(query),
         state=state if state in STATES else DEFAULT_STATE,
-        before=read_id(query.get("before", "")),
+        before=read_id_place(query, "before"),
     )
 
 

@@ -1,12 +1,25 @@
-"""What the address of a list asks for. Anything unreadable is as if it were not there."""
+"""What the address of a list asks for. A filter that cannot be read does not narrow; a place in the
+list that cannot be read is refused, or people would take the first page for another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from uuid import UUID
 
+from django.core.exceptions import BadRequest
+
 MAX_NUMBER = 2**63 - 1
 TEXT_CHARS = 100
+
+
+class UnknownPlace(BadRequest):
+    """A cursor that no list has ever given. Its sentence is shown."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"The address names a place in the list ({name}) that does not exist."
+            " Start from the first page."
+        )
 
 
 def read_text(query: Mapping[str, str]) -> str:
@@ -20,6 +33,27 @@ def read_number(query: Mapping[str, str], name: str) -> int | None:
     if not (text.isascii() and text.isdigit() and len(text) <= len(str(MAX_NUMBER))):
         return None
     return min(int(text), MAX_NUMBER)
+
+
+def read_id_place(query: Mapping[str, str], name: str) -> UUID | None:
+    """Return the id behind which, or before which, a page of a list lies; None when not given.
+
+    Raises UnknownPlace.
+    """
+    text = query.get(name, "")
+    found = read_id(text)
+    if text and found is None:
+        raise UnknownPlace(name)
+    return found
+
+
+def read_number_place(query: Mapping[str, str], name: str) -> int | None:
+    """The same for lists in the order of a number."""
+    text = query.get(name, "")
+    found = read_number(query, name)
+    if text and (found is None or str(found) != text):
+        raise UnknownPlace(name)
+    return found
 
 
 def read_id(text: str) -> UUID | None:

@@ -22,13 +22,17 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.core.errors import NotFound  # noqa: E402
+from gateway.core.ids import new_request_id  # noqa: E402
 from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
+from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.files.networks import read_networks  # noqa: E402
 from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
+from gateway.ingress.refusal import refusal  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
@@ -94,7 +98,18 @@ routes: list[Any] = [
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, django_application)),
 ]
-SHORT_WAYS = frozenset({"/v1/chat/completions", "/api/v1/chat/completions"})
+
+
+async def refuse_spelling(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer 404 to what is an address of the API only for servers that read paths loosely."""
+    request_id = new_request_id()
+    status, headers, body = refusal(NotFound(), request_id)
+    headers.append((b"x-request-id", request_id.encode()))
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+SHORT_WAYS = frozenset({b"/v1/chat/completions", b"/api/v1/chat/completions"})
 
 
 class Entrance:
@@ -109,8 +124,11 @@ class Entrance:
     # Hands the coroutine on instead of awaiting it: a stream is resumed through every one of them.
     @markcoroutinefunction
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
-        if scope.get("path") in SHORT_WAYS and not scope.get("root_path"):
+        raw_path = scope.get("raw_path", b"")
+        if raw_path in SHORT_WAYS and not scope.get("root_path"):
             return chat_completions(scope, receive, send)
+        if is_other_spelling(raw_path):
+            return refuse_spelling(scope, receive, send)
         return cast(Awaitable[None], self._router(scope, receive, send))
 
 

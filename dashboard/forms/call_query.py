@@ -9,6 +9,7 @@ from datetime import datetime
 from urllib.parse import urlencode
 
 from dashboard.call_words import STATUS_WORDS
+from dashboard.list_query import read_id, read_id_place, read_number
 from dashboard.period_choice import Choice, PeriodChoice, choose_period
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.periods import NAMED_PERIODS
@@ -86,7 +87,10 @@ class CallQuery:
 
 
 def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
-    """Return the filters that a query string means; what cannot be read does not narrow."""
+    """Return the filters that a query string means; what cannot be read does not narrow.
+
+    Raises UnknownPlace for a page of the list that is none.
+    """
     values: dict[str, str] = {}
     period = _read_period(query, values, now)
     status = query.get("status", "")
@@ -101,7 +105,7 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
     for name in ("streamed", "fallback"):
         if query.get(name) in _YES_NO:
             values[name] = query[name]
-    min_ms = _read_ms(query.get("min_ms", ""))
+    min_ms = min(read_number(query, "min_ms") or 0, MAX_MIN_MS)
     if min_ms:
         values["min_ms"] = str(min_ms)
     filters = CallFilters(
@@ -115,19 +119,12 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
         starts_at=period.period.starts_at if period else None,
         ends_at=period.period.ends_at if period and period.is_custom else None,
     )
-    before, after = read_id(query.get("before", "")), read_id(query.get("after", ""))
+    before, after = read_id_place(query, "before"), read_id_place(query, "after")
     return CallQuery(values, filters, period, before, None if before else after)
 
 
 def _named_choices() -> list[Choice]:
     return [Choice(name, label, label, False) for name, (label, _, _) in NAMED_PERIODS.items()]
-
-
-def read_id(text: str) -> uuid.UUID | None:
-    try:
-        return uuid.UUID(text)
-    except ValueError:
-        return None
 
 
 def _read_period(
@@ -143,8 +140,3 @@ def _read_period(
     else:
         values["period"] = period.period.name
     return period
-
-
-def _read_ms(text: str) -> int:
-    digits = text.strip()
-    return min(int(digits), MAX_MIN_MS) if digits.isascii() and digits.isdigit() else 0

@@ -15,7 +15,7 @@ from accounts.models import Workspace
 from accounts.permissions import Action, may
 from dashboard.audit_lines import AuditLine, audit_lines
 from dashboard.htmx import PageRequest, render_page
-from dashboard.list_query import read_number, read_text
+from dashboard.list_query import read_number_place, read_text
 from dashboard.workspace import require, require_operator
 
 INSTALLATION = "installation"
@@ -43,7 +43,7 @@ def list_events(request: PageRequest) -> HttpResponse:
     else:
         workspace = require(request, Action.VIEW_AUDIT)
     query = read_text(request.GET)
-    before = read_number(request.GET, "before")
+    before = read_number_place(request.GET, "before")
     page = events_of(workspace, query=query, before=before)
     asked = urlencode({"of": of, "q": query, "before": page.older or ""})
     return render_page(

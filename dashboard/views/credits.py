@@ -20,7 +20,7 @@ from accounts.permissions import Action, may
 from dashboard.forms.grant import GrantForm, new_token, with_fresh_token
 from dashboard.htmx import PageRequest, render_page, wants_partial
 from dashboard.key_labels import key_labels
-from dashboard.list_query import read_number
+from dashboard.list_query import read_number_place
 from dashboard.templatetags.money import signed_usd
 from dashboard.workspace import require
 from gateway.models import LedgerCheck
@@ -60,7 +60,8 @@ class CreditsContext:
 def show_credits(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.VIEW_CREDITS)
     show = WITHOUT_USAGE if request.GET.get("show") == WITHOUT_USAGE else ""
-    before, after = read_number(request.GET, "before"), read_number(request.GET, "after")
+    before = read_number_place(request.GET, "before")
+    after = read_number_place(request.GET, "after")
     page = ledger_page(
         workspace.id,
         before=before,

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
+from dashboard.list_query import UnknownPlace
 from dashboard.workspace import NoWorkspace
 from gateway.api.errors import error_of_status, error_response
 
@@ -73,6 +74,8 @@ TOO_MANY = Failure(
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    if isinstance(exception, UnknownPlace):
+        return _answer(request, replace(BAD_REQUEST, text=str(exception)))
     return _answer(request, BAD_REQUEST)
 
 

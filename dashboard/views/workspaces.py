@@ -22,7 +22,7 @@ from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.refusal import show_refusal
 from dashboard.forms.workspaces import WorkspaceForm
 from dashboard.htmx import PageRequest, render_page
-from dashboard.list_query import read_id, read_text
+from dashboard.list_query import read_id_place, read_text
 from dashboard.views.members import show_invited
 from dashboard.workspace import choose_workspace, require_operator
 from dashboard.workspace_rows import WorkspaceRow, workspace_rows
@@ -51,7 +51,7 @@ class NewWorkspaceContext:
 def list_workspaces(request: PageRequest) -> HttpResponse:
     require_operator(request, Action.MANAGE_WORKSPACES)
     query = read_text(request.GET)
-    before = read_id(request.GET.get("before", ""))
+    before = read_id_place(request.GET, "before")
     rows, older = workspace_rows(query, before=before)
     asked = urlencode({"q": query, "before": str(older)})
     return render_page(

@@ -55,7 +55,9 @@ def find_caller(head: RequestHead, trusted: tuple[Network, ...]) -> Address | No
     if address is None or not trusted or not is_in(address, trusted):
         return address
     hops = b",".join(head.values(b"x-forwarded-for")).decode("latin-1")
-    for hop in reversed([part.strip() for part in hops.split(",") if part.strip()]):
+    for hop in reversed([part.strip(" \t") for part in hops.split(",")]):
+        if not hop:
+            continue  # empty elements of a list are ignored (RFC 9110, 5.6.1)
         address = parse_address(hop)
         if address is None or not is_in(address, trusted):
             return address

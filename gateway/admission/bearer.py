@@ -8,6 +8,7 @@ from gateway.core.errors import InvalidKey
 from gateway.core.request import RequestHead
 
 MAX_SECRET_BYTES = 512
+BLANKS = b" \t"
 
 
 def read_digest(head: RequestHead) -> str:
@@ -29,8 +30,8 @@ def read_secret(head: RequestHead) -> bytes:
     """
     given = head.fields.get(b"authorization", b"")
     if given[:7] == b"Bearer " and head.has_no_repeats and b"x-api-key" not in head.fields:
-        secret = given[7:].strip()
-        if secret and len(secret) <= MAX_SECRET_BYTES:
+        secret = given[7:].strip(b" ")
+        if secret and len(secret) <= MAX_SECRET_BYTES and b"\t" not in secret:
             return secret
     return _read_carefully(head)
 
@@ -40,7 +41,7 @@ def _read_carefully(head: RequestHead) -> bytes:
     presented = [_read_authorization(value) for value in head.values(b"authorization")]
     if len(presented) > 1:
         raise InvalidKey("There are two Authorization headers.")
-    presented += [value.strip() for value in head.values(b"x-api-key")]
+    presented += [value.strip(BLANKS) for value in head.values(b"x-api-key")]
     if not presented:
         raise InvalidKey("No API key was given: send it as Authorization: Bearer <key>.")
     secret = presented[0]
@@ -52,7 +53,13 @@ def _read_carefully(head: RequestHead) -> bytes:
 
 
 def _read_authorization(value: bytes) -> bytes:
-    scheme, _, rest = value.strip().partition(b" ")
+    """Return the key, empty for another scheme. Blanks around the value are no part of it (RFC
+    9110, 5.5); between scheme and key stand spaces (11.4), a tab there is told as what it is."""
+    scheme, _, rest = value.strip(BLANKS).partition(b" ")
+    if b"\t" in scheme or b"\t" in rest:
+        raise InvalidKey(
+            "The Authorization header has a tab in it: send Bearer, one space, and the API key."
+        )
     if scheme.lower() == b"bearer":
-        return rest.strip()
+        return rest.strip(b" ")
     return b"" if rest else scheme

@@ -209,7 +209,7 @@ REQUEST_ID = ("X-Request-Id", "Name it when you ask about this answer.")
 OF_STATUS = {
     "401": ("WWW-Authenticate", "Bearer."),
     "405": ("Allow", "The methods that the address takes."),
-    **dict.fromkeys(("429", "503", "529"), ("Retry-After", "Seconds to wait.")),
+    **dict.fromkeys(("409", "429", "503", "529"), ("Retry-After", "Seconds to wait.")),
 }
 # Of callers whose calls a minute are limited; the same again as X-RateLimit-Limit-Requests etc.
 RATES = (

@@ -10,7 +10,7 @@ from typing import Any
 
 from django.conf import settings
 
-from gateway.core.parameters import STEERING
+from gateway.core.parameters import steering_pattern
 from gateway.ingress.guided import BACKENDS, MAX_GRAMMAR_CHARS, MAX_PATTERN_CHARS
 from gateway.ingress.openai_chat import MAX_NAME_CHARS
 from gateway.ingress.schema import KNOWN, NOT_LOOKED_INTO
@@ -110,7 +110,7 @@ def _complete_request(request: Schema) -> None:
             {"enum": sorted(KNOWN)},
             {
                 "maxLength": MAX_NAME_CHARS,
-                "not": {"anyOf": [{"enum": sorted(STEERING)}, {"pattern": "^tensorzero::"}]},
+                "not": {"anyOf": [{"pattern": steering_pattern()}, {"pattern": "^tensorzero::"}]},
             },
         ]
     }

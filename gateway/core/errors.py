@@ -7,6 +7,7 @@ GatewayError
 │   ├── UnknownProcessor
 │   ├── PluginUnavailable
 │   ├── PayloadTooLarge
+│   ├── UnsupportedMediaType
 │   ├── RequestTimeout
 │   ├── UriTooLong
 │   ├── HeadersTooLarge
@@ -125,6 +126,11 @@ class PluginUnavailable(RequestError):
 class PayloadTooLarge(RequestError):
     status, code = 413, "payload_too_large"
     meaning = "The body is larger than this endpoint takes."
+
+
+class UnsupportedMediaType(RequestError):
+    status, code = 415, "unsupported_media_type"
+    meaning = "The body is declared to be in another charset than UTF-8."
 
 
 class RequestTimeout(RequestError):

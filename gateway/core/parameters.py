@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 # They would steer where we connect or with what credential; never a caller's business.
 STEERING = frozenset(
     {
@@ -16,6 +18,27 @@ STEERING = frozenset(
         "organization",
     }
 )
+# Their look-alikes in any case, for some server on the way may take one for the other: api-base,
+# apiBase, API_BASE.
+_SEPARATORS = re.compile(r"[-_. ]+")
+_FOLDED = frozenset(name.replace("_", "") for name in STEERING)
+_LONGEST_CHARS = 256
+
+
+def steers(name: str) -> bool:
+    """True for a name of STEERING however it is spelled. Slow: for names that are not known."""
+    return len(name) <= _LONGEST_CHARS and _SEPARATORS.sub("", name).lower() in _FOLDED
+
+
+def steering_pattern() -> str:
+    """Return the same as a regular expression of JSON Schema."""
+    spellings = [
+        "[-_. ]*".join(f"[{letter.upper()}{letter}]" for letter in folded)
+        for folded in sorted(_FOLDED)
+    ]
+    return f"^[-_. ]*({'|'.join(spellings)})[-_. ]*$"
+
+
 # A hold is counted from these, or they say what the call is: they come with each call or not at
 # all, and no model has defaults for them.
 OF_EACH_CALL = frozenset(

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gateway.core.errors import CallerLeft, PayloadTooLarge, RequestError
+from gateway.core.errors import (
+    CallerLeft,
+    PayloadTooLarge,
+    RequestError,
+    UnsupportedMediaType,
+)
 from gateway.core.request import RequestHead
+
+UTF_8 = frozenset({b"utf-8", b"utf8", b"us-ascii"})  # the last is a part of the first
 
 
 async def read_limited(
@@ -16,7 +23,8 @@ async def read_limited(
 
     Raises PayloadTooLarge from the declared length before reading anything, or as soon as the
     real length exceeds the limit; RequestError for a body that is declared not to be JSON or to
-    be compressed; CallerLeft when the caller hangs up first.
+    be compressed; UnsupportedMediaType for another charset than UTF-8; CallerLeft when the caller
+    hangs up first.
     """
     check_head(head, limit_bytes)
     message = await receive()
@@ -49,9 +57,14 @@ def check_head(head: RequestHead, limit_bytes: int) -> None:
     kind = head.first(b"content-type")
     if kind == b"application/json":
         return
-    kind = kind.split(b";")[0].strip().lower()
+    kind, *parameters = kind.lower().split(b";")
+    kind = kind.strip()
     if kind and kind != b"application/json" and not kind.endswith(b"+json"):
         raise RequestError("The Content-Type must be application/json.", param="Content-Type")
+    for parameter in parameters:
+        name, _, value = parameter.partition(b"=")
+        if name.strip() == b"charset" and value.strip().strip(b'"') not in UTF_8:
+            raise UnsupportedMediaType("JSON is UTF-8: no other charset.", param="Content-Type")
 
 
 def too_large(limit_bytes: int) -> PayloadTooLarge:

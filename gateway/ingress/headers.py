@@ -8,10 +8,11 @@ import uuid
 
 from gateway.core.errors import RequestError
 from gateway.core.ids import new_request_id
-from gateway.core.request import RequestHead
+from gateway.core.request import MAX_CLIENT_ID_BYTES, RequestHead
 
 IDEMPOTENCY_KEY = re.compile(r"[A-Za-z0-9_.:-]{1,255}")
 CLOCK_SKEW_S = 60
+CLIENT_IDS = (b"x-client-request-id", b"x-request-id")
 
 
 def read_idempotency_key(head: RequestHead) -> str:
@@ -25,6 +26,17 @@ def read_idempotency_key(head: RequestHead) -> str:
             "An Idempotency-Key is 1 to 255 of A-Z a-z 0-9 _ . : -", param="Idempotency-Key"
         )
     return text
+
+
+def check_ids(head: RequestHead) -> None:
+    """Raise RequestError for an id of the caller's that is too long to be kept."""
+    fields = head.fields
+    for name in CLIENT_IDS:
+        if name in fields and len(fields[name]) > MAX_CLIENT_ID_BYTES:
+            shown = name.decode().title()
+            raise RequestError(
+                f"{shown} is longer than {MAX_CLIENT_ID_BYTES} characters.", param=shown
+            )
 
 
 def read_episode(head: RequestHead, given: str | None) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 
@@ -20,7 +19,7 @@ from gateway.core.errors import (
     UnsupportedParameter,
 )
 from gateway.core.files import Attachment
-from gateway.core.parameters import STEERING
+from gateway.core.parameters import steers
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.core.tokens import (
@@ -32,7 +31,12 @@ from gateway.core.tokens import (
 from gateway.ingress import guided, schema, strict
 from gateway.ingress.answer_format import read_format
 from gateway.ingress.blocks import read_blocks, respell
-from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
+from gateway.ingress.headers import (
+    check_ids,
+    read_episode,
+    read_idempotency_key,
+    requires_parameters,
+)
 from gateway.ingress.rules import USUAL, Rules, check_rules
 from gateway.ingress.schema import ChatRequest
 
@@ -48,6 +52,7 @@ def read_call(
 ) -> Call:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
+    check_ids(head)
     if request.stop is not None or rules.pairs_tools:
         check_rules(request, rules)
     if not profile.is_ours:
@@ -103,7 +108,7 @@ def _check_members(
 
     Raises RequestError, UnsupportedParameter, PluginUnavailable, UnknownProcessor.
     """
-    _refuse_forbidden(members)
+    _refuse_steering(unknown)
     _check_meaning(request)
     _check_guided(request, members)
     if isinstance(request.response_format, schema.ResponseJsonSchema):
@@ -162,11 +167,12 @@ def explain(error: msgspec.ValidationError) -> RequestError:
     return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
 
 
-def _refuse_forbidden(members: Mapping[str, Any]) -> None:
-    for name in STEERING.intersection(members):
-        raise RequestError(
-            f"{name} is not accepted: callers do not choose where we connect.", param=name
-        )
+def _refuse_steering(unknown: tuple[str, ...]) -> None:
+    for name in unknown:
+        if steers(name):
+            raise RequestError(
+                f"{name} is not accepted: callers do not choose where we connect.", param=name
+            )
 
 
 def _check_meaning(request: ChatRequest) -> None:

@@ -11,6 +11,8 @@ from gateway.core.profiles import UNIFIED, Profile
 from gateway.ingress.wording import word
 
 Headers = list[tuple[bytes, bytes]]
+# What a retry may overcome: every such answer says when to come back.
+COME_AGAIN = frozenset({409, 429, 503, 529})
 # Longer waits the official SDKs would not heed: they would come again at once.
 LONGEST_RETRY_S = 120
 
@@ -30,7 +32,7 @@ def refusal(
         headers.append((b"www-authenticate", b"Bearer"))
     if allow := error.details.get("allow"):
         headers.append((b"allow", ", ".join(allow).encode()))
-    if error.retry_after_s is not None or status in (429, 503, 529):
+    if error.retry_after_s is not None or status in COME_AGAIN:
         headers.append((b"retry-after", b"%d" % max(ceil(error.retry_after_s or 1), 1)))
     should_retry = error.should_retry
     if status == 429 and (error.retry_after_s or 0) > LONGEST_RETRY_S:

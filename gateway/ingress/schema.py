@@ -23,7 +23,17 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}" + END)]
 Stop = Annotated[str, Meta(min_length=1, max_length=4096)]
 TokenId = Annotated[str, Meta(pattern=r"^[0-9]{1,10}" + END)]
 User = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
+# What others named, in a history: no shape is asked of it, as models make names up.
+ShortName = Annotated[str, Meta(max_length=256)]
 AnyObject = dict[str, Any]
+# As OpenAI takes it.
+Metadata = Annotated[
+    dict[
+        Annotated[str, Meta(min_length=1, max_length=64)],
+        Annotated[str, Meta(max_length=512)],
+    ],
+    Meta(max_length=16),
+]
 
 
 class TextPart(Struct, tag_field="type", tag="text"):
@@ -83,21 +93,21 @@ Text = str | Annotated[list[TextPart], Meta(min_length=1)]
 
 class SystemMessage(Struct, tag_field="role", tag="system"):
     content: Text
-    name: str | None = None
+    name: ShortName | None = None
 
 
 class DeveloperMessage(Struct, tag_field="role", tag="developer"):
     content: Text
-    name: str | None = None
+    name: ShortName | None = None
 
 
 class UserMessage(Struct, tag_field="role", tag="user"):
     content: str | Annotated[list[Part], Meta(min_length=1)]
-    name: str | None = None
+    name: ShortName | None = None
 
 
 class FunctionCall(Struct):
-    name: str
+    name: ShortName
     arguments: str
 
 
@@ -107,7 +117,7 @@ class FunctionToolCall(Struct, tag_field="type", tag="function"):
 
 
 class CustomCall(Struct):
-    name: str
+    name: ShortName
     input: str
 
 
@@ -127,7 +137,7 @@ class AssistantMessage(Struct, tag_field="role", tag="assistant"):
     reasoning_content: str | None = None
     refusal: str | None = None
     audio: AnyObject | None = None
-    name: str | None = None
+    name: ShortName | None = None
 
 
 class ToolMessage(Struct, tag_field="role", tag="tool"):
@@ -136,7 +146,7 @@ class ToolMessage(Struct, tag_field="role", tag="tool"):
 
 
 class FunctionMessage(Struct, tag_field="role", tag="function"):
-    name: str
+    name: ShortName
     content: str | None = None
 
 
@@ -200,7 +210,7 @@ Tool = FunctionTool | CustomTool
 
 
 class Named(Struct):
-    name: str
+    name: ShortName
 
 
 class NamedTool(Struct, tag_field="type", tag="function"):
@@ -257,7 +267,7 @@ class ChatRequest(Struct):
     min_p: float | None = None
     ignore_eos: bool | None = None
     user: User | None = None
-    metadata: AnyObject | None = None
+    metadata: Metadata | None = None
     inferada: Inferada | None = None
     plugins: list[AnyObject] | None = None
     hi_tool_events: bool | None = None

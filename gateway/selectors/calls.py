@@ -16,6 +16,7 @@ from gateway.selectors.call_names import find_call_named
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.visible import Visible
 
+LAST_ID = 2**128 - 1
 CALLS_PER_PAGE = 50
 SCAN_ROWS = 20_000
 
@@ -53,7 +54,7 @@ def call_page(
     onwards = calls[-1].id if len(found) > size else edge
     if after is not None:
         calls.reverse()
-        older = calls[-1].id if calls else uuid.UUID(int=after.int + 1)
+        older = calls[-1].id if calls else uuid.UUID(int=min(after.int + 1, LAST_ID))
         return CallPage(calls, onwards, older, moment_of(edge) if edge else None)
     newer = (calls[0].id if calls else before) if before is not None else None
     searched_to = moment_of(edge) if edge and len(found) <= size else None

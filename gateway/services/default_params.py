@@ -7,7 +7,7 @@ import json
 import msgspec
 from django.core.exceptions import ValidationError
 
-from gateway.core.parameters import OF_EACH_CALL, STEERING
+from gateway.core.parameters import OF_EACH_CALL, steers
 
 FIELD = "default_params"
 MAX_BYTES = 4_096
@@ -18,7 +18,7 @@ def check_default_params(defaults: object) -> None:
     if not isinstance(defaults, dict) or not all(isinstance(name, str) for name in defaults):
         raise _refusal('Write one JSON object, such as {"temperature": 0.2}.')
     for name, value in defaults.items():
-        if name in STEERING | OF_EACH_CALL:
+        if name in OF_EACH_CALL or steers(name):
             raise _refusal(f"{name} comes with each call or not at all.")
         if value is None:
             raise _refusal(f"{name} is null, which says nothing: leave it out.")

@@ -312,7 +312,8 @@ CASES = [
     *steering(),
 ]
 
-PRICED = {"price": -1, "cost": -0.5, "charge_nusd": -(10**9), "workspace_id": "other", "credits": 9}
+PRICED: dict[str, Any] = {"price": -1, "cost": -0.5, "charge_nusd": -(10**9), "credits": 9}
+PRICED |= {"workspace_id": "other"}
 ASSISTANT = {"role": "assistant", "content": None, "tool_calls": [tool_call(), tool_call()]}
 # Calls that are odd and good, for a model of a provider and for the simulated one.
 SERVED: dict[str, dict[str, Any]] = {
@@ -346,7 +347,7 @@ SERVED: dict[str, dict[str, Any]] = {
     "C33 somebody else": {"user": "00000000-0000-0000-0000-000000000001"},
     "C34": {"service_tier": "flex", "store": True},
     "C50 functions": {"functions": [{"name": "f", "parameters": {}}], "function_call": "auto"},
-    "C54": {"metadata": PRICED},
+    "C54": {"metadata": {name: str(value) for name, value in PRICED.items()}},
     "C54 beside": PRICED,
     "a tool of the newest kind": {"tools": [{"type": "custom", "custom": {"name": "look"}}]},
     "tools that may be chosen": {

@@ -133,7 +133,25 @@ def test_a_key_that_is_almost_right_is_wrong(  # A12, A13
         assert_refused(answer, 401, "invalid_api_key")
 
 
+TABS = ["Bearer\t@KEY@", "Bearer \t@KEY@", "Bearer\t @KEY@", "Bearer @KEY@\tx", "\tBearer\t@KEY@"]
+
+
+@pytest.mark.parametrize("value", TABS)
+def test_a_tab_beside_a_good_key_is_told_as_a_tab(
+    site: Site, abused: Caller, witness: Witness, value: str
+) -> None:
+    raw = with_key(request(f"Authorization: {value}", key=None), abused.secret)
+
+    answer = talk(site.gateway.port, raw, answers=1).answer
+
+    assert_refused(answer, 401, "invalid_api_key")
+    assert "tab" in answer.error["message"]
+
+
 ACCEPTED = {
+    "blanks around the value": ["Authorization: \t Bearer @KEY@ \t "],
+    "more than one space": ["Authorization: Bearer   @KEY@"],
+    "blanks around x-api-key": ["X-Api-Key: \t@KEY@ \t"],
     "A4 small letters": ["authorization: bearer @KEY@"],
     "A4 capitals": ["AUTHORIZATION: BEARER @KEY@"],
     "A10 both carriers": ["Authorization: Bearer @KEY@", "X-Api-Key: @KEY@"],

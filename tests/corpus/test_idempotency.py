@@ -166,6 +166,7 @@ def test_a_call_that_runs_is_not_run_beside_itself(
     again = ask_until_served(caller, prompt, "k", stream=stream)
 
     assert_refused(beside, 409, "conflict")
+    assert beside.headers["retry-after"] == "1"
     assert beside.headers["x-should-retry"] == "false"
     assert again.body == first.body
 

@@ -98,7 +98,7 @@ def test_movements_without_usage_can_be_shown_alone(operator: Client) -> None:
     assert {row.entry.kind for row in page.context["rows"]} == {"grant"}
 
 
-@pytest.mark.parametrize("query", ["before=x", "after=-1", "before=" + "9" * 30, "before=0"])
+@pytest.mark.parametrize("query", ["before=0", f"after={2**63 - 1}", "before=", "show=x"])
 def test_a_url_edited_by_hand_still_gives_a_page(operator: Client, query: str) -> None:
     assert operator.get(f"{URL}?{query}").status_code == 200
 

@@ -110,6 +110,15 @@ TOP_LEVEL: list[tuple[dict[str, Any], str]] = [
     ({"user": LONG}, "user"),
     ({"user": 7}, "user"),
     ({"metadata": "x"}, "metadata"),
+    ({"metadata": {"a": 1}}, "metadata"),
+    ({"metadata": {f"a{n}": "" for n in range(17)}}, "metadata"),
+    ({"metadata": {"a" * 65: ""}}, "metadata"),
+    ({"metadata": {"": ""}}, "metadata"),
+    ({"metadata": {"a": "b" * 513}}, "metadata"),
+    (
+        {"tool_choice": {"type": "function", "function": {"name": LONG}}},
+        "tool_choice.function.name",
+    ),
     ({"inferada": []}, "inferada"),
     ({"inferada": {"foo": 1}}, "inferada.foo"),
     ({"inferada": {"processors": False}}, "inferada.processors"),
@@ -236,6 +245,39 @@ def test_a_caller_cannot_steer_where_we_connect(
     assert site.tries(answer.call_id) == []
 
 
+LOOK_ALIKES = (
+    *("API_BASE", "Base_Url", "api-base", "apiBase", "ApiKey", "api key", "baseURL", "base.url"),
+    *("extra-headers", "Extra_Body", "urlIdx", "_organization_", "DeploymentId", "OrganiZation"),
+    *("Custom-LLM-Provider", "api__key"),
+)
+
+
+@pytest.mark.parametrize("name", LOOK_ALIKES)
+def test_a_look_alike_of_such_a_name_is_refused_as_well(
+    site: Site, caller: Caller, name: str
+) -> None:
+    answer = caller.ask(**{name: "http://127.0.0.1:1/"})
+
+    assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+    assert answer.error["param"] == name
+    assert site.tries(answer.call_id) == []
+
+
+@pytest.mark.parametrize("name", ["apis_base", "api_bases", "base", "organisation", "url", "key"])
+def test_a_name_that_only_resembles_one_passes(site: Site, caller: Caller, name: str) -> None:
+    assert caller.ask(**{name: "x"}).status == 200
+
+
+@pytest.mark.parametrize("name", ["X-Request-Id", "X-Client-Request-Id"])
+def test_an_id_that_is_too_long_is_named(site: Site, caller: Caller, name: str) -> None:
+    kept = caller.ask(headers={name: "i" * 128})
+    answer = caller.ask(headers={name: "i" * 129})
+
+    assert kept.headers["x-client-request-id"] == "i" * 128
+    assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+    assert answer.error["param"] == name
+
+
 @pytest.mark.parametrize(
     ("members", "param", "code"),
     [
@@ -297,8 +339,9 @@ ACCEPTED: list[dict[str, Any]] = [
     {"temperature": 2, "top_p": 1.0, "stop": "x", "logit_bias": {"7": -100}, "user": "u" * 256},
     {"logprobs": True, "top_logprobs": 20, "frequency_penalty": -2, "presence_penalty": 2},
     {"stream_options": {"include_usage": True}},
+    {"metadata": {f"{n:064}": "v" * 512 for n in range(16)}},
     {"tools": [tool("n" * 64)], "tool_choice": "none", "parallel_tool_calls": False},
-    {"tools": [], "plugins": [], "response_format": {"type": "text"}, "metadata": {"a": 1}},
+    {"tools": [], "plugins": [], "response_format": {"type": "text"}, "metadata": {"a": "1"}},
     {"inferada": {}, "hi_tool_events": True},
     {
         "inferada": {
