@@ -28,6 +28,7 @@ _DONE = {
     "invitation.withdraw": "Withdrew the invitation",
     "key.issue": "Created",
     "key.revoke": "Revoked",
+    "key.refuse": "Calls refused until the day is over",
     "key.compatibility": "Changed compatibility",
     "key.limits": "Changed limits",
     "key.disown": "Left to the workspace",

@@ -35,7 +35,7 @@ class CostLine:
 class CostSheet:
     """How the price of a call comes about. exact: the sum of the lines and of fee, all with as many
     decimals; price_nusd: its tokens' part rounded half-even once. fee: of pages of PDFs, so many at
-    page_nusd each."""
+    page_nusd each. returned_nusd: of the hold. beyond_nusd: what was charged above it."""
 
     lines: Sequence[CostLine]
     exact: str
@@ -44,6 +44,7 @@ class CostSheet:
     charge_nusd: int
     absorbed_nusd: int
     returned_nusd: int
+    beyond_nusd: int
     basis: str
     pages: int = 0
     page_nusd: int = 0
@@ -130,7 +131,8 @@ def _cost_sheet(call: CallRecord) -> CostSheet:
         price_nusd=call.charge_nusd + call.absorbed_nusd,
         charge_nusd=call.charge_nusd,
         absorbed_nusd=call.absorbed_nusd,
-        returned_nusd=call.hold_nusd - call.charge_nusd,
+        returned_nusd=max(call.hold_nusd - call.charge_nusd, 0),
+        beyond_nusd=max(call.charge_nusd - call.hold_nusd, 0),
         basis=basis_words(call),
         pages=call.pdf_pages,
         page_nusd=call.pdf_page_nusd,

@@ -224,6 +224,9 @@ BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) *
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
 # What a page of a PDF costs that is made into a picture for a model that reads no PDFs.
 PDF_PAGE_NUSD = read_nusd("TOLLHOUSE_PDF_PAGE_FEE_USD", "0.001", most="10")
+# What calls of one key may cost a day (UTC) beyond the balance of their workspace, before they are
+# refused until the day is over (docs/adr/0034).
+KEY_LOSS_NUSD_PER_DAY = read_nusd("TOLLHOUSE_KEY_LOSS_USD_PER_DAY", "1", most="1000000")
 # What one connection may ask of us before any application runs (gateway.edge.limits).
 EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),

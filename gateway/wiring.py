@@ -227,8 +227,9 @@ class Runtime:
         said: str,
     ) -> None:
         """Release the hold and log the call's end, nothing awaited in between."""
+        paid_nusd = 0
         if grant.hold_nusd:
-            self.bank.release(grant.workspace_id, grant.hold_nusd, receipt.charge_nusd)
+            paid_nusd = self.bank.release(grant.workspace_id, grant.hold_nusd, receipt.charge_nusd)
         known = error if isinstance(error, GatewayError) or error is None else GatewayError()
         if isinstance(known, UpstreamError) and known.detail:
             logger.info("Call %s: %s: %s", grant.call_id, known.code, known.detail)
@@ -236,6 +237,7 @@ class Runtime:
             grant,
             meter,
             receipt,
+            paid_nusd=paid_nusd,
             error=known,
             request_body=call.body.decode(errors="replace") if grant.stores_bodies else "",
             response_body=said,

@@ -79,6 +79,11 @@ class ApiKey(LimitedCalls):
     forgiven_nusd = models.BigIntegerField(
         default=0, help_text="What it had spent when its total was last set back to nothing."
     )
+    refused_until = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Its calls cost more than the balance had, and are refused until then.",
+    )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
@@ -98,6 +103,11 @@ class ApiKey(LimitedCalls):
     def profile_words(self) -> str:
         """The product whose clients the key serves, empty when that is the workspace's."""
         return str(dict(CompatProfile.choices).get(self.compat_profile, self.compat_profile))
+
+    @property
+    def is_refused(self) -> bool:
+        """True while its calls are refused because they cost more than the balance had."""
+        return self.refused_until is not None and self.refused_until > timezone.now()
 
     @property
     def is_usable(self) -> bool:

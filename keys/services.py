@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -26,6 +27,7 @@ __all__ = [
     "digest_secret",
     "disown_key",
     "issue_key",
+    "refuse_until",
     "reset_total",
     "revoke_key",
     "set_compatibility",
@@ -204,6 +206,22 @@ def reset_total(key: ApiKey, *, spent_nusd: int, actor: str) -> bool:
             _record(stored, actor=actor, action="key.reset_total", details=details)
     key.refresh_from_db(fields=["forgiven_nusd"])
     return changed == 1
+
+
+def refuse_until(key_id: uuid.UUID, *, until: datetime, lost_nusd: int) -> bool:
+    """Refuse the calls of a key for a while: they have cost more than the workspace's balance had.
+
+    lost_nusd: how much more, since the day began. Returns False when that is known already, or
+    there is no such key.
+    """
+    with transaction.atomic():
+        key = ApiKey.objects.select_related("workspace").filter(pk=key_id).first()
+        if key is None or (key.refused_until is not None and key.refused_until >= until):
+            return False
+        ApiKey.objects.filter(pk=key_id).update(refused_until=until)
+        details = {"until": until.isoformat(), "lost_nusd": lost_nusd}
+        _record(key, actor="gateway", action="key.refuse", details=details)
+    return True
 
 
 def revoke_key(key: ApiKey, *, actor: str) -> bool:

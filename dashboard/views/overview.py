@@ -17,6 +17,7 @@ from dashboard.period_choice import PeriodChoice, choose_period
 from dashboard.workspace import current_workspace
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.calls import call_page
+from gateway.selectors.losses import Losses, find_losses
 from gateway.selectors.visible import visible_to
 
 ERRORS_SHOWN = 6
@@ -24,12 +25,14 @@ ERRORS_SHOWN = 6
 
 @dataclass(frozen=True)
 class OverviewContext:
-    """Variables of dashboard/overview/overview.html and _figures.html."""
+    """Variables of dashboard/overview/overview.html and _figures.html. losses: of the whole
+    installation in the last 24 hours, for operators; None where there are none."""
 
     overview: Overview
     period: PeriodChoice
     errors: Sequence[CallRow]
     sees_everything: bool
+    losses: Losses | None
 
 
 @login_required
@@ -49,5 +52,6 @@ def show_overview(request: PageRequest) -> HttpResponse:
             period=choice,
             errors=call_rows(visible, errors.calls),
             sees_everything=visible.is_everything,
+            losses=find_losses() if request.user.is_operator else None,
         ),
     )

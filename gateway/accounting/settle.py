@@ -9,8 +9,8 @@ Every outcome leads to one status and one charge basis (docs/adr/0009):
     the provider failed        upstream_error    zero_upstream
     we failed                  platform_aborted  zero_platform
 
-charge + absorbed is always the price of the tokens and PDF pages on the record, and the charge
-never exceeds the hold.
+charge + absorbed is always the price of the tokens and PDF pages on the record. A charge above the
+hold is taken as far as the balance covers it (docs/adr/0034).
 """
 
 from __future__ import annotations
@@ -20,9 +20,13 @@ from time import perf_counter_ns
 from gateway.accounting.tokens import estimate_output
 from gateway.core.errors import AdmissionError, CallerGone, UpstreamError
 from gateway.core.grant import Grant
-from gateway.core.money import Usage, cost_nusd
+from gateway.core.money import Price, Usage, cost_nusd
 from gateway.core.receipt import Receipt
 from gateway.streaming.meter import NS_PER_US, Meter
+
+# A provider's count is believed up to so many times the hold, and so many tokens on top.
+ODD_FACTOR = 16
+ODD_TOKENS = 10_000
 
 
 def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_tokens: int) -> Receipt:
@@ -36,7 +40,9 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
     cost = cost_nusd(usage, price)
     if grant.pdf_pages:
         cost += fee_nusd(grant)
-    charge = 0 if basis.startswith("zero") else min(cost, grant.hold_nusd)
+    charge = 0 if basis.startswith("zero") else cost
+    if charge > grant.hold_nusd:
+        charge = min(charge, believable_nusd(grant, price))
     now_ns = perf_counter_ns()
     queued_us = 0 if grant.lease is None else grant.lease.queued_us
     return Receipt(
@@ -54,6 +60,16 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_token
         if meter.first_event_ns
         else None,
     )
+
+
+def believable_nusd(grant: Grant, price: Price) -> int:
+    """Return what a call may be charged at most, whatever its provider counts.
+
+    Our bounds may be wrong by a factor; a provider that counts many times what was sent and
+    allowed is broken, and nobody's wallet is emptied for that.
+    """
+    odd = Usage(prompt_tokens=ODD_TOKENS, completion_tokens=ODD_TOKENS)
+    return ODD_FACTOR * grant.hold_nusd + cost_nusd(odd, price)
 
 
 def fee_nusd(grant: Grant) -> int:

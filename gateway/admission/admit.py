@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
@@ -44,6 +45,7 @@ from gateway.core.errors import (
     InvalidKey,
     IpNotAllowed,
     KeyLimitExceeded,
+    KeyLossExceeded,
     WorkspaceLocked,
 )
 from gateway.core.grant import Grant, Lease
@@ -61,7 +63,7 @@ class Money(Protocol):
 
     async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int: ...
 
-    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None: ...
+    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> int: ...
 
 
 class Admission:
@@ -156,13 +158,15 @@ class Admission:
     async def vouched(self, caller: Caller, call: Call, model: ModelRecord) -> AsyncIterator[None]:
         """Keep the least that a call can cost set aside while its files are brought.
 
-        Raises WorkspaceLocked, InsufficientCredits, KeyLimitExceeded, RateLimited,
+        Raises WorkspaceLocked, KeyLossExceeded, InsufficientCredits, KeyLimitExceeded, RateLimited,
         DatabaseUnavailable: nothing is brought then.
         """
         key = caller.key
         workspace_id = key.workspace_id
         if key.workspace_locked:
             raise WorkspaceLocked
+        if key.refused_until:
+            check_losses(key)
         held_nusd, _ = await self._set_aside(workspace_id, call, dearest(model), 1, model, 0)
         try:
             if key.limits is not None:
@@ -193,6 +197,8 @@ class Admission:
         key = caller.key
         if key.workspace_locked:
             raise WorkspaceLocked
+        if key.refused_until:
+            check_losses(key)
         adopted_id = head.wanted_id()
         if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
             adopted_id = ""
@@ -302,6 +308,7 @@ class Admission:
                 raise InvalidKey("The API key has been revoked.")
             if fresh.workspace_locked:
                 raise WorkspaceLocked
+            check_losses(fresh)
         except BaseException:
             self._give_back(key.workspace_id, hold_nusd, lease)
             raise
@@ -320,6 +327,13 @@ class Admission:
             self._bank.release(workspace_id, hold_nusd, 0)
         if lease is not None:
             lease.withdraw()
+
+
+def check_losses(key: KeyRecord) -> None:
+    """Raise KeyLossExceeded while calls of the key are refused for what they have cost us."""
+    if key.refused_until > time.time():
+        until = datetime.fromtimestamp(key.refused_until, UTC)
+        raise KeyLossExceeded(details={"level": "token", "resets_at": until.isoformat()})
 
 
 @lru_cache(maxsize=4096)

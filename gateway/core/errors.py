@@ -32,6 +32,7 @@ GatewayError
 │   ├── WorkspaceLocked
 │   ├── InsufficientCredits
 │   ├── KeyLimitExceeded
+│   ├── KeyLossExceeded
 │   ├── RateLimited
 │   └── ConcurrencyLimited
 ├── UpstreamError               the provider is at fault, or says that the caller is
@@ -251,6 +252,14 @@ class InsufficientCredits(AdmissionError):
 class KeyLimitExceeded(AdmissionError):
     status, code, type = 402, "key_limit_exceeded", "key_limit_exceeded"
     meaning = "What the key may spend a day, a month or in total does not cover this call."
+
+
+class KeyLossExceeded(AdmissionError):
+    status, code, type = 402, "key_loss_limit_exceeded", "key_limit_exceeded"
+    meaning = (
+        "Calls of this key cost more than the balance had, by as much as is taken on in a day; "
+        "it can be used again when the day (UTC) is over."
+    )
 
 
 class RateLimited(AdmissionError):

@@ -25,7 +25,10 @@ class Sink(Protocol):
 
 
 class CallLog:
-    """Writes what happened to calls. admitted may raise OSError; the rest never raise."""
+    """Writes what happened to calls. admitted may raise OSError; the rest never raise.
+
+    paid_nusd: the part of the receipt's charge that the process's purse has paid.
+    """
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -60,6 +63,7 @@ class CallLog:
         meter: Meter,
         receipt: Receipt,
         *,
+        paid_nusd: int,
         error: GatewayError | None,
         request_body: str = "",
         response_body: str = "",
@@ -76,7 +80,7 @@ class CallLog:
                 receipt.status,
                 receipt.charge_basis,
                 grant.hold_nusd,
-                receipt.charge_nusd,
+                paid_nusd,
                 receipt.absorbed_nusd,
                 200 if error is None or meter.has_answered else error.status,
                 "" if error is None else error.code,
@@ -114,6 +118,7 @@ class CallLog:
                 grant.fallback_depth,
                 grant.pdf_pages,
                 grant.pdf_page_nusd,
+                receipt.charge_nusd - paid_nusd,
             )
         )
 

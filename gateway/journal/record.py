@@ -37,7 +37,9 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     status and charge_basis: the values of gateway.models.CallRecord. attempts: JSON text of
     [{"provider", "model", "code", "status", "us"}], those of a model to fall back to with
     "fallback", its public name; dropped_params: JSON text of a list of names.
-    pdf_pages x pdf_page_nusd is a part of charge + absorbed.
+    pdf_pages x pdf_page_nusd is a part of the price, which is charge + owed + absorbed.
+    owed_nusd: of the price, what the process's purse did not have: charged when the record is
+    posted, as far as the balance covers it, else absorbed.
     """
 
     call_id: str
@@ -85,6 +87,7 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     fallback_depth: int = 0
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
+    owed_nusd: int = 0
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):

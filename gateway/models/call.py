@@ -7,6 +7,9 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
+# A call that was to be charged, and was not in full: what is absorbed is a loss of ours.
+IS_LOSS = Q(absorbed_nusd__gt=0) & (Q(charge_basis="usage") | Q(charge_basis="estimate"))
+
 
 class CallRecord(models.Model):
     """What happened to one call. Written in batches by the drain, never edited after its end.
@@ -28,7 +31,7 @@ class CallRecord(models.Model):
     class ChargeBasis(models.TextChoices):
         NONE = ""  # in progress or refused
         USAGE = "usage"  # the provider's numbers
-        ESTIMATE = "estimate"  # the caller left and the provider gave no numbers
+        ESTIMATE = "estimate"  # the provider gave no numbers
         ZERO_PLATFORM = "zero_platform"
         ZERO_UPSTREAM = "zero_upstream"
         ZERO_EMPTY = "zero_empty"
@@ -94,8 +97,8 @@ class CallRecord(models.Model):
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(
-                condition=Q(charge_nusd__gte=0) & Q(hold_nusd__gte=models.F("charge_nusd")),
-                name="gateway_callrecord_charge_within_hold",
+                condition=Q(charge_nusd__gte=0) & Q(absorbed_nusd__gte=0),
+                name="gateway_callrecord_charge_not_negative",
             ),
         ]
         indexes: ClassVar[list[models.Index]] = [
@@ -116,6 +119,11 @@ class CallRecord(models.Model):
                 fields=["process_id"],
                 name="gateway_call_running",
                 condition=Q(status="in_progress"),
+            ),
+            models.Index(
+                fields=["created_at", "key_id"],
+                name="gateway_call_loss",
+                condition=IS_LOSS,
             ),
         ]
 

@@ -144,10 +144,11 @@ def _check_large(scope: Scope) -> Finding:
     for call in large.iterator():
         checked += 1
         cost_nusd = round(_exact_nusd(call)) + call.pdf_fee_nusd  # a Fraction rounds half-even
-        charge_nusd = min(cost_nusd, call.hold_nusd)
-        if call.charge_basis not in ("usage", "estimate"):
-            charge_nusd = 0
-        if (call.charge_nusd, call.absorbed_nusd) != (charge_nusd, cost_nusd - charge_nusd):
+        least_nusd = most_nusd = 0
+        if call.charge_basis in ("usage", "estimate"):
+            least_nusd, most_nusd = min(cost_nusd, call.hold_nusd), cost_nusd
+        adds_up = call.charge_nusd + call.absorbed_nusd == cost_nusd
+        if not (adds_up and least_nusd <= call.charge_nusd <= most_nusd):
             breaks.append(f"call {call.pk}: charge {call.charge_nusd}, price {cost_nusd}")
     title = "calls with very large numbers cost tokens x price too"
     return Finding("I9b", title, checked, breaks[:BREAKS_TOLD])

@@ -130,7 +130,8 @@ class KeyRecord:
 
     allowed_models: None means all. networks: None means any address, () means none.
     expires_at: seconds since the epoch, or None. profile: the compatibility profile of the key
-    or its workspace, empty for the installation's. limits: None when there are none.
+    or its workspace, empty for the installation's. limits: None when there are none. refused_until:
+    seconds since the epoch; calls are refused before (docs/adr/0034). 0: they are not.
     """
 
     key_id: str
@@ -148,6 +149,7 @@ class KeyRecord:
     may_use_chat_template: bool = False
     workspace_name: str = ""
     limits: KeyLimits | None = None
+    refused_until: float = 0.0
 
     def may_use(self, model: str) -> bool:
         return self.allowed_models is None or model in self.allowed_models

@@ -6,7 +6,7 @@ A call's life at the bank:
                                                                        least_nusd=least)
     bank.admitted(Admitted(...))             # before any byte goes upstream
     ...
-    bank.release(ws, granted_nusd, charge_nusd)
+    paid_nusd = bank.release(ws, granted_nusd, charge_nusd)
     bank.settled(Settled(...))               # right after, nothing awaited in between
 
 A call that took a hold and is not admitted after all only releases it, with charge 0. A call
@@ -145,17 +145,22 @@ class Bank:
         finally:
             timer.cancel()
 
-    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None:
-        """End a hold. charge_nusd, which is at most hold_nusd, leaves the purse for good."""
+    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> int:
+        """End a hold; return how much of the charge the purse has paid, for good.
+
+        That is all of it up to hold_nusd; beyond, as far as money is free. What is missing is
+        drawn from the wallet when the call's record is posted (gateway.stores.shortfall).
+        """
         self._holds -= 1
         account = self._accounts.get(workspace_id)
         if account is None or self.is_fenced:
             if self.may_rejoin:
                 self._writer.wake()
-            return
-        account.purse.release(hold_nusd, min(charge_nusd, hold_nusd))
+            return min(charge_nusd, hold_nusd)
+        paid_nusd = account.purse.release(hold_nusd, charge_nusd)
         if account.empty_until:
             account.empty_until = 0.0
+        return paid_nusd
 
     def held_nusd(self, workspace_id: str) -> int:
         """Return what running calls of this process hold."""

@@ -23,6 +23,7 @@ from gateway.journal.record import Admitted, Record, Refused, Settled
 from gateway.stores.inserts import Row
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
+from gateway.stores.shortfall import cover, follow_losses
 from gateway.stores.tally import Tally, quarter_of
 
 CHUNK = 500
@@ -48,7 +49,7 @@ def drain(
     *,
     post: Post | None = None,
 ) -> dict[str, int]:
-    """Post a batch of the process's own journal; return the charges in nano-USD per workspace.
+    """Post a batch of the process's own journal; return what apply does.
 
     start, end: the journal's positions before and behind the batch. A batch that has landed
     before changes nothing and returns the same.
@@ -74,7 +75,8 @@ def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> d
     """Write everything that the records say, inside the caller's transaction.
 
     A call ends once: a settled record of a call that has ended already, or was never admitted,
-    is left out. Returns the charges in nano-USD per workspace.
+    is left out. What ended calls still owe is drawn from the wallets, as far as they cover it.
+    Returns, in nano-USD per workspace, what the process's purse had paid by itself.
     """
     rows = Rows(str(process_id))
     tally = Tally()
@@ -84,6 +86,10 @@ def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> d
     for record in settled.values():
         (fresh if admitted.pop(record.call_id, None) else running).append(record)
     running = _still_in_progress(rows, running)
+    charges = _charges(fresh + running)
+    losses: list[Settled] = []
+    if any(record.owed_nusd for record in settled.values()):
+        fresh, running, losses = cover_all(process_id, fresh, running)
     fresh.sort(key=attrgetter("call_id"))
     inserts: dict[Row, list[Row]] = defaultdict(list)
     for quarter, group in _grouped(fresh):
@@ -104,7 +110,19 @@ def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> d
         cursor.executemany(INSERT_BODY, bodies)
     book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
     tally.write_rollups()
-    return _charges(ended)
+    if losses:
+        follow_losses(losses)
+    return charges
+
+
+def cover_all(
+    process_id: uuid.UUID, fresh: list[Settled], running: list[Settled]
+) -> tuple[list[Settled], list[Settled], list[Settled]]:
+    """Return both lists with nothing owed any more, and the records of which a part is lost."""
+    losses: list[Settled] = []
+    fresh = [cover(process_id, record, losses) for record in fresh]
+    running = [cover(process_id, record, losses) for record in running]
+    return fresh, running, losses
 
 
 def _sort(

@@ -53,6 +53,7 @@ def _compile(key: ApiKey) -> KeyRecord:
         may_use_chat_template=key.allows_chat_template,
         workspace_name=key.workspace.name,
         limits=_read_limits(key),
+        refused_until=key.refused_until.timestamp() if key.refused_until else 0.0,
     )
 
 

@@ -64,12 +64,20 @@ class Purse:
             self.refill_below_nusd = max(self.refill_below_nusd, amount_nusd)
         return True
 
-    def release(self, hold_nusd: int, charge_nusd: int) -> None:
-        """End a hold; what the call cost leaves the purse."""
+    def release(self, hold_nusd: int, charge_nusd: int) -> int:
+        """End a hold; what the call cost leaves the purse, beyond the hold as far as money is free.
+
+        Returns what has left the purse.
+        """
         self.held_nusd -= hold_nusd
         self.holds -= 1
+        if charge_nusd > hold_nusd:
+            charge_nusd = min(charge_nusd, max(hold_nusd, self.free_nusd))
         self.balance_nusd -= charge_nusd
         self._spent_nusd += charge_nusd
+        if charge_nusd > hold_nusd:
+            self.least_free_nusd = min(self.least_free_nusd, self.free_nusd)
+        return charge_nusd
 
     def add(self, amount_nusd: int) -> None:
         """Count money that the database has moved into the purse (or, negative, out of it)."""

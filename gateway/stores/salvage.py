@@ -58,7 +58,8 @@ def uncharged(record: Record) -> Record:
     return msgspec.structs.replace(
         plain,
         charge_nusd=0,
-        absorbed_nusd=min(plain.absorbed_nusd + plain.charge_nusd, MAX_INTEGER),
+        owed_nusd=0,
+        absorbed_nusd=min(plain.absorbed_nusd + plain.charge_nusd + plain.owed_nusd, MAX_INTEGER),
         charge_basis="zero_platform",
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
-from tests.support.waiting import wait_until
+from tests.support.waiting import wait_for_a_day_that_lasts, wait_until
 
 # A second is promised, and a busy machine has its time.
 SEEN_WITHIN_S = 20
@@ -26,6 +26,11 @@ def ask_at_once(caller: Caller, calls: int, **options: Any) -> list[Answer]:
     """Send so many calls before any answer is read."""
     live = [caller.begin(**options) for _ in range(calls)]
     return [call.answer() for call in live]
+
+
+def code_of(answer: Answer) -> str:
+    """Return the code of a refusal, empty for an answer."""
+    return str(answer.json.get("error", {}).get("code", ""))
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
@@ -106,7 +111,7 @@ ABSURD = (
 
 @pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 @pytest.mark.parametrize("usage", ABSURD)
-def test_whatever_usage_is_reported_the_charge_stays_within_the_hold(
+def test_whatever_usage_is_reported_the_charge_stays_within_price_and_balance(
     site: Site, usage: str, stream: bool
 ) -> None:
     caller = site.caller(credit_nusd=NUSD_PER_USD // 100)
@@ -117,17 +122,66 @@ def test_whatever_usage_is_reported_the_charge_stays_within_the_hold(
     assert answer.text == "".join(f"tok{n} " for n in range(10))
     record = site.record(answer.call_id)
     assert record["status"] == "ok"
-    assert 0 <= record["charge_nusd"] <= record["hold_nusd"]
+    assert 0 <= record["charge_nusd"] <= NUSD_PER_USD // 100
+    tokens = (record["prompt_tokens"], record["completion_tokens"])
+    price_nusd = tokens[0] * INPUT_NUSD + tokens[1] * OUTPUT_NUSD
+    assert record["charge_nusd"] + record["absorbed_nusd"] == price_nusd
     assert site.balance_nusd(caller) == NUSD_PER_USD // 100 - record["charge_nusd"]
 
 
-def test_what_a_provider_counts_beyond_the_hold_is_on_us(site: Site, caller: Caller) -> None:
+def test_what_a_provider_counts_beyond_the_hold_is_charged(site: Site, caller: Caller) -> None:
     answer = caller.ask("script:usage=wrong:1000", max_tokens=TOKENS)
 
     record = site.record(answer.call_id)
-    assert record["charge_nusd"] == record["hold_nusd"]
-    assert record["charge_nusd"] + record["absorbed_nusd"] == INPUT_NUSD + 1000 * OUTPUT_NUSD
+    assert record["charge_nusd"] == INPUT_NUSD + 1000 * OUTPUT_NUSD > record["hold_nusd"]
+    assert record["absorbed_nusd"] == 0
     assert answer.json["usage"]["cost"] == record["charge_nusd"] / NUSD_PER_USD
+    assert site.balance_nusd(caller) == NUSD_PER_USD - record["charge_nusd"]
+
+
+def test_what_a_call_costs_beyond_the_balance_is_on_us(site: Site) -> None:
+    caller = site.caller(credit_nusd=300 * OUTPUT_NUSD)
+
+    answer = caller.ask("script:usage=wrong:1000", max_tokens=TOKENS)
+
+    record = site.record(answer.call_id)
+    assert record["charge_nusd"] == 300 * OUTPUT_NUSD
+    assert record["absorbed_nusd"] == INPUT_NUSD + 700 * OUTPUT_NUSD
+    assert site.balance_nusd(caller) == 0
+    assert caller.ask().json["error"]["code"] == "insufficient_credits"
+
+
+def test_a_count_that_cannot_be_empties_no_wallet(site: Site, caller: Caller) -> None:
+    answer = caller.ask("script:usage=wrong:999999999", max_tokens=TOKENS)
+
+    record = site.record(answer.call_id)
+    assert record["hold_nusd"] < record["charge_nusd"] < NUSD_PER_USD // 20
+    assert site.balance_nusd(caller) > NUSD_PER_USD * 19 // 20
+
+
+def test_a_key_that_keeps_costing_more_than_the_balance_is_refused_for_the_day(
+    site: Site,
+) -> None:
+    wait_for_a_day_that_lasts()
+    model = site.add_model("dear-model", input_pusd=0, output_pusd=10**9)  # 0.001 USD a token
+    caller = site.caller(credit_nusd=NUSD_PER_USD // 20).with_(model=model)
+    answer = caller.ask("script:usage=wrong:2000", max_tokens=TOKENS)
+    record = site.record(answer.call_id)
+    assert record["charge_nusd"] == NUSD_PER_USD // 20
+    assert record["absorbed_nusd"] == 2 * NUSD_PER_USD - NUSD_PER_USD // 20
+
+    site.office.do("grant", workspace_id=caller.workspace_id, amount_nusd=NUSD_PER_USD)
+
+    wait_until(
+        lambda: code_of(caller.ask(max_tokens=1)) == "key_loss_limit_exceeded",
+        within_s=SEEN_WITHIN_S,
+        what="the refusal",
+    )
+    refused = caller.ask(max_tokens=1)
+    assert refused.status == 402
+    assert refused.json["error"]["details"]["resets_at"].endswith("T00:00:00+00:00")
+    other = site.another_key(caller.workspace_id).with_(model=model)
+    assert other.ask(max_tokens=1).status == 200
 
 
 def test_tokens_from_a_cache_have_their_own_price(site: Site) -> None:

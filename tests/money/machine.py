@@ -117,6 +117,7 @@ class MoneyMachine(MoneyWorld):
         self.loop.now_s += 0.3  # an empty wallet is believed to be empty for so long
         for other in self.branches:
             other.hear()
+        self.settle_what_is_owed()
         available = self.available_nusd()
         try:
             held = self.hold(branch, want, least)
@@ -155,6 +156,7 @@ class MoneyMachine(MoneyWorld):
         self.loop.now_s += 0.3
         for other in self.branches:
             other.hear()
+        self.settle_what_is_owed()
         waits = []
         for most, least in wishes:
             work = branch.bank.hold(
@@ -172,6 +174,12 @@ class MoneyMachine(MoneyWorld):
                 assert isinstance(outcome, int), repr(outcome)
         for amount in granted:
             branch.bank.release(self.workspace_id, amount, 0)
+
+    def settle_what_is_owed(self) -> None:
+        """Have posted what calls cost beyond their holds: only then is it known who pays it."""
+        if self.owed_nusd():
+            for branch in self.branches:
+                branch.step()
 
     def hold(self, branch: Branch, want: int, least: int) -> int:
         if branch.bank.try_hold(self.workspace_id, want):
@@ -241,18 +249,23 @@ class MoneyMachine(MoneyWorld):
         meter = Meter(0, 0)
         meter.usage, meter.deltas = usage, usage.completion_tokens
         receipt = settle(call.grant, meter, CallerLeft() if left else None, usage.prompt_tokens)
-        if call.grant.hold_nusd:
-            branch.bank.release(self.workspace_id, call.grant.hold_nusd, receipt.charge_nusd)
+        paid, hold = 0, int(call.grant.hold_nusd)
+        if hold:
+            paid = branch.bank.release(self.workspace_id, hold, receipt.charge_nusd)
         call.is_released = True
-        self.tell_end(branch, call.grant, meter, receipt)
-        self.ends.append((branch, call.grant, meter, receipt))
+        self.tell_end(branch, call.grant, meter, receipt, paid)
+        self.ends.append((branch, call.grant, meter, receipt, paid))
         if call.status == "running" and not branch.bank.is_fenced:
             call.status, call.settled_at = "settled", branch.writer.written
             if usage.completion_tokens:
-                call.charge_nusd = min(self.cost_nusd(call, usage), int(call.grant.hold_nusd))
+                cost = self.cost_nusd(call, usage)
+                assert min(cost, hold) <= paid <= cost
+                call.charge_nusd, call.cost_nusd = paid, cost
 
-    def tell_end(self, branch: Branch, grant: Grant, meter: Meter, receipt: Receipt) -> None:
-        CallLog(branch.bank).settled(grant, meter, receipt, error=None)
+    def tell_end(
+        self, branch: Branch, grant: Grant, meter: Meter, receipt: Receipt, paid: int
+    ) -> None:
+        CallLog(branch.bank).settled(grant, meter, receipt, paid_nusd=paid, error=None)
 
     @precondition(lambda self: self.ends)
     @rule(pick=picks)

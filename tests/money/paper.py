@@ -14,7 +14,8 @@ class PaperCall:
     process_id: str
     grant: Any
     status: str = "running"  # running, settled, aborted or lost
-    charge_nusd: int = 0
+    charge_nusd: int = 0  # what the process has paid; when its row is there, what that says
+    cost_nusd: int = 0  # at most
     admitted_at: Any = None  # journal position behind the record
     settled_at: Any = None
     is_released: bool = False
@@ -43,11 +44,11 @@ class Paper:
             if call.process_id != process_id:
                 continue
             if surviving_to is not None and call.admitted_at > surviving_to:
-                call.status, call.charge_nusd = "lost", 0
+                call.status, call.charge_nusd, call.cost_nusd = "lost", 0, 0
             elif call.status == "running" or (
                 surviving_to is not None and call.settled_at and call.settled_at > surviving_to
             ):
-                call.status, call.charge_nusd = "aborted", 0
+                call.status, call.charge_nusd, call.cost_nusd = "aborted", 0, 0
 
 
 def price_nusd(tokens: tuple[int, int, int], pusd: tuple[int, int, int]) -> int:

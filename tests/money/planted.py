@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -23,7 +23,7 @@ from gateway.core.money import Price, Usage
 from gateway.journal import file as journal_file
 from gateway.journal.file import START
 from gateway.services import reaping
-from gateway.stores import backlog, bank, drain, rows, tally, teller
+from gateway.stores import backlog, bank, drain, rows, shortfall, tally, teller
 from gateway.stores.account import Account, Waiter
 from gateway.stores.inserts import Insert
 from gateway.stores.purse import Purse as PurseInMemory
@@ -74,9 +74,10 @@ def hold_is_not_set_aside(patch: Patch) -> None:
         self.holds += 1
         return self.balance_nusd >= amount_nusd
 
-    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> None:
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> int:
         self.holds -= 1
         self.balance_nusd -= charge_nusd
+        return charge_nusd
 
     patch.setattr(PurseInMemory, "hold", hold)
     patch.setattr(PurseInMemory, "release", release)
@@ -84,26 +85,57 @@ def hold_is_not_set_aside(patch: Patch) -> None:
 
 @bug
 def release_forgets_the_charge(patch: Patch) -> None:
-    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> None:
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> int:
         self.held_nusd -= hold_nusd
         self.holds -= 1
+        return min(charge_nusd, hold_nusd)
 
     patch.setattr(PurseInMemory, "release", release)
 
 
 @bug
 def release_gives_back_hold_and_charge(patch: Patch) -> None:
-    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> None:
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> int:
+        charge_nusd = min(charge_nusd, hold_nusd)
         self.held_nusd -= hold_nusd + charge_nusd
         self.holds -= 1
         self.balance_nusd -= charge_nusd
+        return charge_nusd
 
     patch.setattr(PurseInMemory, "release", release)
 
 
 @bug
-def charge_is_not_clamped_to_the_hold(patch: Patch) -> None:
-    patch.setattr(settling, "min", max, raising=False)
+def charge_beyond_the_hold_takes_money_of_other_calls(patch: Patch) -> None:
+    def release(self: PurseInMemory, hold_nusd: int, charge_nusd: int) -> int:
+        self.held_nusd -= hold_nusd
+        self.holds -= 1
+        self.balance_nusd -= charge_nusd
+        return charge_nusd
+
+    patch.setattr(PurseInMemory, "release", release)
+
+
+@bug
+def what_is_owed_is_charged_and_not_drawn(patch: Patch) -> None:
+    patch.setattr(shortfall, "book", type("Rich", (), {"draw": staticmethod(_draw_nothing)}))
+
+
+@bug
+def what_is_owed_is_drawn_twice(patch: Patch) -> None:
+    real = shortfall.cover
+
+    def cover(process_id: Any, record: Any, losses: list[Any]) -> Any:
+        real(process_id, record, losses)
+        return real(process_id, record, losses)
+
+    patch.setattr(drain, "cover", cover)
+
+
+@bug
+def what_is_owed_counts_as_paid(patch: Patch) -> None:
+    """The writer believes that all of the charge came out of the purse in memory."""
+    patch.setattr(drain, "_charges", _charges_with_owed)
 
 
 @bug
@@ -297,6 +329,19 @@ def exact_pusd(usage: Usage, price: Price) -> int:
         + cached * price.cached_input_pusd
         + usage.completion_tokens * price.output_pusd
     )
+
+
+def _draw_nothing(workspace_id: Any, process_id: Any, *, want_nusd: int, least_nusd: int) -> int:
+    return want_nusd
+
+
+def _charges_with_owed(records: Sequence[Any]) -> dict[str, int]:
+    return {
+        workspace_id: sum(
+            one.charge_nusd + one.owed_nusd for one in records if one.workspace_id == workspace_id
+        )
+        for workspace_id in {one.workspace_id for one in records}
+    }
 
 
 async def _hold_without_return(

@@ -65,6 +65,22 @@ def test_batch_that_landed_changes_nothing_when_it_comes_again(workspace: Worksp
     assert Wallet.objects.get(pk=workspace.pk).posted_nusd == 960
 
 
+def test_what_a_call_owes_is_drawn_from_the_wallet_once_and_the_rest_absorbed(
+    workspace: Workspace,
+) -> None:
+    begun = admitted(str(workspace.pk), 100)
+    records: list[Record] = [begun, settled(begun, 100, owed_nusd=250, completion_tokens=350)]
+
+    first = drain(PROCESS, records, START, FIRST)
+    again = drain(PROCESS, records, START, FIRST)
+
+    assert first == again == {str(workspace.pk): 100}
+    call, wallet = CallRecord.objects.get(), Wallet.objects.get(pk=workspace.pk)
+    assert (call.charge_nusd, call.absorbed_nusd) == (200, 150)
+    assert (wallet.posted_nusd, wallet.drawn_nusd) == (800, 800)
+    assert prove().breaks == []
+
+
 @pytest.mark.parametrize("state", ["reaped", "stopped"])
 def test_process_that_has_ended_posts_nothing(workspace: Workspace, state: str) -> None:
     ServingProcess.objects.update(state=state)

@@ -55,6 +55,7 @@ TAMPERINGS = [
     ("I6", f"UPDATE gateway_callrecord SET prompt_tokens = 0, completion_tokens = 0 {CHARGED}"),
     ("I9", f"UPDATE gateway_callrecord SET completion_tokens = 301 {CHARGED}"),
     ("I9", f"UPDATE gateway_callrecord SET charge_nusd = 299, absorbed_nusd = 1 {CHARGED}"),
+    ("I9", f"UPDATE gateway_callrecord SET charge_nusd = 299 {CHARGED}"),
     ("I11", "UPDATE gateway_callrecord SET absorbed_nusd = 5 WHERE charge_basis LIKE 'zero%'"),
     ("I13", f"DELETE FROM gateway_callrecord {CHARGED}"),
     ("I13", "UPDATE accounts_ledgerentry SET calls = 9 WHERE kind = 'usage'"),

@@ -85,7 +85,9 @@ class MoneyWorld(RuleBasedStateMachine):
             assert (status, charge) == ("platform_aborted", 0)
         elif call.status != "lost":
             assert (status == "platform_aborted") == (call.status == "aborted")
-            assert charge == call.charge_nusd
+            # What is drawn from the wallet when the record is posted is only known then.
+            assert call.charge_nusd <= charge <= call.cost_nusd
+            call.charge_nusd = charge
         return charge
 
     def check_purses(self, wallet: Wallet, rows: list[Row]) -> None:
@@ -187,6 +189,14 @@ class MoneyWorld(RuleBasedStateMachine):
             call.charge_nusd
             for call_id, call in self.paper.calls.items()
             if call.process_id == process_id and call_id not in told
+        )
+
+    def owed_nusd(self) -> int:
+        """Return what calls have cost that no process has paid and no row absorbed, at most."""
+        told = {call_id for call_id, status, _ in self.rows() if status != "in_progress"}
+        calls = self.paper.calls.items()
+        return sum(
+            call.cost_nusd - call.charge_nusd for call_id, call in calls if call_id not in told
         )
 
     def available_nusd(self) -> int:

@@ -46,8 +46,9 @@ class Purse:
     async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int:
         raise AssertionError("There is enough for all.")
 
-    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> None:
+    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> int:
         self.held_nusd -= hold_nusd
+        return charge_nusd
 
 
 class FarPurse(Purse):

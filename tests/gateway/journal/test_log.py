@@ -112,13 +112,18 @@ def test_the_record_of_an_end() -> None:
     error = ProviderTimeout("It took too long.")
 
     CallLog(shelf).settled(
-        GRANT, meter, RECEIPT, error=error, request_body="question", response_body="answer"
+        *(GRANT, meter, RECEIPT),
+        paid_nusd=100,
+        error=error,
+        request_body="question",
+        response_body="answer",
     )
 
     assert msgspec.structs.asdict(shelf.records[0]) == OF_THE_CALL | {
         "status": "upstream_error",
         "charge_basis": "zero_upstream",
-        "charge_nusd": 105,
+        "charge_nusd": 100,
+        "owed_nusd": 5,
         "absorbed_nusd": 106,
         "http_status": error.status,
         "error_code": error.code,
@@ -153,11 +158,11 @@ def test_the_record_of_an_end() -> None:
 
 def test_an_end_that_an_older_process_wrote_has_no_pages() -> None:
     shelf = Shelf()
-    CallLog(shelf).settled(GRANT, Meter(1, 2), RECEIPT, error=None)
+    CallLog(shelf).settled(GRANT, Meter(1, 2), RECEIPT, paid_nusd=RECEIPT.charge_nusd, error=None)
     encoder, decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Settled)
-    older = msgspec.msgpack.decode(encoder.encode(shelf.records[0]))[:-4]
+    older = msgspec.msgpack.decode(encoder.encode(shelf.records[0]))[:-5]
 
     read = decoder.decode(encoder.encode(older))
 
-    assert (read.pdf_pages, read.pdf_page_nusd) == (0, 0)
+    assert (read.pdf_pages, read.pdf_page_nusd, read.owed_nusd) == (0, 0, 0)
     assert read.dropped_params == '["seed","top_k"]'
