@@ -30,11 +30,11 @@ from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
 from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
-from gateway.files.networks import read_networks  # noqa: E402
 from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
 from gateway.ingress.refusal import refusal  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
+from gateway.outbound.networks import read_networks  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from gateway.core.call import Call
 from gateway.core.errors import PdfNotSupported
 from gateway.core.request import RequestHead
 from gateway.files.bring import Bringer, unless_gone
-from gateway.files.fetch import Fetcher
+from gateway.files.fetch_process import FetchProcess
 from gateway.files.pdf import PdfReader
 from gateway.ingress import placing
 from gateway.ingress.system_prompt import SystemPrompts
@@ -39,7 +39,7 @@ class Contents:
         self._page_nusd = page_nusd
         self._renderer = Renderer()
         self._prompts = SystemPrompts(self._renderer)
-        self._fetcher = Fetcher(networks)
+        self._fetcher = FetchProcess(networks)
         self._bringer = Bringer(self._fetcher, PdfReader(), placing)
 
     async def prepare(self, templates: Iterable[str]) -> None:

@@ -44,10 +44,10 @@ from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.files.networks import read_networks
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.ingress.rules import Rules
 from gateway.journal.log import CallLog
+from gateway.outbound.networks import read_networks
 from gateway.pipeline import Stages
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters

@@ -15,8 +15,8 @@ from django.utils.decorators import sync_and_async_middleware
 from gateway.admission.address import find_caller, neighbourhood
 from gateway.api.mount import SCOPE_KEY
 from gateway.core.turns import Turns
-from gateway.files.networks import read_networks
 from gateway.ingress.head import read_head
+from gateway.outbound.networks import read_networks
 
 MOST = 16
 MOST_OF_ONE = 8  # of one workspace, or of one address that shows no key

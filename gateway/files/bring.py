@@ -21,7 +21,7 @@ PDF = "application/pdf"
 
 
 class Fetches(Protocol):
-    """Who fetches (gateway.files.fetch)."""
+    """Who fetches (gateway.files.fetch_process)."""
 
     async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]: ...
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-import aiohttp
+import httpx
 
 from gateway.core.ids import find_request_id
 
@@ -41,10 +41,9 @@ async def keep_calling(
 ) -> None:
     """Call from so many callers at once until so many calls were made, well or badly."""
     headers = {"authorization": f"Bearer {key}"}
-    timeout = aiohttp.ClientTimeout(total=20)
-    connector = aiohttp.TCPConnector(limit=0)
-    async with aiohttp.ClientSession(
-        base_url, headers=headers, timeout=timeout, connector=connector
+    limits = httpx.Limits(max_connections=None)
+    async with httpx.AsyncClient(
+        base_url=base_url, headers=headers, timeout=20, limits=limits, trust_env=False
     ) as session:
         seeds = [rng.random() for _ in range(callers)]
         await asyncio.gather(
@@ -53,18 +52,18 @@ async def keep_calling(
 
 
 async def _call_repeatedly(
-    session: aiohttp.ClientSession, seen: Seen, rng: Random, wanted: int
+    session: httpx.AsyncClient, seen: Seen, rng: Random, wanted: int
 ) -> None:
     while seen.calls < wanted:
         try:
             seen.outcomes[await _call(session, seen, rng)] += 1
-        except aiohttp.ClientConnectorError:
+        except httpx.ConnectError:
             await asyncio.sleep(PAUSE_S)  # nobody is there: not a call
-        except (aiohttp.ClientError, TimeoutError, OSError):
+        except (httpx.HTTPError, OSError):
             seen.outcomes["broken"] += 1
 
 
-async def _call(session: aiohttp.ClientSession, seen: Seen, rng: Random) -> str:
+async def _call(session: httpx.AsyncClient, seen: Seen, rng: Random) -> str:
     """Make one call; return how it went."""
     kind = rng.choice(["buffered", "buffered", "streamed", "left"])
     script = f"script:tokens={rng.randint(1, 30)}&first_ms={rng.randint(0, 20)}"
@@ -78,27 +77,26 @@ async def _call(session: aiohttp.ClientSession, seen: Seen, rng: Random) -> str:
         "max_tokens": rng.choice([5, 40, 200]),
         "stream": kind != "buffered",
     }
-    async with session.post("/v1/chat/completions", json=body) as answer:
+    async with session.stream("POST", "/v1/chat/completions", json=body) as answer:
         seen.note_id(answer.headers.get(ID_HEADER))
-        if answer.status != 200:
-            return f"status {answer.status}"
+        if answer.status_code != 200:
+            return f"status {answer.status_code}"
         if kind == "buffered":
-            seen.note_id(json.loads(await answer.read())["id"])
+            seen.note_id(json.loads(await answer.aread())["id"])
             return kind
         return await _read_stream(answer, seen, rng.randint(1, 5) if kind == "left" else None)
 
 
-async def _read_stream(answer: aiohttp.ClientResponse, seen: Seen, chunks: int | None) -> str:
+async def _read_stream(answer: httpx.Response, seen: Seen, chunks: int | None) -> str:
     """Read to the end, or leave after so many chunks."""
     last = b""
-    async for chunk, _ in answer.content.iter_chunks():
+    async for chunk in answer.aiter_raw():
         for text in STREAM_ID.findall(chunk):
             seen.note_id(text.decode())
         last = (last + chunk)[-64:]
         if chunks is not None:
             chunks -= 1
             if chunks <= 0:
-                answer.close()
                 return "left"
     if chunks is not None:
         return "ended before we left"

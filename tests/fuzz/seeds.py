@@ -11,8 +11,8 @@ from gateway.core.parameters import STEERING
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.schema import KNOWN
 from tests.flows.test_validation import MESSAGES, TOP_LEVEL
-from tests.gateway.files import test_locator
 from tests.gateway.ingress import test_strict
+from tests.gateway.outbound import test_locator
 from tests.support.pdf import write_pdf
 
 FOUND = Path(__file__).with_name("found")  # found/<target>/*: kept for ever, replayed by tests

@@ -24,12 +24,12 @@ from gateway.core.files import Attachment
 from gateway.core.profiles import ALL as PROFILES
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
-from gateway.files.locator import BadAddress, next_locator, read_locator
-from gateway.files.networks import is_public
 from gateway.ingress.body import check_head
 from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.ingress.openai_chat import prompt_text, read_call
 from gateway.ingress.placing import as_file, read_fetched
+from gateway.outbound.locator import BadAddress, next_locator, read_locator
+from gateway.outbound.networks import is_public
 from gateway.providers.openai_compatible import OpenAICompatible
 from gateway.streaming import sse
 from tests.fuzz import oracles

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from yarl import URL
 
-from gateway.files.locator import BadAddress, next_locator, read_locator
-from gateway.files.networks import read_networks
+from gateway.outbound.locator import BadAddress, next_locator, read_locator
+from gateway.outbound.networks import read_networks
 
 READ = {
     "http://example.com/a.pdf": "http://example.com/a.pdf",
@@ -97,6 +97,18 @@ def test_addresses_with_two_meanings_or_a_bad_one_are_refused(text: str) -> None
 def test_redirects_are_judged_like_any_address(location: str) -> None:
     with pytest.raises(BadAddress):
         next_locator(URL("https://example.com/a/b?c"), location, ())
+
+
+@pytest.mark.parametrize("location", ["http://example.com/", "http://other.example:80/x"])
+def test_no_redirect_leads_from_https_to_http(location: str) -> None:
+    with pytest.raises(BadAddress):
+        next_locator(URL("https://example.com/a/b?c"), location, ())
+
+
+def test_redirects_may_lead_from_http_to_https() -> None:
+    found = next_locator(URL("http://example.com/a"), "https://example.com/b", ())
+
+    assert str(found) == "https://example.com/b"
 
 
 def test_redirects_may_be_relative() -> None:

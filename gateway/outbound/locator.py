@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from yarl import URL
 
-from gateway.files.networks import Address, Network, may_connect
+from gateway.outbound.networks import Address, Network, may_connect
 
 MAX_URL_CHARS = 8_192
 PORTS = {"http": 80, "https": 443}
@@ -79,14 +79,18 @@ def is_same(url: URL, host: str | Address) -> bool:
 
 
 def next_locator(url: URL, location: str, allowed: Sequence[Network]) -> URL:
-    """Return where a redirect leads, checked like any address. Raises BadAddress."""
+    """Return where a redirect leads, checked like any address. Raises BadAddress, as for one that
+    leads from https to http: whoever reads along would see what was asked for in private."""
     if _NO_URL.search(location):
         raise BadAddress("The address is none.")
     try:
         text = urljoin(str(url), location)
     except ValueError:
         raise BadAddress("The address is none.") from None
-    return read_locator(text, allowed)
+    found = read_locator(text, allowed)
+    if url.scheme == "https" and found.scheme != "https":
+        raise BadAddress("A redirect from https:// to http:// is not followed.")
+    return found
 
 
 def _refuse_host() -> str:

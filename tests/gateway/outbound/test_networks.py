@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from gateway.files.networks import is_public, may_connect, read_networks
+from gateway.outbound.networks import is_public, may_connect, read_networks
 
 PUBLIC = [
     *(

@@ -1,0 +1,165 @@
+"""Files fetched in a process of their own (gateway.files.fetch_worker), for all calls of a process.
+
+It is started when a file is first wanted. One that gives no answer in time is killed, and the
+next file gets a fresh one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
+
+import msgspec
+
+from gateway.core.errors import InvalidFile
+from gateway.files.fetch import FAILED, FETCH_S
+from gateway.files.fetch_worker import Outcome, Wish, read_frame, write_frame
+from gateway.outbound.locator import BadAddress, read_locator
+from gateway.outbound.networks import Network
+
+logger = logging.getLogger(__name__)
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-m", "gateway.files.fetch_worker")
+# All that it learns of where it runs: certificates, and where Python keeps what it has compiled.
+PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+# It keeps the time of a fetch itself; this long after that it is taken for dead.
+GRACE_S = 10.0
+_read_outcome = msgspec.msgpack.Decoder(Outcome).decode
+
+
+class FetchProcess:
+    """Fetches files elsewhere. For one event loop.
+
+    allowed: networks that may be connected to although they are not public, at any port.
+    """
+
+    def __init__(self, allowed: Sequence[Network] = ()) -> None:
+        self._allowed = allowed
+        self._link: Link | None = None
+        self._starting = asyncio.Lock()
+
+    async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]:
+        """Return the file's bytes, and its name as far as its server tells it.
+
+        Raises InvalidFile, whose message says nothing about what was found where.
+        """
+        try:
+            read_locator(address, self._allowed)
+        except BadAddress as error:
+            raise InvalidFile(str(error), param=param) from None
+        try:
+            link = await self._open()
+            outcome = await link.ask(address, owner)
+        except OSError as error:
+            logger.error("The process that fetches files gave no answer: %r", error)
+            raise InvalidFile(FAILED, param=param) from None
+        if outcome.refusal:
+            raise InvalidFile(outcome.refusal, param=param)
+        return outcome.content, outcome.name
+
+    async def aclose(self) -> None:
+        if self._link is not None:
+            self._link.end()
+
+    async def _open(self) -> Link:
+        async with self._starting:
+            if self._link is None or self._link.has_ended:
+                networks = [str(network) for network in self._allowed]
+                # Starting a process takes a moment in which the loop would stand still.
+                process, ours = await asyncio.to_thread(start, networks)
+                reader, writer = await asyncio.open_unix_connection(sock=ours)
+                self._link = Link(process, reader, writer)
+            return self._link
+
+
+class Link:
+    """The process, and what it has been asked and has not answered."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self.has_ended = False
+        self._process = process
+        self._writer = writer
+        self._numbers = count(1)
+        self._asked: dict[int, asyncio.Future[Outcome]] = {}
+        self._reading = asyncio.ensure_future(self._read(reader))
+
+    async def ask(self, address: str, owner: str) -> Outcome:
+        """Raises ConnectionError when the process ends before it has answered, TimeoutError when
+        it is taken for dead and ended: both are OSErrors."""
+        if self.has_ended:
+            raise ConnectionResetError("it has ended")
+        number = next(self._numbers)
+        answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        self._asked[number] = answer
+        self._writer.write(write_frame(Wish(number, address, owner)))
+        try:
+            async with asyncio.timeout(FETCH_S + GRACE_S):
+                return await answer
+        except TimeoutError:
+            self.end()
+            raise
+        finally:
+            del self._asked[number]
+            if answer.cancelled() and not self.has_ended:
+                self._writer.write(write_frame(Wish(number)))
+
+    def end(self) -> None:
+        """Kill the process; whoever waits for an answer gets none."""
+        if not self.has_ended:
+            self._reading.cancel()
+            self._finish()
+
+    async def _read(self, reader: asyncio.StreamReader) -> None:
+        try:
+            while True:
+                outcome = _read_outcome(await read_frame(reader))
+                answer = self._asked.get(outcome.number)
+                if answer is not None and not answer.done():
+                    answer.set_result(outcome)
+        except (EOFError, ConnectionError, msgspec.MsgspecError):
+            self._finish()
+
+    def _finish(self) -> None:
+        self.has_ended = True
+        self._writer.close()
+        self._process.kill()
+        for answer in self._asked.values():
+            if not answer.done():
+                answer.set_exception(ConnectionResetError("it ended"))
+        # Killed, it is gone in a moment; waiting for that is not for the loop.
+        asyncio.get_running_loop().run_in_executor(None, self._process.wait)
+
+
+def start(networks: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start the process and return it with our end of the socket between us. Raises OSError."""
+    ours, its = socket.socketpair()
+    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    try:
+        process = subprocess.Popen(  # noqa: S603 (the command is ours)
+            [*COMMAND, *networks],
+            stdin=its.fileno(),
+            stdout=subprocess.DEVNULL,
+            env=environment | {"PYTHONPATH": str(ROOT)},
+            cwd=ROOT,
+        )
+    except OSError:
+        with suppress(OSError):
+            ours.close()
+        raise
+    finally:
+        its.close()
+    return process, ours

@@ -1,0 +1,104 @@
+"""The process that fetches files for a serving process: `python -m gateway.files.fetch_worker`.
+
+    python -m gateway.files.fetch_worker [NETWORK…]        NETWORK: may be fetched from, too
+
+Standard input is a socket to who started it. Both ways go frames: four bytes of length, then
+MessagePack. What it is asked is a Wish, what it says an Outcome; it ends with the socket. It runs
+at a lower priority than who carries calls, which what a server sends therefore never stops.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import resource
+import socket
+import sys
+from collections.abc import Sequence
+
+import msgspec
+
+from gateway.core.errors import InvalidFile
+from gateway.files.fetch import Fetcher
+from gateway.outbound.networks import read_networks
+
+NICENESS = 10
+# All files at once, their copies and the program. Beyond it a fetch fails, and no more than that.
+MEMORY_BYTES = 3 * 1024**3
+LENGTH_BYTES = 4
+
+
+class Wish(msgspec.Struct, array_like=True):
+    """Fetch from the address; none: the number is no longer wanted. owner: for whom."""
+
+    number: int
+    address: str = ""
+    owner: str = ""
+
+
+class Outcome(msgspec.Struct, array_like=True):
+    """A file and its name, or why there is none, to be shown to the caller."""
+
+    number: int
+    content: bytes = b""
+    name: str = ""
+    refusal: str = ""
+
+
+def write_frame(message: Wish | Outcome) -> bytes:
+    encoded = msgspec.msgpack.encode(message)
+    return len(encoded).to_bytes(LENGTH_BYTES, "big") + encoded
+
+
+async def read_frame(reader: asyncio.StreamReader) -> bytes:
+    """Raises IncompleteReadError, an EOFError, at the end."""
+    length = int.from_bytes(await reader.readexactly(LENGTH_BYTES), "big")
+    return await reader.readexactly(length)
+
+
+class Worker:
+    def __init__(self, fetcher: Fetcher, writer: asyncio.StreamWriter) -> None:
+        self._fetcher = fetcher
+        self._writer = writer
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    async def serve(self, reader: asyncio.StreamReader) -> None:
+        """Do what is asked until nobody is left to ask."""
+        read_wish = msgspec.msgpack.Decoder(Wish).decode
+        while True:
+            try:
+                wish = read_wish(await read_frame(reader))
+            except (EOFError, ConnectionError):
+                return
+            if wish.address:
+                self._running[wish.number] = asyncio.ensure_future(self._run(wish))
+            elif task := self._running.get(wish.number):
+                task.cancel()
+
+    async def _run(self, wish: Wish) -> None:
+        outcome = Outcome(wish.number)
+        try:
+            outcome.content, outcome.name = await self._fetcher.fetch(
+                wish.address, owner=wish.owner, param=""
+            )
+        except InvalidFile as error:
+            outcome.refusal = error.message
+        except MemoryError:
+            outcome.refusal = "There is no memory for the file right now."
+        finally:
+            del self._running[wish.number]
+        self._writer.write(write_frame(outcome))
+        await self._writer.drain()
+
+
+async def main(networks: Sequence[str]) -> None:
+    reader, writer = await asyncio.open_unix_connection(sock=socket.socket(fileno=0))
+    await Worker(Fetcher(read_networks(networks)), writer).serve(reader)
+
+
+if __name__ == "__main__":
+    os.nice(NICENESS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    asyncio.run(main(sys.argv[1:]))
+    os._exit(0)  # a look-up that hangs in its thread is not waited for
