@@ -1,0 +1,26 @@
+"""A short run of each flood: bounded memory, nothing spooled to disk, good callers served.
+
+`python -m tests.faults.flood` is the long one, with timings.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.faults.flood.attacker import KINDS
+from tests.faults.flood.drill import run_drill
+
+MAX_MEMORY_MB = 600
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_flood_costs_no_memory_no_disk_and_no_call_of_a_good_caller(home: Path, kind: str) -> None:
+    report = run_drill(home, kind, connections=60, quiet_s=0.5, flood_s=4.0)
+
+    assert set(report.calls) == {"200"}, report
+    assert report.memory_mb < MAX_MEMORY_MB, report
+    assert report.spooled_bytes == 0, report
+    assert any(report.attempts.values()), report
