@@ -233,6 +233,7 @@ EDGE = {
     "body_silence_s": read_int("TOLLHOUSE_BODY_SILENCE_S", 15, least=1, most=600),
     "body_pace_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
     "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
+    "refusals_per_s": read_int("TOLLHOUSE_REFUSALS_PER_S", 250, least=0, most=100_000),
 }
 # Calls with a bad key that one address may make in ten seconds (gateway.admission.guesses).
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)

@@ -16,6 +16,7 @@ from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.cors import Origins
 from gateway.edge.hosts import Hosts
 from gateway.edge.limits import Limits
+from gateway.edge.refusal_rate import RefusalRate
 
 WALK_S = 0.5
 NEVER = float("inf")
@@ -64,6 +65,7 @@ class Guard:
         self.limits = limits
         self.find_body_limit = find_body_limit
         self.error_page = error_page
+        self.refusal_rate = RefusalRate(limits.refusals_per_s, limits.trusted_proxies)
         self.hosts = Hosts(limits.allowed_hosts)
         self.origins = Origins(limits.cors_origins) if limits.cors_origins else None
         # Connections keep theirs alive, so an address nobody is connected from is forgotten.

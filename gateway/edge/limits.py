@@ -33,12 +33,14 @@ class Limits:
     head_s: from a head's first byte to its end. body_silence_s: a body may pause so long.
     body_pace_s: the stretch over which a body's pace is judged. idle_connections: how
     many of one address may wait without a request; trusted_proxies may have any number.
+    refusals_per_s: of one address, before further ones wait; 0 is any number.
     """
 
     head_s: float = 10
     body_silence_s: float = 15
     body_pace_s: float = 10
     idle_connections: int = 256
+    refusals_per_s: int = 250
     allowed_hosts: Sequence[str] = ("*",)
     cors_origins: Sequence[str] = ()
     default_profile: str = "unified"

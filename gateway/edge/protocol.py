@@ -129,6 +129,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         # uvicorn has made it, of its own class, and nothing of it has run yet.
         self.cycle.__class__ = Reply
+        self.cycle.refusal_rate = self.guard.refusal_rate  # type: ignore[attr-defined]
         # Weak, because it has the scope: a circle that only the collector would undo.
         self.scope["extensions"] = {WRITE_NOW: ref(self.cycle)}  # type: ignore[dict-item]
         if not self.pipeline:
@@ -313,14 +314,21 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             cycle.message_event.set()
             is_next = True
         if is_next:
-            self._say(words)
+            delay_s = self.guard.refusal_rate.delay_s(error.status, self.scope, self.loop.time())
+            if delay_s:
+                self.deadline = NEVER
+                self.flow.pause_reading()
+                self.loop.call_later(delay_s, self._say, words)
+            else:
+                self._say(words)
         else:
             self._last_words = words
             self.deadline = NEVER
 
     def _say(self, words: bytes) -> None:
         self._last_words = b""
-        self.transport.write(words)
+        if not self.transport.is_closing():
+            self.transport.write(words)
         self._linger()
 
     def _linger(self) -> None:

@@ -7,9 +7,12 @@ usual (another status than 200, HEAD, the end of a connection) is left to uvicor
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+from gateway.edge.refusal_rate import RefusalRate
 
 Message = dict[str, Any]
 
@@ -19,6 +22,8 @@ PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + 
 
 class Reply(RequestResponseCycle):
     """What a cycle becomes before it runs (gateway.edge.protocol)."""
+
+    refusal_rate = RefusalRate(0, ())
 
     _head = b""
     _length_bytes = 0
@@ -38,9 +43,18 @@ class Reply(RequestResponseCycle):
                 return
         elif self._take_head(message):
             return
+        elif message["type"] == "http.response.start":
+            await self._wait_if_refused(message["status"])
         if self._ends_with_connection:
             self.expected_content_length = len(message.get("body", b""))  # so far as uvicorn asks
         await super().send(message)  # type: ignore[arg-type]
+
+    async def _wait_if_refused(self, status: int) -> None:
+        """Let a client that is refused often wait for the answer (gateway.edge.refusal_rate)."""
+        now = asyncio.get_running_loop().time()
+        delay_s = self.refusal_rate.delay_s(status, self.scope, now)
+        if delay_s:
+            await asyncio.sleep(delay_s)
 
     def write_now(self, body: bytes) -> bool:
         """Write a piece of a body of no stated length if nothing is in its way. Returns whether."""

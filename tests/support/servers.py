@@ -39,6 +39,7 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
         "PYTHONUNBUFFERED": "1",
         # Every test calls from the same address, and many mean to be refused.
         "TOLLHOUSE_WRONG_KEYS": "1000000",
+        "TOLLHOUSE_REFUSALS_PER_S": "0",
     }
     return env | dict(extra or {})
 

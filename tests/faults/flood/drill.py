@@ -30,7 +30,12 @@ from tests.support.servers import (
 LOOK_S = 0.05
 SERVER_CPU, LOAD_CPU = 0, 1
 # The hostile file server is on this machine, and files come from the public network alone.
-SETTINGS = {"TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.0/8", "TOLLHOUSE_WRONG_KEYS": "50"}
+SETTINGS = {
+    "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.0/8",
+    # What tests switch off, as installations have it.
+    "TOLLHOUSE_WRONG_KEYS": "50",
+    "TOLLHOUSE_REFUSALS_PER_S": "250",
+}
 
 
 @dataclass
