@@ -18,7 +18,6 @@ from typing import Any
 
 from django.conf import settings
 from django.db import Error as DatabaseError
-from django.db import close_old_connections
 from msgspec.structs import replace
 
 from gateway.accounting.settle import needs_estimate, settle
@@ -33,7 +32,6 @@ from gateway.admission.profile import choose_profile
 from gateway.contents import Contents
 from gateway.core.call import Call
 from gateway.core.errors import (
-    DatabaseUnavailable,
     GatewayError,
     InvalidKey,
     ServerStopping,
@@ -62,7 +60,12 @@ from gateway.snapshot.types import KeyRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.key_book import KeyBook
-from gateway.stores.key_records import is_workspace_locked, load_key_record
+from gateway.stores.key_records import (
+    is_workspace_locked,
+    load_key_records,
+    load_recent_key_records,
+)
+from gateway.stores.queries import Batches, QueryThreads
 from gateway.stores.replays import Claim, Replays
 from gateway.stores.wanted_ids import WantedIds
 from gateway.stores.writer import Writer
@@ -72,6 +75,8 @@ from gateway.streaming.watch import Patience, Watch
 logger = logging.getLogger(__name__)
 
 RETRY_S = 1.0
+# Keys that are in memory from the start, those used last: about 10 MB and half a second.
+WARM_KEYS = 10_000
 
 
 @dataclass(slots=True)
@@ -98,7 +103,9 @@ class Runtime:
         queue = QueuePatience(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
         self.limits = Limits(self.key_book.read, queue)
         self.bank.on_other_book = self.limits.doubt_spending
-        self.keyring = Keyring(load_key)
+        keys: Batches[str, KeyRecord | None]
+        keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
+        self.keyring = Keyring(keys.ask)
         self.log = CallLog(self.bank)
         self.feed: ChangeFeed | None = None
         network: Transport = NetworkTransport(connect_s=patience.connect_s)
@@ -161,12 +168,14 @@ class Runtime:
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.bank.start, loop)
 
-        # The feed's place is taken before the catalogue is read: a change in between is seen.
+        # The feed's place is taken before the catalogue and keys are read: a change in between is
+        # seen.
         def hand_over(changes: Changes) -> None:
             loop.call_soon_threadsafe(self.on_changes, changes)
 
         self.feed = ChangeFeed(hand_over, after=await read(newest_change))
         await self._load_snapshot()
+        self.keyring.fill(await read(load_recent_key_records, WARM_KEYS))
         self.feed.start()
 
     async def stop(self) -> None:
@@ -322,28 +331,12 @@ def spare_the_collector() -> None:
     gc.set_threshold(50_000, 20, 50)
 
 
-async def read(what: Callable[..., Any], *arguments: object) -> Any:
-    """Run a query in a thread; a connection that went bad there is not used again."""
-
-    def run() -> Any:
-        close_old_connections()
-        return what(*arguments)
-
-    return await asyncio.to_thread(run)
+read = QueryThreads("queries", 4).run
 
 
 def as_uuid_text(hexadecimal: str) -> str:
     """Return an id of the change feed as the data plane writes ids."""
     return str(uuid.UUID(hexadecimal))
-
-
-async def load_key(digest: str) -> KeyRecord | None:
-    """Read a key in a thread. Raises DatabaseUnavailable, which is no verdict on the key."""
-    try:
-        record: KeyRecord | None = await read(load_key_record, digest)
-    except DatabaseError as error:
-        raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
-    return record
 
 
 def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], Call]:

@@ -1,4 +1,5 @@
-"""Compiled keys, each loaded on first use by one loader however many calls wait for it.
+"""Compiled keys, each loaded on first use by one loader however many calls wait for it. Those that
+were used last are there from the start.
 
 Unknown keys are remembered too, so that guessing does not reach the database twice for one
 guess. Entries leave when the change feed names them, so a revoked key is refused within one
@@ -8,7 +9,7 @@ poll of the feed.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from gateway.snapshot.types import KeyRecord
 
@@ -32,6 +33,10 @@ class Keyring:
         self._unknown: dict[str, None] = {}
         self._loading: dict[str, asyncio.Future[KeyRecord | None]] = {}
         self._changes_seen = 0
+
+    def fill(self, records: Iterable[KeyRecord]) -> None:
+        """Keep records that were read after the feed's place was taken, and before it starts."""
+        self._known.update((record.digest, record) for record in records)
 
     def peek(self, digest: str) -> KeyRecord | None:
         """Return the record if it is in memory. None says nothing about the key."""

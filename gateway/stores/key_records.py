@@ -1,34 +1,51 @@
-"""One key, looked up in the database and compiled for admission."""
+"""Keys, looked up in the database and compiled for admission."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from django.conf import settings
 from django.db import Error, connection
+from django.db.models import Max
 
 from accounts.models import LimitedCalls, Workspace
+from gateway.models import UsageRollup
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 from keys.models import ApiKey
 
 log = logging.getLogger(__name__)
 
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
+KEYS_PER_QUERY = 500
 
 
-def load_key_record(digest: str) -> KeyRecord | None:
-    """Return the key with this digest, or None when there is none. One query; call in a thread.
+def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
+    """Return the key of each digest, None where there is none. One query; call in a thread.
 
-    Raises django.db.Error when the database cannot answer: that says nothing about the key. The
+    Raises django.db.Error when the database cannot answer: that says nothing about the keys. The
     thread's connection is closed then, so that the next look-up gets a fresh one.
     """
     try:
-        key = ApiKey.objects.select_related("workspace").filter(digest=digest).first()
+        keys = list(ApiKey.objects.select_related("workspace").filter(digest__in=digests))
     except Error:
         connection.close()
         raise
-    return None if key is None else _compile(key)
+    found = {key.digest: _compile(key) for key in keys}
+    return [found.get(digest) for digest in digests]
+
+
+def load_recent_key_records(most: int) -> list[KeyRecord]:
+    """Return the keys that were used last, at most so many. Raises django.db.Error."""
+    used = UsageRollup.objects.values("key_id").annotate(used_at=Max("starts_at"))
+    recent = [row["key_id"] for row in used.order_by("-used_at")[:most]]
+    records: list[KeyRecord] = []
+    for start in range(0, len(recent), KEYS_PER_QUERY):
+        some = recent[start : start + KEYS_PER_QUERY]
+        keys = ApiKey.objects.select_related("workspace").filter(pk__in=some)
+        records += [_compile(key) for key in keys]
+    return records
 
 
 def is_workspace_locked(workspace_id: str) -> bool:

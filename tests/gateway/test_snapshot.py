@@ -17,7 +17,7 @@ from gateway.models import Provider
 from gateway.services.models import add_target, set_model_enabled, set_prices
 from gateway.services.providers import set_provider_enabled
 from gateway.services.snapshot import compile_snapshot
-from gateway.stores.key_records import load_key_record
+from gateway.stores.key_records import load_key_records
 from keys.models import ApiKey
 from keys.services import digest_secret, revoke_key
 from tests.factories import ACTOR, make_key, make_model, make_provider, make_workspace
@@ -107,7 +107,7 @@ def test_a_key_is_compiled_with_one_query() -> None:
     key, secret = make_key(workspace, scopes=["completions"], expires_at=expires_at, **rules)
 
     with CaptureQueriesContext(connection) as queries:
-        record = load_key_record(digest_secret(secret))
+        record = load_key_records([digest_secret(secret)])[0]
 
     assert len(queries) == 1
     assert record is not None
@@ -125,7 +125,7 @@ def test_no_rules_let_anybody_in_and_an_empty_list_nobody(
 ) -> None:
     _, secret = make_key(make_workspace(), allowed_ips=allowed_ips)
 
-    record = load_key_record(digest_secret(secret))
+    record = load_key_records([digest_secret(secret)])[0]
 
     assert record is not None
     assert record.networks == networks
@@ -139,7 +139,7 @@ def test_what_happened_to_key_and_workspace_shows_in_the_record() -> None:
     lock_workspace(workspace, reason="unpaid", actor=ACTOR)
     set_stores_bodies(workspace, stores_bodies=True, actor=ACTOR)
 
-    record = load_key_record(digest_secret(secret))
+    record = load_key_records([digest_secret(secret)])[0]
 
     assert record is not None
     assert (record.revoked, record.workspace_locked, record.stores_bodies) == (True, True, True)
@@ -149,7 +149,7 @@ def test_a_rule_that_cannot_be_read_lets_nobody_in(caplog: pytest.LogCaptureFixt
     key, secret = make_key(make_workspace())
     ApiKey.objects.filter(pk=key.pk).update(allowed_ips=["rubbish", "203.0.113.7/32"])
 
-    record = load_key_record(digest_secret(secret))
+    record = load_key_records([digest_secret(secret)])[0]
 
     assert record is not None
     assert record.networks == (ip_network("203.0.113.7/32"),)
@@ -157,7 +157,7 @@ def test_a_rule_that_cannot_be_read_lets_nobody_in(caplog: pytest.LogCaptureFixt
 
 
 def test_an_unknown_digest_is_none() -> None:
-    assert load_key_record(digest_secret("sk-gw-unknown")) is None
+    assert load_key_records([digest_secret("sk-gw-unknown")])[0] is None
 
 
 def test_a_database_in_trouble_is_an_error_and_not_an_unknown_key(
@@ -169,9 +169,9 @@ def test_a_database_in_trouble_is_an_error_and_not_an_unknown_key(
         cursor.execute("ALTER TABLE keys_apikey RENAME TO elsewhere")
     try:
         with pytest.raises(DatabaseError):
-            load_key_record(digest_secret(secret))
+            load_key_records([digest_secret(secret)])[0]
     finally:
         with connection.cursor() as cursor:
             cursor.execute("ALTER TABLE elsewhere RENAME TO keys_apikey")
 
-    assert load_key_record(digest_secret(secret)) is not None
+    assert load_key_records([digest_secret(secret)])[0] is not None

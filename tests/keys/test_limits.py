@@ -13,7 +13,7 @@ from django.core.management import CommandError, call_command
 from accounts.models import AuditEvent
 from accounts.services import set_call_limits
 from gateway.core.money import MAX_NUSD
-from gateway.stores.key_records import load_key_record
+from gateway.stores.key_records import load_key_records
 from keys.limits import ALL, limits_of
 from keys.models import ApiKey
 from keys.services import reset_total, revoke_key, set_limits
@@ -94,7 +94,7 @@ def test_a_total_is_set_back_once(key: ApiKey) -> None:
 
 
 def test_a_key_without_limits_has_none_to_look_at(key: ApiKey) -> None:
-    record = load_key_record(key.digest)
+    record = load_key_records([key.digest])[0]
 
     assert record is not None
     assert record.limits is None
@@ -104,7 +104,7 @@ def test_a_record_has_the_limits_of_the_key_and_of_its_workspace(key: ApiKey) ->
     set_limits(key, limits={"max_requests_per_minute": 60, "total_limit_nusd": 9}, actor=ACTOR)
     set_call_limits(key.workspace, max_requests_per_minute=5, burst=2, actor=ACTOR)
 
-    record = load_key_record(key.digest)
+    record = load_key_records([key.digest])[0]
 
     assert record is not None
     assert record.limits is not None
@@ -119,7 +119,7 @@ def test_an_installations_limit_is_for_keys_that_have_none(key: ApiKey, settings
     own = make_key(key.workspace).key
     set_limits(own, limits={"max_requests_per_minute": 7}, actor=ACTOR)
 
-    records = [load_key_record(one.digest) for one in (key, own)]
+    records = [load_key_records([one.digest])[0] for one in (key, own)]
 
     limits = [record.limits.of_key for record in records if record and record.limits]
     assert [tuple(limit) for limit in limits] == [(60, 120, None), (7, 7, None)]
