@@ -38,6 +38,7 @@ fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30,
 fix: .venv/test.stamp ## what can be fixed by machine
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 	$(BIN)/python -m gateway.core.error_page
+	TOLLHOUSE_HOME=.venv/check-home $(BIN)/python -m dashboard.roles_page
 
 lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer versions
 	$(COMPILE) pyproject.toml -o requirements.lock

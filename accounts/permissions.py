@@ -1,7 +1,11 @@
-"""Who may do what: the one rule book. Views and API ask here and nowhere else."""
+"""Who may do what: the one rule book. Views and API ask here and nowhere else.
+
+docs/roles.md shows it as a table (dashboard.roles_page).
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from accounts.models import Membership, Role, User, Workspace
@@ -10,46 +14,66 @@ from accounts.models import Membership, Role, User, Workspace
 class Action(StrEnum):
     """Everything that somebody could be refused."""
 
-    VIEW_USAGE = "view_usage"  # totals and calls of the whole workspace
-    VIEW_OWN_USAGE = "view_own_usage"  # those of the keys one has created
+    VIEW_USAGE = "view_usage"
+    VIEW_OWN_USAGE = "view_own_usage"
     VIEW_KEYS = "view_keys"
+    MAKE_KEYS = "make_keys"
     MANAGE_KEYS = "manage_keys"
     VIEW_CREDITS = "view_credits"
     GRANT_CREDITS = "grant_credits"
     VIEW_MEMBERS = "view_members"
-    VIEW_AUDIT = "view_audit"  # who changed what
-    MANAGE_MEMBERS = "manage_members"  # whom to give which role: see roles_given_by
-    MANAGE_WORKSPACE = "manage_workspace"  # locking it included
-    UNLOCK_WORKSPACE = "unlock_workspace"  # operators alone: they lock for reasons of their own
-    MANAGE_CATALOGUE = "manage_catalogue"  # providers, models, prices: the installation's
-    MANAGE_WORKSPACES = "manage_workspaces"  # see all of them, and make new ones
+    LEAVE_WORKSPACE = "leave_workspace"
+    VIEW_AUDIT = "view_audit"
+    MANAGE_MEMBERS = "manage_members"
+    MANAGE_WORKSPACE = "manage_workspace"
+    UNLOCK_WORKSPACE = "unlock_workspace"
+    MANAGE_CATALOGUE = "manage_catalogue"
+    MANAGE_WORKSPACES = "manage_workspaces"
 
 
-_EVERYONE = frozenset({Action.VIEW_OWN_USAGE, Action.VIEW_MEMBERS})
-_BY_ROLE: dict[str, frozenset[Action]] = {
-    Role.OWNER: _EVERYONE
-    | {
-        Action.VIEW_USAGE,
-        Action.VIEW_KEYS,
-        Action.MANAGE_KEYS,
-        Action.VIEW_CREDITS,
-        Action.MANAGE_MEMBERS,
-        Action.VIEW_AUDIT,
-        Action.MANAGE_WORKSPACE,
-    },
-    Role.ADMIN: _EVERYONE
-    | {
-        Action.VIEW_USAGE,
-        Action.VIEW_KEYS,
-        Action.MANAGE_KEYS,
-        Action.VIEW_CREDITS,
-        Action.MANAGE_MEMBERS,
-        Action.VIEW_AUDIT,
-        Action.MANAGE_WORKSPACE,
-    },
-    Role.DEVELOPER: _EVERYONE | {Action.VIEW_KEYS, Action.MANAGE_KEYS},
-    Role.BILLING: _EVERYONE | {Action.VIEW_USAGE, Action.VIEW_CREDITS},
-    Role.VIEWER: _EVERYONE | {Action.VIEW_USAGE, Action.VIEW_KEYS},
+_EVERYONE = frozenset(Role.values)
+_ADMINS = frozenset({Role.OWNER.value, Role.ADMIN.value})
+_OPERATORS = frozenset[str]()  # no role in a workspace covers it
+
+# The roles that may do each; operators may do everything, everywhere.
+RULES: Mapping[Action, frozenset[str]] = {
+    Action.VIEW_USAGE: _ADMINS | {Role.BILLING, Role.VIEWER},
+    Action.VIEW_OWN_USAGE: _EVERYONE,
+    Action.VIEW_KEYS: _ADMINS | {Role.DEVELOPER, Role.VIEWER},
+    Action.MAKE_KEYS: _ADMINS | {Role.DEVELOPER},
+    Action.MANAGE_KEYS: _ADMINS,
+    Action.VIEW_CREDITS: _ADMINS | {Role.BILLING},
+    Action.GRANT_CREDITS: _OPERATORS,
+    Action.VIEW_MEMBERS: _EVERYONE,
+    Action.LEAVE_WORKSPACE: _EVERYONE,
+    Action.VIEW_AUDIT: _ADMINS,
+    Action.MANAGE_MEMBERS: _ADMINS,
+    Action.MANAGE_WORKSPACE: _ADMINS,
+    Action.UNLOCK_WORKSPACE: _OPERATORS,  # operators lock for reasons of their own
+    Action.MANAGE_CATALOGUE: _OPERATORS,
+    Action.MANAGE_WORKSPACES: _OPERATORS,
+}
+
+# What each covers, for the table of docs/roles.md.
+WORDS: Mapping[Action, str] = {
+    Action.VIEW_USAGE: "See totals and calls of the whole workspace",
+    Action.VIEW_OWN_USAGE: "See totals and calls of the keys one has made",
+    Action.VIEW_KEYS: "See all keys and their rules, never a secret",
+    Action.MAKE_KEYS: "Make keys within the workspace's maximum for developers; rename, tighten "
+    "and revoke the keys one has made",
+    Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, set a key's total "
+    "back, give the scope `usage.workspace`, set the maximum for developers' keys",
+    Action.VIEW_CREDITS: "See balance and ledger",
+    Action.GRANT_CREDITS: "Give or take credit",
+    Action.VIEW_MEMBERS: "See who is a member",
+    Action.LEAVE_WORKSPACE: "End one's own membership",
+    Action.VIEW_AUDIT: "See the audit log of the workspace",
+    Action.MANAGE_MEMBERS: "Invite, remove and change the role of members (owners: owners alone)",
+    Action.MANAGE_WORKSPACE: "Change name, limits, profile and storage of bodies; lock the "
+    "workspace; give a key the scope `admin`",
+    Action.UNLOCK_WORKSPACE: "Unlock the workspace",
+    Action.MANAGE_CATALOGUE: "Manage providers, models and prices of the installation",
+    Action.MANAGE_WORKSPACES: "See all workspaces, and make new ones",
 }
 
 
@@ -65,7 +89,7 @@ def may(user: User, action: Action, workspace: Workspace | None = None) -> bool:
         return True
     if workspace is None:
         return False
-    return action in _BY_ROLE.get(_role_of(user, workspace), frozenset())
+    return _role_of(user, workspace) in RULES[action]
 
 
 def roles_given_by(user: User, workspace: Workspace) -> frozenset[str]:

@@ -18,6 +18,7 @@ _DONE = {
     "workspace.set_stores_bodies": "Changed what is kept of calls",
     "workspace.set_profile": "Changed the compatibility profile",
     "workspace.set_limits": "Changed limits",
+    "workspace.set_developer_key_policy": "Changed the maximum for developers' keys",
     "user.create": "Made the account",
     "user.rename": "Changed the name",
     "user.set_password": "Got a new password",

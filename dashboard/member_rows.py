@@ -12,6 +12,7 @@ from accounts.permissions import Action, may
 from accounts.selectors import members_of
 from gateway.selectors.periods import named_period
 from gateway.selectors.usage_groups import usage_by
+from gateway.selectors.visible import Visible
 from keys.selectors import usable_keys_by_member
 
 SHOWN = 200
@@ -63,5 +64,7 @@ def member_rows(person: User, workspace: Workspace, query: str) -> MemberRows:
 def _use(workspace: Workspace) -> dict[str, tuple[int, int]]:
     """Return calls and nano-USD of the last 30 days by who made the key."""
     period = named_period(USE_PERIOD, now=timezone.now())
-    rows = usage_by(workspace.pk, start=period.starts_at, end=period.ends_at, by=["member"])
+    rows = usage_by(
+        Visible(workspace.pk), start=period.starts_at, end=period.ends_at, by=["member"]
+    )
     return {row["member"]: (row["calls"], row["charge_nusd"]) for row in rows if row["member"]}

@@ -70,7 +70,7 @@ def _actions(request: PageRequest, query: str) -> list[Found]:
     except NoWorkspace:
         return []
     actions = []
-    if may(request.user, Action.MANAGE_KEYS, workspace):
+    if may(request.user, Action.MAKE_KEYS, workspace):
         actions.append(_action("Create a key", "plus", "key-create"))
     if may(request.user, Action.GRANT_CREDITS, workspace):
         actions.append(_action("Grant credits", "circle-dollar-sign", "credits-grant"))

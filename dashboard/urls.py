@@ -10,6 +10,7 @@ from dashboard.views import (
     calls,
     credits,
     joining,
+    key_policy,
     keys,
     members,
     models,
@@ -49,6 +50,7 @@ urlpatterns = [
     path("settings/profile", settings.choose_profile, name="settings-profile"),
     path("settings/limits", settings.choose_limits, name="settings-limits"),
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
+    path("settings/developer-keys", key_policy.edit_policy, name="settings-developer-keys"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),
     # The audit log, of a workspace or of the installation

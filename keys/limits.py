@@ -8,15 +8,15 @@ from django.core.exceptions import ValidationError
 
 from accounts.limits import RANGES, read_call_limits
 from gateway.core.money import MAX_NUSD
-from keys.models import ApiKey
+from keys.models import ApiKey, DeveloperKeyPolicy
 
 SPENDING = ("daily_limit_nusd", "monthly_limit_nusd", "total_limit_nusd")
 ALL = (*RANGES, *SPENDING)
 
 
-def limits_of(key: ApiKey) -> dict[str, int | None]:
-    """Return every limit of a key as it is, by its name in keys.models; None is no limit."""
-    return {name: getattr(key, name) for name in ALL}
+def limits_of(holder: ApiKey | DeveloperKeyPolicy) -> dict[str, int | None]:
+    """Return every limit as it is, by its name in keys.models; None is no limit."""
+    return {name: getattr(holder, name) for name in ALL}
 
 
 def read_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:

@@ -17,6 +17,7 @@ class Scope(models.TextChoices):
 
     COMPLETIONS = "completions"
     USAGE = "usage"
+    USAGE_WORKSPACE = "usage.workspace"
     FILES = "files"
     PII = "pii"
     LANGUAGE = "language"
@@ -47,7 +48,20 @@ class KeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(not_expired, revoked_at=None)
 
 
-class ApiKey(LimitedCalls):
+class LimitedSpending(models.Model):
+    """Whose spending may be limited: null is no limit."""
+
+    daily_limit_nusd = models.BigIntegerField(
+        null=True, blank=True, help_text="What it may spend a day (UTC); null: no limit."
+    )
+    monthly_limit_nusd = models.BigIntegerField(null=True, blank=True)
+    total_limit_nusd = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class ApiKey(LimitedCalls, LimitedSpending):
     """A bearer credential issued to one workspace.
 
     The secret is shown once, at creation. We keep its SHA-256 digest, which is enough because
@@ -71,11 +85,6 @@ class ApiKey(LimitedCalls):
     )
     allows_profile_override = models.BooleanField(default=True)
     allows_chat_template = models.BooleanField(default=False)
-    daily_limit_nusd = models.BigIntegerField(
-        null=True, blank=True, help_text="What it may spend a day (UTC); null: no limit."
-    )
-    monthly_limit_nusd = models.BigIntegerField(null=True, blank=True)
-    total_limit_nusd = models.BigIntegerField(null=True, blank=True)
     forgiven_nusd = models.BigIntegerField(
         default=0, help_text="What it had spent when its total was last set back to nothing."
     )
@@ -115,3 +124,25 @@ class ApiKey(LimitedCalls):
         if self.revoked_at is not None:
             return False
         return self.expires_at is None or self.expires_at > timezone.now()
+
+
+class DeveloperKeyPolicy(LimitedCalls, LimitedSpending):
+    """The most that a key made by a developer may do in one workspace. No row: no maximum."""
+
+    workspace = models.OneToOneField(
+        Workspace, on_delete=models.CASCADE, primary_key=True, related_name="developer_key_policy"
+    )
+    max_keys = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How many keys each developer may have; null: no limit."
+    )
+    scopes = models.JSONField(
+        null=True, blank=True, help_text="null means all that developers may give."
+    )
+    allowed_models = models.JSONField(default=list, help_text="Model names; empty means all.")
+    allowed_ips = models.JSONField(
+        null=True, blank=True, help_text="CIDR networks; null means any address."
+    )
+    allows_chat_template = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return f"developers' keys of {self.workspace_id}"

@@ -12,12 +12,15 @@ from accounts.permissions import Action, may
 from keys.models import ApiKey, Scope
 from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret
 
-# A key may do what its holder may: `usage` reads what the key itself has spent, which whoever
-# makes keys may see; `admin` is the management of the workspace.
-_NEEDED: dict[str, Action] = {
-    scope: Action.MANAGE_WORKSPACE if scope == Scope.ADMIN else Action.MANAGE_KEYS
-    for scope in Scope.values
+# What somebody must be allowed to do to give a key the scope. `usage` reads what the key itself
+# has spent, which whoever makes keys may see; any other scope is for all who make keys.
+_NEEDED: dict[str, Action] = dict.fromkeys(Scope.values, Action.MAKE_KEYS) | {
+    Scope.USAGE_WORKSPACE: Action.MANAGE_KEYS,
+    Scope.ADMIN: Action.MANAGE_WORKSPACE,
 }
+
+# Those that everybody who makes keys may give.
+DEVELOPER_SCOPES = [scope for scope, action in _NEEDED.items() if action == Action.MAKE_KEYS]
 
 
 def keys_visible_to(user: User, workspace: Workspace) -> QuerySet[ApiKey]:
@@ -31,6 +34,20 @@ def keys_visible_to(user: User, workspace: Workspace) -> QuerySet[ApiKey]:
     if may(user, Action.VIEW_OWN_USAGE, workspace):
         return keys.filter(created_by=user)
     return keys.none()
+
+
+def may_change(person: User, key: ApiKey) -> bool:
+    """True when this person may revoke the key and, if may_edit, write its rules."""
+    is_own = key.created_by_id == person.pk
+    return may(person, Action.MAKE_KEYS if is_own else Action.MANAGE_KEYS, key.workspace)
+
+
+def may_edit(person: User, key: ApiKey) -> bool:
+    """True when this person may write the rules of the key: it is not revoked, theirs to change,
+    and has no scope that is not theirs to give."""
+    if key.revoked_at is not None or not may_change(person, key):
+        return False
+    return set(key.scopes) <= grantable_scopes(person, key.workspace)
 
 
 def keys_left_by(membership: Membership) -> QuerySet[ApiKey]:
@@ -54,8 +71,6 @@ def usable_keys_by_member(workspace: Workspace) -> dict[int, int]:
 def grantable_scopes(user: User, workspace: Workspace) -> frozenset[str]:
     """Return the scopes that this person may put on a key: never more than they have."""
     held = {action for action in set(_NEEDED.values()) if may(user, action, workspace)}
-    if Action.MANAGE_KEYS not in held:
-        return frozenset()
     return frozenset(scope for scope, action in _NEEDED.items() if action in held)
 
 

@@ -15,12 +15,13 @@ from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, User, Workspace
 from accounts.text import read_line
 from keys.limits import read_limits
-from keys.models import ApiKey, CompatProfile, default_scopes
+from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
 from keys.rules import read_expiry, read_model_names, read_networks, read_scopes
 from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret, new_secret
 from keys.selectors import grantable_scopes
 
 LABEL_CHARS = 80
+MAX_KEYS = 10_000
 
 __all__ = [
     "IssuedKey",
@@ -31,6 +32,7 @@ __all__ = [
     "reset_total",
     "revoke_key",
     "set_compatibility",
+    "set_developer_key_policy",
     "set_limits",
     "update_key",
 ]
@@ -103,7 +105,7 @@ def update_key(
     """Replace the label and rules of a key. Returns False when nothing is different.
 
     changed_by: the person who asks, if one does; a key that may do more than they may, before or
-    after, is not theirs to edit.
+    after, is not theirs to edit. What else they may change is for keys.member_actions.
     Raises ValidationError as issue_key does, and when the key is revoked.
     """
     with transaction.atomic():
@@ -222,6 +224,49 @@ def refuse_until(key_id: uuid.UUID, *, until: datetime, lost_nusd: int) -> bool:
         details = {"until": until.isoformat(), "lost_nusd": lost_nusd}
         _record(key, actor="gateway", action="key.refuse", details=details)
     return True
+
+
+def set_developer_key_policy(
+    workspace: Workspace,
+    *,
+    max_keys: int | None,
+    scopes: Sequence[str] | None,
+    allowed_models: Sequence[str],
+    allowed_ips: Sequence[str] | None,
+    limits: Mapping[str, int | None],
+    allows_chat_template: bool,
+    actor: str,
+) -> bool:
+    """Set the most that keys made by developers may do from now on. False: nothing changes.
+
+    Keys that there are stay as they are. max_keys: None is no limit; the rest as issue_key and
+    set_limits take it. Raises ValidationError with one entry for each field that cannot be taken.
+    """
+    if max_keys is not None and not 1 <= max_keys <= MAX_KEYS:
+        words = f"Write a whole number of keys from 1 to {MAX_KEYS:,}, or nothing for no limit."
+        raise ValidationError({"max_keys": words})
+    wanted = {
+        "max_keys": max_keys,
+        "scopes": None if scopes is None else read_scopes(scopes),
+        "allowed_models": read_model_names(allowed_models),
+        "allowed_ips": read_networks(allowed_ips, allow_any_address=False),
+        "allows_chat_template": allows_chat_template,
+        **read_limits(limits),
+    }
+    with transaction.atomic():
+        stored, _ = DeveloperKeyPolicy.objects.get_or_create(workspace=workspace)
+        details = {name: [getattr(stored, name), value] for name, value in wanted.items()}
+        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
+        if details:
+            DeveloperKeyPolicy.objects.filter(pk=stored.pk).update(**wanted)
+            record_audit(
+                actor=actor,
+                action="workspace.set_developer_key_policy",
+                target=workspace.slug,
+                workspace=workspace,
+                details=details,
+            )
+    return bool(details)
 
 
 def revoke_key(key: ApiKey, *, actor: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -10,60 +10,24 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from dashboard.forms.limits import KeyLimitsForm
+from dashboard.forms.key_rules import KeyRulesForm, initial_access, written_networks
 from dashboard.forms.mark import mark_of
-from dashboard.forms.refusal import show_refusal
 from keys.limits import limits_of
-from keys.models import ApiKey, CompatProfile, Scope, default_scopes
+from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
 from keys.rules import read_networks
 
-ALL, SOME = "all", "some"
 NEVER, ON = "never", "on"
 EXPIRY_DAYS = {"7d": 7, "30d": 30, "90d": 90, "365d": 365}
 COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_template")
-SCOPE_WORDS = {
-    Scope.COMPLETIONS: "Call models",
-    Scope.USAGE: "Read its own usage",
-    Scope.FILES: "Store and read files",
-    Scope.PII: "Detect personal data",
-    Scope.LANGUAGE: "Detect languages",
-    Scope.ADMIN: "Manage the workspace",
-}
 
 
-class KeyForm(KeyLimitsForm):
-    """Label, rules and limits. Named as in keys.services: its errors fall into place."""
+class KeyForm(KeyRulesForm):
+    """Label, rules and limits."""
 
     label = forms.CharField(
         max_length=80,
         help_text="What uses it: a service, a person, a place.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "production backend"}),
-    )
-    models_mode = forms.ChoiceField(
-        choices=[(ALL, "Every model"), (SOME, "Only these")],
-        initial=ALL,
-        widget=forms.RadioSelect,
-        label="Models",
-    )
-    allowed_models = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, label="Allowed models"
-    )
-    scopes = forms.MultipleChoiceField(
-        required=False, widget=forms.CheckboxSelectMultiple, label="Scopes"
-    )
-    ips_mode = forms.ChoiceField(
-        choices=[(ALL, "Any address"), (SOME, "Only these")],
-        initial=ALL,
-        widget=forms.RadioSelect,
-        label="Addresses",
-    )
-    allowed_ips = forms.CharField(
-        required=False,
-        label="Allowed networks",
-        help_text="One address or network (CIDR) per line.",
-        widget=forms.Textarea(
-            attrs={"rows": 3, "spellcheck": "false", "placeholder": "203.0.113.0/24\n2001:db8::/32"}
-        ),
     )
     confirm_any_address = forms.BooleanField(
         required=False, label="Yes, let every address in", help_text="The rules above do so."
@@ -104,29 +68,12 @@ class KeyForm(KeyLimitsForm):
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(
-        self, *args: Any, models: Sequence[str], grantable: Collection[str], **kwargs: Any
-    ) -> None:
-        """models: what the catalogue has; grantable: the scopes that this person may give."""
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        kept = self.initial.get("allowed_models", [])
-        names = [*models, *(name for name in kept if name not in models)]
-        held = [scope for scope in Scope if scope in grantable]
-        self._offer("allowed_models", [(name, name) for name in names])
-        self._offer("scopes", [(scope.value, SCOPE_WORDS[scope]) for scope in held])
         self.wants_confirmation = False
-
-    def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
-        field = self.fields[name]
-        assert isinstance(field, forms.MultipleChoiceField)
-        field.choices = choices
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
-        if cleaned.get("models_mode") == SOME and not cleaned.get("allowed_models"):
-            self._complain("allowed_models", "Choose at least one model, or allow every model.")
-        if cleaned.get("ips_mode") == SOME:
-            self._check_networks(cleaned.get("allowed_ips", ""))
         if cleaned.get("expires") == ON and not cleaned.get("expires_at"):
             self._complain("expires_at", "Choose the moment.")
         return cleaned
@@ -134,12 +81,11 @@ class KeyForm(KeyLimitsForm):
     def rules(self) -> dict[str, Any]:
         """Return what keys.services takes, from a valid form."""
         data = self.cleaned_data
-        only_these_ips = data["ips_mode"] == SOME
         return {
             "label": data["label"],
             "scopes": data["scopes"],
-            "allowed_models": data["allowed_models"] if data["models_mode"] == SOME else [],
-            "allowed_ips": written_networks(data["allowed_ips"]) if only_these_ips else None,
+            "allowed_models": self.chosen_models(),
+            "allowed_ips": self.chosen_networks(),
             "expires_at": self._expiry(),
             "allow_any_address": data["confirm_any_address"],
         }
@@ -150,23 +96,8 @@ class KeyForm(KeyLimitsForm):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found, and offer to confirm where that is the remedy."""
-        show_refusal(self, error)
+        super().take(error)
         self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
-
-    def _check_networks(self, text: str) -> None:
-        """Say what is wrong with the networks now, together with the errors of other fields."""
-        rules = written_networks(text)
-        if not rules:
-            self._complain("allowed_ips", "Write at least one network, or allow any address.")
-            return
-        try:
-            read_networks(rules, allow_any_address=True)
-        except ValidationError as error:
-            self.take(error)
-
-    def _complain(self, name: str, words: str) -> None:
-        if name not in self.errors:
-            self.add_error(name, words)
 
     def _expiry(self) -> datetime | None:
         chosen = self.cleaned_data["expires"]
@@ -193,11 +124,8 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
     """Return what the form shows for a key as it is."""
     return {
         "label": key.label,
-        "models_mode": SOME if key.allowed_models else ALL,
-        "allowed_models": key.allowed_models,
         "scopes": key.scopes,
-        "ips_mode": ALL if key.allowed_ips is None else SOME,
-        "allowed_ips": "\n".join(key.allowed_ips or []),
+        **initial_access(key),
         "expires": NEVER if key.expires_at is None else ON,
         "expires_at": key.expires_at and key.expires_at.astimezone(UTC).replace(tzinfo=None),
         "kept_expiry": key.expires_at,
@@ -207,8 +135,13 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
     }
 
 
-def initial_of_new(grantable: Collection[str]) -> dict[str, Any]:
-    return {"scopes": [scope for scope in default_scopes() if scope in grantable]}
+def initial_of_new(
+    grantable: Collection[str], policy: DeveloperKeyPolicy | None = None
+) -> dict[str, Any]:
+    """Return what the form of a new key shows. policy: the most that it may do, where its maker
+    is under one; the key begins with that."""
+    initial: dict[str, Any] = {"scopes": [name for name in default_scopes() if name in grantable]}
+    return initial if policy is None else initial | limits_of(policy) | initial_access(policy)
 
 
 def rules_mark(key: ApiKey) -> str:
@@ -219,8 +152,3 @@ def rules_mark(key: ApiKey) -> str:
 
 def _compatibility_of(key: ApiKey) -> dict[str, Any]:
     return {name: getattr(key, name) for name in COMPATIBILITY}
-
-
-def written_networks(text: str) -> list[str]:
-    """Return the lines (or comma-separated parts) that say something."""
-    return [part.strip() for line in text.splitlines() for part in line.split(",") if part.strip()]

@@ -8,8 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -17,7 +16,7 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.audit_selectors import history_of
-from accounts.models import Workspace
+from accounts.models import User, Workspace
 from accounts.permissions import Action, may
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
@@ -34,21 +33,16 @@ from dashboard.key_pages import (
     read_filters,
     with_use,
 )
+from dashboard.key_policy_words import policy_lines
 from dashboard.key_spending import SpendingRow, spending_rows
 from dashboard.workspace import current_workspace, require
 from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
-from keys import services
-from keys.models import ApiKey
-from keys.selectors import grantable_scopes, keys_visible_to
-from keys.services import (
-    IssuedKey,
-    issue_key,
-    revoke_key,
-    set_compatibility,
-    set_limits,
-    update_key,
-)
+from keys import member_actions
+from keys.models import ApiKey, DeveloperKeyPolicy
+from keys.policy import policy_of
+from keys.selectors import grantable_scopes, keys_visible_to, may_change, may_edit
+from keys.services import IssuedKey
 
 
 @dataclass(frozen=True)
@@ -59,15 +53,19 @@ class KeyListContext:
     filters: KeyFilters
     states: dict[str, str]
     older_url: str
-    may_manage: bool
+    may_make: bool
 
 
 @dataclass(frozen=True)
 class KeyFormContext:
-    """Variables of dashboard/keys/new.html, _new.html: a form that was not sent yet, or failed."""
+    """Variables of dashboard/keys/new.html, _new.html: a form that was not sent yet, or failed.
+
+    maximum: the most that the key may do, in lines; empty where its maker is under no policy.
+    """
 
     form: KeyForm
     token: str
+    maximum: list[str]
 
 
 @dataclass(frozen=True)
@@ -82,7 +80,9 @@ class IssuedContext:
 
 @dataclass(frozen=True)
 class KeyPageContext:
-    """Variables of dashboard/keys/key.html. form: None for who may only look."""
+    """Variables of dashboard/keys/key.html. form: None for who may only look. is_tightened_only:
+    what the form sets may become narrower, not wider. why_not: why somebody who makes keys may
+    not edit this one."""
 
     row: KeyRow
     spending: list[SpendingRow]
@@ -90,6 +90,8 @@ class KeyPageContext:
     history: list[Line]
     may_revoke: bool
     may_reset: bool
+    is_tightened_only: bool
+    why_not: str
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def list_keys(request: PageRequest) -> HttpResponse:
             filters=filters,
             states=STATES,
             older_url=f"{reverse('dashboard:key-list')}?{urlencode(asked)}" if before else "",
-            may_manage=may(request.user, Action.MANAGE_KEYS, workspace),
+            may_make=may(request.user, Action.MAKE_KEYS, workspace),
         ),
     )
 
@@ -124,23 +126,27 @@ def list_keys(request: PageRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def create_key(request: PageRequest) -> HttpResponse:
-    workspace = require(request, Action.MANAGE_KEYS)
-    grantable = grantable_scopes(request.user, workspace)
+    workspace = require(request, Action.MAKE_KEYS)
+    policy = _policy_for(request.user, workspace)
+    grantable, models = grantable_scopes(request.user, workspace), model_names()
+    if policy is not None:
+        grantable &= frozenset(policy.scopes or grantable)
+        models = [name for name in models if name in (policy.allowed_models or models)]
     form = KeyForm(
         request.POST or None,
-        initial=initial_of_new(grantable),
-        models=model_names(),
+        initial=initial_of_new(grantable, policy),
+        models=models,
         grantable=grantable,
     )
     if request.method == "GET":
-        return _new_key(request, form, status=200)
+        return _new_key(request, form, policy, status=200)
     try:
         issued = _issue(request, form, workspace) if form.is_valid() else None
     except TokenSpent as spent:
         form.add_error(None, f"{spent} A key it made is in the list; its secret was shown then.")
-        return _new_key(request, form, status=409)
+        return _new_key(request, form, policy, status=409)
     if issued is None:
-        return _new_key(request, form, status=422)
+        return _new_key(request, form, policy, status=422)
     return _issued(request, issued)
 
 
@@ -150,9 +156,9 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
     workspace = current_workspace(request)
     key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
     if request.method == "GET":
-        form = _edit_form(request, key, workspace) if _may_edit(request, key, workspace) else None
+        form = _edit_form(request, key, workspace) if may_edit(request.user, key) else None
         return _key_page(request, key, form, workspace)
-    require(request, Action.MANAGE_KEYS)
+    _require_change(request, key)
     form = _edit_form(request, key, workspace)
     if form.is_valid() and form.cleaned_data["seen"] != rules_mark(key):
         show_conflict(form, "key")
@@ -167,7 +173,7 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
 def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
     workspace = current_workspace(request)
     key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
-    require(request, Action.MANAGE_KEYS)
+    _require_change(request, key)
     if request.method == "GET":
         return render_page(
             request,
@@ -175,7 +181,7 @@ def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
             partial="dashboard/keys/_revoke.html",
             context=RevokeContext(key=key),
         )
-    if revoke_key(key, actor=request.user.email):
+    if member_actions.revoke_key(key, person=request.user):
         messages.success(request, f"{key.label} is revoked: its calls are refused from now on.")
     else:
         messages.info(request, f"{key.label} was revoked already.")
@@ -189,7 +195,7 @@ def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
     workspace = current_workspace(request)
     key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
     require(request, Action.MANAGE_KEYS)
-    if services.reset_total(key, spent_nusd=total_of(key.pk), actor=request.user.email):
+    if member_actions.reset_total(key, spent_nusd=total_of(key.pk), person=request.user):
         messages.success(request, "The total is counted from nothing again.")
     return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
 
@@ -198,34 +204,31 @@ def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedK
     """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
     try:
         spend_form_token(request.POST.get("token", ""))
-        with transaction.atomic():
-            issued = issue_key(
-                workspace=workspace,
-                created_by=request.user,
-                actor=request.user.email,
-                **form.rules(),
-            )
-            set_compatibility(issued.key, actor=request.user.email, **form.compatibility())
-            set_limits(issued.key, limits=form.limits(), actor=request.user.email)
-        return issued
+        return member_actions.create_key(
+            workspace=workspace,
+            person=request.user,
+            rules=form.rules(),
+            compatibility=form.compatibility(),
+            limits=form.limits(),
+        )
     except ValidationError as error:
         form.take(error)
         return None
 
 
 def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
-    who = request.user
     try:
-        with transaction.atomic():
-            changed = [
-                update_key(key, changed_by=who, actor=who.email, **form.rules()),
-                set_compatibility(key, actor=who.email, **form.compatibility()),
-                set_limits(key, limits=form.limits(), actor=who.email),
-            ]
+        changed = member_actions.change_key(
+            key,
+            person=request.user,
+            rules=form.rules(),
+            compatibility=form.compatibility(),
+            limits=form.limits(),
+        )
     except ValidationError as error:
         form.take(error)
         return False
-    words = "Saved. It holds within a second." if any(changed) else "Nothing changed."
+    words = "Saved. It holds within a second." if changed else "Nothing changed."
     messages.success(request, words)
     return True
 
@@ -239,16 +242,28 @@ def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyFo
     )
 
 
-def _may_edit(request: PageRequest, key: ApiKey, workspace: Workspace) -> bool:
-    return key.revoked_at is None and may(request.user, Action.MANAGE_KEYS, workspace)
+def _policy_for(person: User, workspace: Workspace) -> DeveloperKeyPolicy | None:
+    """Return the most that a key of this person may do, None for who manages keys."""
+    return None if may(person, Action.MANAGE_KEYS, workspace) else policy_of(workspace)
 
 
-def _new_key(request: PageRequest, form: KeyForm, *, status: int) -> HttpResponse:
+def _require_change(request: PageRequest, key: ApiKey) -> None:
+    if not may_change(request.user, key):
+        raise PermissionDenied(member_actions.REFUSED)
+
+
+def _new_key(
+    request: PageRequest, form: KeyForm, policy: DeveloperKeyPolicy | None, *, status: int
+) -> HttpResponse:
     return render_page(
         request,
         page="dashboard/keys/new.html",
         partial="dashboard/keys/_new.html",
-        context=KeyFormContext(form=form, token=new_form_token()),
+        context=KeyFormContext(
+            form=form,
+            token=new_form_token(),
+            maximum=policy_lines(policy) if policy else [],
+        ),
         status=status,
     )
 
@@ -278,13 +293,29 @@ def _key_page(
     *,
     status: int = 200,
 ) -> HttpResponse:
-    spending, may_edit = spending_rows(key), _may_edit(request, key, workspace)
+    spending, person = spending_rows(key), request.user
+    manages = may(person, Action.MANAGE_KEYS, workspace)
+    is_live = key.revoked_at is None
     context = KeyPageContext(
         row=with_use([key], workspace)[0],
         spending=spending,
         form=form,
         history=history(history_of(workspace, str(key.pk), limit=SHOWN)),
-        may_revoke=may_edit,
-        may_reset=may_edit and spending[-1].limit_nusd is not None and spending[-1].spent_nusd > 0,
+        may_revoke=is_live and may_change(person, key),
+        may_reset=is_live
+        and manages
+        and spending[-1].limit_nusd is not None
+        and spending[-1].spent_nusd > 0,
+        is_tightened_only=not manages,
+        why_not=_why_not(person, key) if form is None and is_live else "",
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)
+
+
+def _why_not(person: User, key: ApiKey) -> str:
+    """Return why somebody who makes keys may not edit this one; empty for those who make none."""
+    if not may(person, Action.MAKE_KEYS, key.workspace):
+        return ""
+    if not may_change(person, key):
+        return member_actions.REFUSED
+    return "This key has a scope that only an owner or admin can give."

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.invitations import NewInvitation, withdraw
 from accounts.invitations import invite as make_invitation
-from accounts.models import Invitation, Membership, Workspace
+from accounts.models import Invitation, Membership, Role, Workspace
 from accounts.permissions import Action, roles_given_by
 from accounts.selectors import members_of, open_invitations
 from accounts.services import change_role
@@ -110,6 +110,7 @@ def list_members(request: PageRequest) -> HttpResponse:
 def invite(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.MANAGE_MEMBERS)
     given = roles_given_by(request.user, workspace)
+    _require_given(request, given)
     form = InviteForm(request.POST or None, given=given, initial={"role": "developer"})
     if request.method == "POST" and form.is_valid():
         try:
@@ -162,6 +163,7 @@ def choose_role(request: PageRequest, membership_id: int) -> HttpResponse:
     given = roles_given_by(request.user, workspace)
     if membership.role not in given:
         raise PermissionDenied("Only an owner changes what an owner is.")
+    _require_given(request, given)
     is_you = membership.user_id == request.user.pk
     form = RoleForm(request.POST or None, given=given, initial={"role": membership.role})
     if request.method == "POST" and form.is_valid():
@@ -227,6 +229,13 @@ def _end(request: PageRequest, membership: Membership, form: forms.Form) -> bool
         words += f" {keys} {noun} {'left to it' if keeps_keys else 'revoked'}."
     messages.success(request, words)
     return True
+
+
+def _require_given(request: PageRequest, given: frozenset[str]) -> None:
+    """Raise PermissionDenied for a role in the form that the page did not offer this person."""
+    role = request.POST.get("role", "")
+    if role in Role.values and role not in given:
+        raise PermissionDenied(f"You may not give the role {role} here.")
 
 
 def _membership(request: PageRequest, membership_id: int) -> Membership:

@@ -28,7 +28,9 @@ from accounts.services import (
 from dashboard.forms.limits import CallLimitsForm
 from dashboard.forms.settings import LockForm, NameForm, ProfileForm
 from dashboard.htmx import PageRequest, variables
+from dashboard.key_policy_words import policy_lines
 from dashboard.workspace import require
+from keys.policy import policy_of
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class SettingsContext:
     limits_form: forms.Form
     lock_form: forms.Form
     may_unlock: bool
+    developer_keys: list[str]
 
 
 @login_required
@@ -165,5 +168,6 @@ def _page(
         or CallLimitsForm(initial={name: getattr(workspace, name) for name in RANGES}),
         lock_form=lock_form or LockForm(),
         may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
+        developer_keys=policy_lines(policy_of(workspace)),
     )
     return render(request, "dashboard/settings/settings.html", variables(context), status=status)

@@ -27,7 +27,9 @@ class KeyAuthentication(BaseAuthentication):
         if inbound.error is not None:
             raise inbound.error
         assert inbound.caller is not None
-        scope = getattr(request.parser_context["view"], "scope", "")
+        view = request.parser_context["view"]
+        wider = getattr(view, "wider_scope", "")
+        scope = wider if wider in inbound.caller.key.scopes else getattr(view, "scope", "")
         inbound.admission.screen(inbound.caller, inbound.head, scope)
         return None, inbound.caller
 

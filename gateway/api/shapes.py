@@ -244,8 +244,11 @@ class UsageGroup(Struct):
 
 
 class UsageShapeReport(Struct):
+    """of: whose usage it is, the key's own or the whole workspace's."""
+
     start: str
     end: str
+    of: Literal["key", "workspace"]
     group_by: list[str]
     groups: list[UsageGroup]
     total: UsageGroup

@@ -1,8 +1,7 @@
-"""GET /usage: what the workspace has used, by model, key, day or member."""
+"""GET /usage: what a key or its workspace has used, by model, key, day or member."""
 
 from __future__ import annotations
 
-import uuid
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,7 +16,7 @@ from rest_framework.response import Response
 
 from gateway.admission.caller import Caller
 from gateway.api.openapi_request import or_empty
-from gateway.api.views import KeyView, answers
+from gateway.api.views import KeyView, answers, read_by
 from gateway.core.errors import DatabaseUnavailable, RequestError
 from gateway.core.money import credits_used, usd
 from gateway.selectors.usage_groups import usage_by
@@ -31,9 +30,14 @@ YEARS = range(2000, 3000)  # far from the ends of what a date can be: spans are 
 
 
 class UsageReport(KeyView):
-    """Totals from the rollups, which follow a call by a tenth of a second."""
+    """Totals from the rollups, which follow a call by a tenth of a second.
+
+    A key reads what it has used itself; with the scope usage.workspace, what all keys of its
+    workspace have.
+    """
 
     scope = Scope.USAGE.value
+    wider_scope = Scope.USAGE_WORKSPACE.value
 
     @answers(
         "UsageAnswer",
@@ -58,9 +62,9 @@ class UsageReport(KeyView):
         if not start < end <= start + LONGEST_SPAN:
             raise RequestError("start must be before end, by at most 366 days.", param="start")
         by = read_groups(query)
-        workspace_id = uuid.UUID(caller.key.workspace_id)
+        visible = read_by(caller)
         try:
-            groups = usage_by(workspace_id, start=start, end=end, by=by)
+            groups = usage_by(visible, start=start, end=end, by=by)
         except DatabaseError as error:
             raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
         total = {name: sum(group[name] for group in groups) for name in NUMBERS}
@@ -69,6 +73,7 @@ class UsageReport(KeyView):
                 "data": {
                     "start": start.isoformat(),
                     "end": end.isoformat(),
+                    "of": "workspace" if visible.is_everything else "key",
                     "group_by": list(by),
                     "groups": [write_group(group, by) for group in groups],
                     "total": write_group(total, ()),

@@ -27,6 +27,8 @@ from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, Re
 from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
 from gateway.selectors.call_names import find_call_named
+from gateway.selectors.visible import Visible
+from keys.models import Scope
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -39,11 +41,15 @@ LIMIT = re.compile(r"[0-9]{1,4}")
 
 
 class KeyView(APIView):
-    """A view for holders of an API key. scope: what the key must be good for, if anything."""
+    """A view for holders of an API key.
+
+    scope: what the key must be good for, if anything. wider_scope: one that does as well.
+    """
 
     authentication_classes: tuple[type[KeyAuthentication], ...] = (KeyAuthentication,)
     permission_classes = ()
     scope = "completions"
+    wider_scope = ""
 
     def get_exception_handler(self) -> Any:
         return handle
@@ -114,7 +120,10 @@ class ModelDetail(CatalogueView):
 
 
 class Generation(KeyView):
-    """What happened to one call of the workspace, by any spelling of its id."""
+    """What happened to one call of the key, by any spelling of its id.
+
+    A key with the scope usage.workspace reads every call of its workspace.
+    """
 
     scope = ""
 
@@ -129,7 +138,7 @@ class Generation(KeyView):
         if not text:
             raise RequestError("id is required.", param="id")
         caller: Caller = request.auth  # type: ignore[assignment]
-        record = find_record(text, uuid.UUID(caller.key.workspace_id))
+        record = find_record(text, read_by(caller))
         if record is None:
             raise NotFound(f"There is no generation {text[:64]}.", param="id")
         asked = find_request_id(text)
@@ -156,14 +165,22 @@ def read_page(query: QueryDict, names: list[str]) -> tuple[int, int]:
     return start, start + int(limit)
 
 
-def find_record(text: str, workspace_id: uuid.UUID) -> CallRecord | None:
-    """Return the workspace's record. A call that has just ended is waited for: its record is on
-    the way from the journal. Raises DatabaseUnavailable."""
+def read_by(caller: Caller) -> Visible:
+    """Return the calls that a key may read: its own, or with usage.workspace the workspace's."""
+    workspace_id = uuid.UUID(caller.key.workspace_id)
+    if Scope.USAGE_WORKSPACE in caller.key.scopes:
+        return Visible(workspace_id)
+    return Visible(workspace_id, (uuid.UUID(caller.key.key_id),))
+
+
+def find_record(text: str, visible: Visible) -> CallRecord | None:
+    """Return the record, if it is one of these. A call that has just ended is waited for: its
+    record is on the way from the journal. Raises DatabaseUnavailable."""
     call_id = find_request_id(text)
     deadline = time.monotonic() + POSTED_WITHIN_S
     while True:
         try:
-            record = find_call_named(workspace_id, text)
+            record = find_call_named(visible, text)
         except DatabaseError as error:
             raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
         is_settled = record is not None and record.status != CallRecord.Status.IN_PROGRESS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from operator import attrgetter
 
 from django.db.models import Q
@@ -10,12 +9,15 @@ from django.db.models import Q
 from gateway.core.ids import find_request_id
 from gateway.core.request import CLIENT_ID, MAX_CLIENT_ID_BYTES
 from gateway.models import CallRecord
+from gateway.selectors.visible import Visible
 
 
-def find_call_named(workspace_id: uuid.UUID, text: str) -> CallRecord | None:
-    """Return the call of the workspace that the text means, the newest where its caller gave
+def find_call_named(visible: Visible, text: str) -> CallRecord | None:
+    """Return the call of those visible that the text means, the newest where its caller gave
     the same id to several."""
-    calls = CallRecord.objects.filter(workspace_id=workspace_id)
+    calls = CallRecord.objects.filter(workspace_id=visible.workspace_id)
+    if visible.key_ids is not None:
+        calls = calls.filter(key_id__in=visible.key_ids)
     call_id = find_request_id(text)
     found = calls.filter(pk=call_id).first() if call_id else None
     if found is not None or len(text) > MAX_CLIENT_ID_BYTES or not CLIENT_ID.fullmatch(text):

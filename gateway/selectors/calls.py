@@ -63,10 +63,7 @@ def call_page(
 
 def find_call(visible: Visible, name: str) -> CallRecord | None:
     """Return one call, by any of its names, if this person may see it."""
-    call = find_call_named(visible.workspace_id, name)
-    if call is None or visible.key_ids is None or call.key_id in visible.key_ids:
-        return call
-    return None
+    return find_call_named(visible, name)
 
 
 def find_body(call: CallRecord) -> CallBody | None:

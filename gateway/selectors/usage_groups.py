@@ -1,4 +1,4 @@
-"""Usage of one workspace by model, key, day or member, from the rollups."""
+"""Usage of a workspace, or some of its keys, by model, key, day or member, from the rollups."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.db.models import F, QuerySet, Sum
 
 from gateway.models import UsageRollup
 from gateway.selectors.steps import Day
+from gateway.selectors.visible import Visible
 from keys.models import ApiKey
 
 FAILED = ("upstream_error", "platform_aborted")
@@ -18,7 +19,7 @@ SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd")
 
 
 def usage_by(
-    workspace_id: uuid.UUID, *, start: datetime, end: datetime, by: Sequence[str]
+    visible: Visible, *, start: datetime, end: datetime, by: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Return totals per group, in the order of the groups' names.
 
@@ -27,9 +28,11 @@ def usage_by(
     who made the key; None for keys that nobody on record has made.
     """
     rows = UsageRollup.objects.filter(
-        workspace_id=workspace_id, starts_at__gte=start, starts_at__lt=end
+        workspace_id=visible.workspace_id, starts_at__gte=start, starts_at__lt=end
     )
-    members = _members(workspace_id) if "member" in by else {}
+    if visible.key_ids is not None:
+        rows = rows.filter(key_id__in=visible.key_ids)
+    members = _members(visible.workspace_id) if "member" in by else {}
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in _summed(rows, by):
         named = {name: _named(name, row, members) for name in by}

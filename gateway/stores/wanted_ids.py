@@ -12,6 +12,7 @@ from typing import Any
 from django.db import Error as DatabaseError
 
 from gateway.selectors.call_names import find_call_named
+from gateway.selectors.visible import Visible
 
 MAX_REMEMBERED = 10_000
 
@@ -43,4 +44,4 @@ class WantedIds:
 
 
 def _is_used(workspace_id: uuid.UUID, wanted: str) -> bool:
-    return find_call_named(workspace_id, wanted) is not None
+    return find_call_named(Visible(workspace_id), wanted) is not None

@@ -13,6 +13,7 @@ from django.db import OperationalError
 from accounts.models import Workspace
 from gateway.models import CallRecord
 from gateway.selectors.call_names import find_call_named
+from gateway.selectors.visible import Visible
 from gateway.stores.wanted_ids import WantedIds
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_workspace
@@ -65,12 +66,12 @@ def record(db: None) -> CallRecord:
 def test_a_call_is_found_by_each_of_its_names(record: CallRecord, text: str) -> None:
     name = text.format(id=record.pk, wanted=WANTED)
 
-    assert find_call_named(record.workspace_id, name) == record
-    assert find_call_named(Workspace(name="Other").pk, name) is None
+    assert find_call_named(Visible(record.workspace_id), name) == record
+    assert find_call_named(Visible(Workspace(name="Other").pk), name) is None
 
 
 @pytest.mark.parametrize(
     "text", ["", "\0", "x" * 500, "%", "chatcmpl-", "29913d14-7118-4f32-9ad7-33f0a41b04d6"]
 )
 def test_what_names_nothing_finds_nothing(record: CallRecord, text: str) -> None:
-    assert find_call_named(record.workspace_id, text) is None
+    assert find_call_named(Visible(record.workspace_id), text) is None

@@ -95,8 +95,9 @@ def test_a_new_key_takes_nothing_from_fields_that_the_page_does_not_offer(role: 
 @pytest.mark.parametrize("role", MANAGERS)
 def test_an_edit_changes_nothing_that_the_page_does_not_offer(role: str, field: str) -> None:
     here, elsewhere = make_workspace("Here"), make_workspace("Elsewhere")
-    key, _ = make_key(here, label="Ours", scopes=["completions"])
-    client = signed_in(make_member(here, role))
+    person = make_member(here, role)
+    key, _ = make_key(here, label="Ours", scopes=["completions"], created_by=person)
+    client = signed_in(person)
     before, row = everything_but_keys(), model_to_dict(key)
     forged = {field: FORGED.get(field, str(elsewhere.pk))}
 
@@ -109,11 +110,12 @@ def test_an_edit_changes_nothing_that_the_page_does_not_offer(role: str, field: 
     assert everything_but_keys() == before
 
 
-@pytest.mark.parametrize("scope", ["admin", "root", "*", ""])
+@pytest.mark.parametrize("scope", ["admin", "usage.workspace", "root", "*", ""])
 def test_a_developer_cannot_forge_a_scope(scope: str) -> None:
     workspace = make_workspace()
-    key, _ = make_key(workspace, scopes=["completions"])
-    client = signed_in(make_member(workspace, Role.DEVELOPER))
+    person = make_member(workspace, Role.DEVELOPER)
+    key, _ = make_key(workspace, scopes=["completions"], created_by=person)
+    client = signed_in(person)
     scopes = {"scopes": ["completions", scope]}
 
     answers = [

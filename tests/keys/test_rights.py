@@ -48,7 +48,8 @@ def test_a_key_never_gets_more_than_its_maker_has(role: str) -> None:
 
     assert all(set(key.scopes) <= held for key in ApiKey.objects.all())
     assert (Scope.ADMIN in held) == may(person, Action.MANAGE_WORKSPACE, workspace)
-    assert bool(held) == may(person, Action.MANAGE_KEYS, workspace)
+    assert (Scope.USAGE_WORKSPACE in held) == may(person, Action.MANAGE_KEYS, workspace)
+    assert bool(held) == may(person, Action.MAKE_KEYS, workspace)
 
 
 def test_an_owner_is_nobody_in_another_workspace() -> None:

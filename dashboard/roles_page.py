@@ -1,0 +1,171 @@
+"""docs/roles.md, made from the rule book: `python -m dashboard.roles_page`.
+
+What each form and each command asks for stands here; a test looks that none is missing and that
+the pages do as it says.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+if __name__ == "__main__":
+    import django
+
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
+    django.setup()
+
+from accounts.models import Role
+from accounts.permissions import RULES, WORDS, Action
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "roles.md"
+HEAD = """\
+# Roles
+
+Made from [`accounts/permissions.py`](../accounts/permissions.py) and
+[`dashboard/roles_page.py`](../dashboard/roles_page.py) by `make fix`; edit those instead.
+
+A member of a workspace has one role there. An operator runs the installation and may do everything
+everywhere. What belongs to another workspace answers 404, as what does not exist; what a role does
+not cover answers 403 and changes nothing.
+
+"""
+KEYS = """
+## Keys of developers
+
+An owner or admin may set a maximum for keys that developers make (*Settings*, *Developers' keys*):
+limits of each key, models, networks, scopes, and how many keys each developer may have. A key
+that a developer makes starts from that maximum and stays within it. On a key they made themselves
+a developer may rename, tighten and revoke; limits, models, networks, scopes and expiry never become
+wider than they are, so what an owner or admin has set on the key holds. Whoever needs more asks an
+owner or admin. Keys of others, and setting back what a key has spent in total, are for owners
+and admins.
+
+A key reads its own usage and its own calls (scope `usage`). With `usage.workspace`, which only an
+owner or admin gives, it reads those of the whole workspace.
+"""
+API = """
+## The API
+
+Under `/v1` nothing is written that a role would govern: a key calls models and reads. What a key
+may do is its scopes.
+"""
+
+
+class Form(NamedTuple):
+    """What a form asks for. own: where it concerns what the person made, or is; None: the same."""
+
+    action: Action
+    own: Action | None = None
+
+
+# Forms by URL name. None: no right in a workspace is asked for, it is one's own account or view.
+FORMS: Mapping[str, Form | None] = {
+    "dashboard:key-create": Form(Action.MAKE_KEYS),
+    "dashboard:key-edit": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
+    "dashboard:key-revoke": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
+    "dashboard:key-reset-total": Form(Action.MANAGE_KEYS),
+    "dashboard:member-invite": Form(Action.MANAGE_MEMBERS),
+    "dashboard:member-role": Form(Action.MANAGE_MEMBERS),
+    "dashboard:member-remove": Form(Action.MANAGE_MEMBERS, own=Action.LEAVE_WORKSPACE),
+    "dashboard:invitation-withdraw": Form(Action.MANAGE_MEMBERS),
+    "dashboard:settings-name": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:settings-profile": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:settings-limits": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:settings-bodies": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:settings-developer-keys": Form(Action.MANAGE_KEYS),
+    "dashboard:settings-lock": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:settings-unlock": Form(Action.UNLOCK_WORKSPACE),
+    "dashboard:credits-grant": Form(Action.GRANT_CREDITS),
+    "dashboard:workspace-create": Form(Action.MANAGE_WORKSPACES),
+    "dashboard:model-create": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:model-preview": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:model-edit": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:model-switch": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:provider-create": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:provider-edit": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:provider-switch": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:workspace": None,
+    "dashboard:theme": None,
+    "dashboard:join": None,
+    "dashboard:join-accept": None,
+    "dashboard:account-name": None,
+    "account_login": None,
+    "account_logout": None,
+    "account_reauthenticate": None,
+    "account_change_password": None,
+    "account_set_password": None,
+    "mfa_authenticate": None,
+    "mfa_login_webauthn": None,
+    "mfa_reauthenticate": None,
+    "mfa_reauthenticate_webauthn": None,
+    "mfa_activate_totp": None,
+    "mfa_deactivate_totp": None,
+    "mfa_generate_recovery_codes": None,
+    "mfa_add_webauthn": None,
+    "mfa_edit_webauthn": None,
+    "mfa_remove_webauthn": None,
+}
+# Commands by name, with what a person would need to do the same on a page. None: nobody can.
+COMMANDS: Mapping[str, Action | None] = {
+    "add_model": Action.MANAGE_CATALOGUE,
+    "add_provider": Action.MANAGE_CATALOGUE,
+    "create_workspace": Action.MANAGE_WORKSPACES,
+    "grant_credits": Action.GRANT_CREDITS,
+    "invite_member": Action.MANAGE_MEMBERS,
+    "issue_key": Action.MANAGE_KEYS,
+    "prepare": None,
+    "prove": None,
+    "remove_member": Action.MANAGE_MEMBERS,
+    "reseal_credentials": None,
+    "reset_password": None,
+    "revoke_key": Action.MANAGE_KEYS,
+    "set_key": Action.MANAGE_KEYS,
+    "set_model": Action.MANAGE_CATALOGUE,
+    "set_provider": Action.MANAGE_CATALOGUE,
+    "set_role": Action.MANAGE_MEMBERS,
+    "set_workspace": Action.MANAGE_WORKSPACE,
+    "up": None,
+}
+
+
+def render() -> str:
+    """Return the whole page."""
+    parts = [HEAD, *_rules(), KEYS, *_forms(), API, *_commands()]
+    return "".join(parts)
+
+
+def _rules() -> Iterator[str]:
+    roles = [Role(role) for role in Role.values]
+    yield f"| Right | {' | '.join(role.label for role in roles)} | Operator | Covers |\n"
+    yield f"|---|{':-:|' * (len(roles) + 1)}---|\n"
+    for action in Action:
+        marks = ["yes" if role.value in RULES[action] else "–" for role in roles]  # noqa: RUF001
+        yield f"| `{action}` | {' | '.join(marks)} | yes | {WORDS[action]} |\n"
+
+
+def _forms() -> Iterator[str]:
+    yield "\n## Forms\n\n"
+    yield "Every form of the dashboard, by the name of its address, with the right it asks for.\n\n"
+    yield "| Form | Right | For what is one's own |\n|---|---|---|\n"
+    for name, form in FORMS.items():
+        asked = f"`{form.action}`" if form else "none: one's own account or view"
+        own = f"`{form.own}`" if form and form.own else ""
+        yield f"| `{name.removeprefix('dashboard:')}` | {asked} | {own} |\n"
+
+
+def _commands() -> Iterator[str]:
+    yield "\n## Commands\n\n"
+    yield "`manage.py` is run on the host, by whoever may read its secrets: it acts with an\n"
+    yield "operator's rights. Beside each command is the right that its page asks for.\n\n"
+    yield "| Command | Right on the pages |\n|---|---|\n"
+    for name, action in COMMANDS.items():
+        yield f"| `{name}` | {f'`{action}`' if action else 'no page'} |\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())
+    sys.stdout.write(f"Wrote {PAGE.name}.\n")

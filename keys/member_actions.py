@@ -1,0 +1,111 @@
+"""What members do with keys, each within their role. Pages and API come here; commands, which
+run on the host with an operator's rights, call keys.services themselves.
+
+Every function raises PermissionDenied when the person may not do it at all, and ValidationError
+with an entry for each field that reaches further than they may go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+
+from accounts.models import User, Workspace
+from accounts.permissions import Action, may
+from keys import services
+from keys.models import ApiKey
+from keys.policy import count_keys_made, find_wider, policy_of, reach_of, reach_of_policy
+from keys.selectors import may_change, may_edit
+from keys.services import IssuedKey
+
+REFUSED = "Only owners and admins change or revoke keys that others made."
+
+
+@transaction.atomic
+def create_key(
+    *,
+    workspace: Workspace,
+    person: User,
+    rules: Mapping[str, Any],
+    compatibility: Mapping[str, Any],
+    limits: Mapping[str, int | None],
+) -> IssuedKey:
+    """Create a key as this person's.
+
+    rules, compatibility, limits: as issue_key, set_compatibility and set_limits take them.
+    """
+    if not may(person, Action.MAKE_KEYS, workspace):
+        raise PermissionDenied("Your role in this workspace does not make keys.")
+    is_bound = not may(person, Action.MANAGE_KEYS, workspace)
+    if is_bound:
+        _refuse_one_too_many(workspace, person)
+    issued = services.issue_key(workspace=workspace, created_by=person, actor=person.email, **rules)
+    services.set_compatibility(issued.key, actor=person.email, **compatibility)
+    services.set_limits(issued.key, limits=limits, actor=person.email)
+    if is_bound:
+        _refuse_beyond_policy(issued.key)
+    return issued
+
+
+@transaction.atomic
+def change_key(
+    key: ApiKey,
+    *,
+    person: User,
+    rules: Mapping[str, Any],
+    compatibility: Mapping[str, Any],
+    limits: Mapping[str, int | None],
+) -> bool:
+    """Replace everything that is set on a key. Returns False when nothing is different.
+
+    Who does not manage keys tightens: nothing becomes wider than it was, or than the policy.
+    """
+    stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+    if stored.revoked_at is None and not may_edit(person, stored):
+        raise PermissionDenied(REFUSED)
+    before = reach_of(stored)
+    changed = [
+        services.update_key(key, changed_by=person, actor=person.email, **rules),
+        services.set_compatibility(key, actor=person.email, **compatibility),
+        services.set_limits(key, limits=limits, actor=person.email),
+    ]
+    if any(changed) and not may(person, Action.MANAGE_KEYS, stored.workspace):
+        if wider := find_wider(reach_of(key), before):
+            raise ValidationError(wider)
+        _refuse_beyond_policy(key)
+    return any(changed)
+
+
+def revoke_key(key: ApiKey, *, person: User) -> bool:
+    """Stop a key for good. Returns False when it was already revoked."""
+    if not may_change(person, key):
+        raise PermissionDenied(REFUSED)
+    return services.revoke_key(key, actor=person.email)
+
+
+def reset_total(key: ApiKey, *, spent_nusd: int, person: User) -> bool:
+    """Count a key's total from nothing again, which lifts a limit: see services.reset_total."""
+    if not may(person, Action.MANAGE_KEYS, key.workspace):
+        raise PermissionDenied("Only owners and admins set the total of a key back.")
+    return services.reset_total(key, spent_nusd=spent_nusd, actor=person.email)
+
+
+def _refuse_beyond_policy(key: ApiKey) -> None:
+    if wider := find_wider(reach_of(key), reach_of_policy(policy_of(key.workspace))):
+        raise ValidationError(wider)
+
+
+def _refuse_one_too_many(workspace: Workspace, person: User) -> None:
+    most = policy_of(workspace).max_keys
+    if most is None:
+        return
+    # Writing to the workspace's row makes those who make keys at the same moment wait in turn.
+    Workspace.objects.filter(pk=workspace.pk).update(slug=workspace.slug)
+    if count_keys_made(workspace, person.pk) >= most:
+        raise ValidationError(
+            f"Developers may have {most} keys here, and you have as many. Keys revoked this month"
+            " count. Ask an owner or admin."
+        )
