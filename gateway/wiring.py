@@ -240,8 +240,10 @@ class Runtime:
         if grant.hold_nusd:
             paid_nusd = self.bank.release(grant.workspace_id, grant.hold_nusd, receipt.charge_nusd)
         known = error if isinstance(error, GatewayError) or error is None else GatewayError()
-        if isinstance(known, UpstreamError) and known.detail:
+        if isinstance(known, UpstreamError):
             logger.info("Call %s: %s: %s", grant.call_id, known.code, known.detail)
+            if known.quote:
+                logger.debug("Call %s: the provider said: %s", grant.call_id, known.quote)
         self.log.settled(
             grant,
             meter,

@@ -58,8 +58,9 @@ GatewayError
 
 status, code and type are the catalogue of docs/errors.md, which is made from these classes.
 The message of any GatewayError is safe to show; what is not safe goes in `detail`, which is
-logged and never sent. `retry_elsewhere` lets the pipeline try the next target, before the first
-byte only. `should_retry`, where set, is sent as x-should-retry, which the official SDKs obey.
+logged and never sent, and what a provider said in `quote`, which may hold what callers said and
+is logged for debugging alone. `retry_elsewhere` lets the pipeline try the next target, before the
+first byte only. `should_retry`, where set, is sent as x-should-retry, which the SDKs obey.
 """
 
 from __future__ import annotations
@@ -88,6 +89,7 @@ class GatewayError(Exception):
         *,
         param: str | None = None,
         detail: str = "",
+        quote: str = "",
         details: Mapping[str, Any] | None = None,
         retry_after_s: float | None = None,
     ) -> None:
@@ -95,6 +97,7 @@ class GatewayError(Exception):
         self.message = (message or self.meaning)[:MAX_MESSAGE_CHARS]
         self.param = param[:MAX_PARAM_CHARS] if param else param
         self.detail = detail
+        self.quote = quote
         self.details = dict(details or {})
         self.retry_after_s = retry_after_s
 

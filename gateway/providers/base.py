@@ -63,3 +63,7 @@ class Provider(Protocol):
 
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
         """Classify a non-2xx answer. Never raises; header names are lower case."""
+
+    def secrets(self, request: UpstreamRequest) -> tuple[bytes, ...]:
+        """Return every byte string of the request that must never be quoted, whatever header or
+        query it rides in (gateway.providers.secrets)."""

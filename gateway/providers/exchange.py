@@ -6,13 +6,13 @@ as an UpstreamError. Whatever happens, the connection is given back or cut.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
 from gateway.core.errors import UpstreamError
 from gateway.core.events import Answer, StreamEvent
-from gateway.providers.base import Decoder, Provider, UpstreamRequest
+from gateway.providers.base import Provider, UpstreamRequest
+from gateway.providers.secrets import HIDDEN, conceal
 from gateway.providers.transport import Transport, UpstreamResponse, read_body, read_error_body
 from gateway.streaming.sse import SseDecoder
 
@@ -38,14 +38,17 @@ class ProviderExchange:
             body = await read_body(response)
         finally:
             response.release()
-        return self._provider.read_answer(body)
+        try:
+            return self._provider.read_answer(body)
+        except UpstreamError as error:
+            raise conceal_error(error, self._provider, self._request) from None
 
     async def open_stream(self) -> ProviderStream:
         """Return the streamed answer, its head read. Whoever has it must close it."""
         response = await self._transport.open(self._request)
         if response.status != 200:
             await self._refuse(response)
-        return ProviderStream(response, self._provider.open_decoder(), self._request)
+        return ProviderStream(response, self._provider, self._request)
 
     async def _refuse(self, response: UpstreamResponse) -> None:
         """Raise what the provider's refusal means."""
@@ -53,8 +56,9 @@ class ProviderExchange:
             body = await read_error_body(response)
         finally:
             response.release()
+        body = conceal_bytes(body, self._provider.secrets(self._request))
         refusal = self._provider.read_error(response.status, response.headers, body)
-        raise conceal(refusal, self._request)
+        raise conceal_error(refusal, self._provider, self._request)
 
 
 class ProviderStream:
@@ -64,15 +68,16 @@ class ProviderStream:
     broken_by when the answer breaks off.
     """
 
-    __slots__ = ("_decoder", "_request", "_response", "_sse", "broken_by", "forward")
+    __slots__ = ("_decoder", "_provider", "_request", "_response", "_sse", "broken_by", "forward")
 
     def __init__(
-        self, response: UpstreamResponse, decoder: Decoder, request: UpstreamRequest
+        self, response: UpstreamResponse, provider: Provider, request: UpstreamRequest
     ) -> None:
         self.forward: Callable[[Take], Awaitable[bool]] = response.forward
         self.broken_by = response.broken_by
         self._response = response
-        self._decoder = decoder
+        self._provider = provider
+        self._decoder = provider.open_decoder()
         self._request = request
         self._sse = SseDecoder()
 
@@ -82,12 +87,24 @@ class ProviderStream:
         No bytes are the end: it completes what was left open.
         """
         events: list[StreamEvent] = []
+        data = b""
         try:
             for data in self._sse.feed(chunk) if chunk else self._sse.finish():
                 events += self._decoder.feed(data)
         except UpstreamError as error:
-            return events, conceal(error, self._request)
+            return events, self._conceal(error, data)
         return events, None
+
+    def _conceal(self, error: UpstreamError, data: bytes) -> UpstreamError:
+        """Return the error of an event without secrets: read again without them, as what was cut
+        short may have ended in one."""
+        concealed = conceal_bytes(data, self._provider.secrets(self._request))
+        if concealed != data:
+            try:
+                self._decoder.feed(concealed)
+            except UpstreamError as again:
+                error = again
+        return conceal_error(error, self._provider, self._request)
 
     async def close(self, *, is_over: bool) -> None:
         """Keep the connection if the provider ends the answer at once, else cut it."""
@@ -98,12 +115,37 @@ class ProviderStream:
             self._response.release()
 
 
-def conceal(error: UpstreamError, request: UpstreamRequest) -> UpstreamError:
-    """Cut our credential and the provider's address out of a message that quotes the provider."""
+def conceal_bytes(body: bytes, secrets: tuple[bytes, ...]) -> bytes:
+    """Return a text of the provider's without the secrets; as it was if it has none."""
+    text = body.decode(errors="replace")
+    concealed = conceal(text, secrets)
+    return body if concealed == text else concealed.encode()
+
+
+def conceal_error(
+    error: UpstreamError, provider: Provider, request: UpstreamRequest
+) -> UpstreamError:
+    """Cut what is secret, and the provider's address, out of an error that quotes the provider."""
+    secrets = provider.secrets(request)
     place = urlsplit(request.url)
-    credential = request.headers.get("authorization", "").removeprefix("Bearer ")
-    for private in (credential, place.netloc, place.hostname or ""):
-        # A bare name of one word is likely to be a word of the message's, too.
-        if private and ("." in private or private != place.hostname):
-            error.message = re.sub(re.escape(private), "…", error.message, flags=re.IGNORECASE)
+    # A bare name of one word is likely to be a word of the message's, too.
+    names = [place.netloc, place.hostname if "." in (place.hostname or "") else ""]
+    for field in ("message", "detail", "quote"):
+        text = conceal(getattr(error, field), secrets)
+        for name in filter(None, names):
+            text = replace_in_any_case(text, name, HIDDEN)
+        setattr(error, field, text)
+    error.args = (error.message,)
     return error
+
+
+def replace_in_any_case(text: str, name: str, other: str) -> str:
+    """Return the text with the other in place of an ASCII name, written in any case."""
+    if not name.isascii() or (not text.isascii() and len(text.lower()) != len(text)):
+        return text.replace(name, other)
+    seen, wanted = text.lower(), name.lower()
+    parts, done = [], 0
+    while (start := seen.find(wanted, done)) >= 0:
+        parts.append(text[done:start])
+        done = start + len(wanted)
+    return other.join([*parts, text[done:]])

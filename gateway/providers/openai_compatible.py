@@ -22,6 +22,7 @@ from gateway.core.money import Usage
 from gateway.core.provider_kinds import BY_NAME, ProviderKind
 from gateway.providers import vllm
 from gateway.providers.base import Decoder, UpstreamRequest
+from gateway.providers.secrets import secrets_of
 from gateway.providers.upstream_errors import read_error
 from gateway.snapshot.types import TargetRecord
 
@@ -88,7 +89,7 @@ class OpenAICompatible:
             choices = tuple(_read_choice(choice) for choice in answer["choices"])
         except MALFORMED:
             raise ProviderUnavailable(
-                "The provider's answer made no sense.", detail=repr(body[:2000])
+                "The provider's answer made no sense.", quote=repr(body[:2000])
             ) from None
         if not choices:
             raise ProviderUnavailable("The provider's answer had no choices.")
@@ -98,6 +99,7 @@ class OpenAICompatible:
         return OpenAIDecoder()
 
     read_error = staticmethod(read_error)
+    secrets = staticmethod(secrets_of)
 
 
 class ChunkChoice(msgspec.Struct):
@@ -137,7 +139,7 @@ class OpenAIDecoder:
             if not data.strip():
                 return []
             raise StreamBroken(
-                "The provider's stream made no sense.", detail=repr(data[:2000])
+                "The provider's stream made no sense.", quote=repr(data[:2000])
             ) from None
 
 

@@ -145,6 +145,19 @@ def test_nothing_of_the_providers_is_told_to_callers(
             assert "provider.example" not in told
 
 
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_no_piece_of_a_credential_is_told_where_a_message_is_cut(
+    site: Site, caller: Caller, stream: bool
+) -> None:
+    for before in range(440, 500, 7):
+        message = "x" * before + f"+{CREDENTIAL[3:]}" + " and more" * 100
+        script = f"fail=400&message={urllib.parse.quote(message)}"
+        told = caller.ask(f"script:{script}", stream=stream).error["message"]
+
+        assert told.count("x") >= before
+        assert not any(CREDENTIAL[3:][:size] in told for size in range(4, 20))
+
+
 def test_a_provider_that_is_not_there_is_unavailable(site: Site, caller: Caller) -> None:
     for name, url in (
         ("refused", f"http://127.0.0.1:{free_port()}/v1"),
