@@ -1,11 +1,19 @@
-"""What django-allauth asks us about accounts: nobody signs up by themselves, no mail is sent."""
+"""What django-allauth asks us about accounts: nobody signs up by themselves, no mail is sent, and
+wrong passwords make the place wait that they come from."""
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.core.internal.ratelimit import respond_429
 from django.http import HttpRequest
+
+from accounts.sign_in_throttle import throttle
+
+MAX_ACCOUNT_CHARS = 320
 
 
 class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth ships no types
@@ -16,3 +24,32 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth shi
 
     def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
         """Send nothing: whatever would be mailed is done by an operator's command instead."""
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """Return what gateway.client_address found out, for the limits of django-allauth."""
+        return str(request.META["REMOTE_ADDR"])
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count a password, before it is looked at. django-allauth would count by account alone:
+        whoever knows an address could keep its owner out."""
+        wait_s = throttle.begin(place_of(request), account_of(credentials))
+        if wait_s:
+            response = respond_429(request)
+            response["Retry-After"] = str(ceil(wait_s))
+            raise ImmediateHttpResponse(response)
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        user = super().authenticate(request, **credentials)
+        if user is not None:
+            throttle.succeed(place_of(request), account_of(credentials))
+        return user
+
+
+def place_of(request: HttpRequest) -> str:
+    return str(getattr(request, "client_subnet", request.META.get("REMOTE_ADDR", "")))
+
+
+def account_of(credentials: dict[str, Any]) -> str:
+    return str(credentials.get("email") or credentials.get("username") or "?")[
+        :MAX_ACCOUNT_CHARS
+    ].lower()

@@ -31,13 +31,3 @@ class HideSecrets(logging.Filter):
         if record.exc_text:
             record.exc_text = hide_secrets(record.exc_text)
         return True
-
-
-class NoTraceOfRefusals(logging.Filter):
-    """Takes the traceback off Django's line about a request that it refused for its form, such as
-    one of too many fields: anybody can cause it, and it says nothing that the line does not."""
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        if record.name.startswith("django.security."):
-            record.exc_info = record.exc_text = None
-        return True

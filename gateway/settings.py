@@ -75,6 +75,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "gateway.api.turns.take_turns",  # before all that needs a thread
+    "gateway.client_address.find_client_address",
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -265,8 +266,9 @@ LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {
-        "no_trace_of_refusals": {"()": "gateway.logs.NoTraceOfRefusals"},
+        "limit_lines": {"()": "gateway.log_limits.LimitLines"},
         "hide_secrets": {"()": "gateway.logs.HideSecrets"},
+        "shorten_refusals": {"()": "gateway.log_limits.ShortenRefusals"},
     },
     "formatters": {
         "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
@@ -275,7 +277,7 @@ LOGGING: dict[str, Any] = {
         "stderr": {
             "class": "logging.StreamHandler",
             "formatter": "plain",
-            "filters": ["no_trace_of_refusals", "hide_secrets"],
+            "filters": ["limit_lines", "hide_secrets", "shorten_refusals"],
         },
     },
     "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
@@ -291,7 +293,15 @@ ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-ACCOUNT_RATE_LIMITS = {"login": "30/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+# login_failed is for codes: passwords have a limit of their own (accounts.sign_in_throttle).
+ACCOUNT_RATE_LIMITS = {"login": "60/m/ip", "login_failed": "10/m/ip,5/5m/key"}
+# django-allauth counts in it; a flood from many addresses shall not push others out at once.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "OPTIONS": {"MAX_ENTRIES": 20_000},
+    }
+}
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60  # seconds
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True

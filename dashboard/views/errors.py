@@ -67,7 +67,8 @@ CSRF_FAILED = Failure(
 TOO_MANY = Failure(
     429,
     "Too many tries",
-    "For your safety we wait a little after several tries. Try again in five minutes.",
+    "After several wrong tries from your network there is a wait, which grows with each. Try again"
+    " in a few minutes. Elsewhere you can sign in right away.",
     icon="hourglass",
     next_words="Back to sign-in",
 )
