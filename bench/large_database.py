@@ -1,8 +1,8 @@
 """`python -m bench.large_database`: a home whose database has millions of calls.
 
 Written in SQL, in the shape in which the product writes: calls with their charges, ledger entries
-per key and batch, and the totals of each quarter of an hour. `manage.py prove` holds on it. Serve it
-with `TOLLHOUSE_HOME=<home> make up`, or measure its pages with `python -m bench.pages`.
+per key and batch, and the totals of each quarter of an hour. `manage.py prove` holds on it. Serve
+it with `TOLLHOUSE_HOME=<home> make up`, or measure its pages with `python -m bench.pages`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ DICE = """
 INSERT INTO dice
 WITH RECURSIVE numbers(n) AS (SELECT ? UNION ALL SELECT n + 1 FROM numbers WHERE n + 1 < ?)
 SELECT n, CAST(? + n * ? AS INTEGER), abs(random()) % ?, abs(random()) % 100, abs(random()) % 1000,
-       50 + abs(random()) % 2000, 1 + abs(random()) % 600, abs(random()) % 1000, abs(random()) % 4096,
-       abs(random()) % 4, abs(random()) >> 4
+       50 + abs(random()) % 2000, 1 + abs(random()) % 600, abs(random()) % 1000,
+       abs(random()) % 4096, abs(random()) % 4, abs(random()) >> 4
 FROM numbers
 """
 CALLS = """
@@ -87,7 +87,8 @@ VALUES = {
     "input_pusd_per_token": "c.input * 1000",
     "cached_input_pusd_per_token": "c.input * 1000",
     "output_pusd_per_token": "c.output * 1000",
-    "hold_nusd": "CASE WHEN c.status = 'refused' THEN 0 ELSE c.taken * c.input + 4096 * c.output END",
+    "hold_nusd": "CASE WHEN c.status = 'refused' THEN 0"
+    " ELSE c.taken * c.input + 4096 * c.output END",
     "charge_nusd": "CASE WHEN c.basis IN ('usage', 'estimate')"
     " THEN c.taken * c.input + c.made * c.output ELSE 0 END",
     "absorbed_nusd": "CASE WHEN c.basis = 'zero_upstream' THEN c.taken * c.input ELSE 0 END",
@@ -272,13 +273,14 @@ def _calls_statement(names: dict[str, str]) -> str:
 
     columns: dict[str, str] = {}
     for field in CallRecord._meta.concrete_fields:
-        if field.column in VALUES:
-            columns[field.column] = VALUES[field.column].format(**names, moment=MOMENT)
+        name = str(field.column)
+        if name in VALUES:
+            columns[name] = VALUES[name].format(**names, moment=MOMENT)
         elif field.null:
-            columns[field.column] = "NULL"
+            columns[name] = "NULL"
         else:
             default = field.get_default()
-            columns[field.column] = repr(default if isinstance(default, str) else int(default))
+            columns[name] = repr(default if isinstance(default, str) else int(default))
     quoted = ", ".join(f'"{name}"' for name in columns)
     return CALLS.format(columns=quoted, values=", ".join(columns.values()))
 

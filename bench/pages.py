@@ -53,7 +53,7 @@ def main() -> int:
     parser.add_argument("--home", type=Path, help="default <TOLLHOUSE_HOME>/bench/large")
     parser.add_argument("--no-load", action="store_true", help="only each page by itself")
     options = parser.parse_args()
-    home = (options.home or Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var") / "bench/large")
+    home = options.home or Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var") / "bench/large"
     facts = json.loads((home / "bench.json").read_text())
     with running_server(home.resolve()) as port:
         cookie = sign_in(port)
@@ -105,7 +105,9 @@ def show_load(port: int, cookie: str, key: str, model: str) -> None:
 def show_calls(label: str, taken_s: list[float], failed: int) -> None:
     half, most = (percentile(taken_s, share) * 1000 for share in (0.5, 0.99))
     longest = max(taken_s, default=0.0) * 1000
-    print(f"{label:34} {half:9.2f} {most:9.2f} {longest:9.1f} {len(taken_s):7} {failed:7}", flush=True)
+    print(
+        f"{label:34} {half:9.2f} {most:9.2f} {longest:9.1f} {len(taken_s):7} {failed:7}", flush=True
+    )
 
 
 async def pace(port: int, request: bytes, duration_s: float) -> tuple[list[float], int]:
@@ -197,14 +199,14 @@ def sign_in(port: int) -> str:
 @contextmanager
 def running_server(home: Path) -> Iterator[int]:
     """Serve the home on a free port, bringing its database up to date first."""
-    environ = environment(home, {}) | {"DJANGO_SETTINGS_MODULE": "gateway.settings"}
+    environ = environment(home, ROOT, {}) | {"DJANGO_SETTINGS_MODULE": "gateway.settings"}
     for command in ("migrate", "collectstatic"):
         arguments = [sys.executable, "manage.py", command, "--no-input", "--verbosity", "0"]
         subprocess.run(arguments, cwd=ROOT, env=environ, check=True)
     port = free_port()
     with tempfile.TemporaryFile() as log:
-        command = server_command(host="127.0.0.1", port=port)
-        server = subprocess.Popen(command, cwd=ROOT, env=environ, stdout=log, stderr=log)
+        serve = server_command(host="127.0.0.1", port=port)
+        server = subprocess.Popen(serve, cwd=ROOT, env=environ, stdout=log, stderr=log)
         try:
             wait_until_listening(port, server)
             yield port

@@ -20,6 +20,11 @@ app.autodiscover_tasks(["gateway"])
 app.conf.beat_schedule = {
     "reap": {"task": "gateway.reap", "schedule": 10, "options": {"expires": 10}},
     "prove": {"task": "gateway.prove", "schedule": MINUTE_S, "options": {"expires": MINUTE_S}},
+    "roll up": {
+        "task": "gateway.roll_up",
+        "schedule": MINUTE_S,
+        "options": {"expires": MINUTE_S},
+    },
     "prune": {"task": "gateway.prune", "schedule": HOUR_S, "options": {"expires": HOUR_S}},
 }
 

@@ -11,6 +11,7 @@ from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
 from gateway.services.reaping import Reaper
+from gateway.services.rolling_up import roll_up
 
 log = logging.getLogger(__name__)
 _reaper = Reaper()  # it remembers its doubts from one look to the next
@@ -31,6 +32,12 @@ def prove_task() -> None:
     record_proof(proof)
     if not proof.holds:
         log.error("the book does not add up: run `manage.py prove` and read what it says")
+
+
+@shared_task(name="gateway.roll_up")
+def roll_up_task() -> None:
+    """Add the totals of quarters of an hour up to those of hours and days."""
+    roll_up()
 
 
 @shared_task(name="gateway.prune")

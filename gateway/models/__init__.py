@@ -5,12 +5,20 @@ from gateway.models.catalogue import LanguageModel, Provider, Target
 from gateway.models.process import LedgerCheck, ServingProcess
 from gateway.models.proof import ProofMark, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
-from gateway.models.rollup import LatencyRollup, UsageRollup
+from gateway.models.rollup import (
+    KeyUsage,
+    LatencyRollup,
+    RollupMark,
+    UsageRollup,
+    WorkspaceLatency,
+    WorkspaceUsage,
+)
 
 __all__ = [
     "CallBody",
     "CallRecord",
     "KeptAnswer",
+    "KeyUsage",
     "LanguageModel",
     "LatencyRollup",
     "LedgerCheck",
@@ -18,7 +26,10 @@ __all__ = [
     "ProvenKey",
     "ProvenWallet",
     "Provider",
+    "RollupMark",
     "ServingProcess",
     "Target",
     "UsageRollup",
+    "WorkspaceLatency",
+    "WorkspaceUsage",
 ]

@@ -1,4 +1,8 @@
-"""Totals that pages read instead of the call table. Only ever added to, by the drain."""
+"""Totals that pages read instead of the call table. Only ever added to.
+
+The drain writes those of each quarter of an hour. A job in the background adds them up to totals of
+longer spans (gateway.services.rolling_up), up to the mark that it has reached.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,10 @@ from typing import ClassVar
 from django.db import models
 
 
-class UsageRollup(models.Model):
-    """Totals of finished calls per quarter of an hour, workspace, key, model and status."""
+class UsageSums(models.Model):
+    """What the calls of one group add up to."""
 
-    starts_at = models.DateTimeField(help_text="Start of the quarter of an hour, UTC.")
     workspace_id = models.UUIDField()
-    key_id = models.UUIDField()
     model = models.CharField(max_length=200)
     status = models.CharField(max_length=16)
     calls = models.BigIntegerField()
@@ -20,6 +22,16 @@ class UsageRollup(models.Model):
     completion_tokens = models.BigIntegerField()
     charge_nusd = models.BigIntegerField()
     absorbed_nusd = models.BigIntegerField()
+
+    class Meta:
+        abstract = True
+
+
+class UsageRollup(UsageSums):
+    """Totals of finished calls per quarter of an hour, workspace, key, model and status."""
+
+    starts_at = models.DateTimeField(help_text="Start of the quarter of an hour, UTC.")
+    key_id = models.UUIDField()
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -60,6 +72,80 @@ class LatencyRollup(models.Model):
             models.UniqueConstraint(
                 fields=["workspace_id", "starts_at", "model", "measure", "bucket"],
                 name="gateway_latencyrollup_one_row_per_group",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.measure} {self.bucket}"
+
+
+class RollupMark(models.Model):
+    """One row: up to where the totals of longer spans are complete, a full hour.
+
+    Who adds to a quarter of an hour before it adds to the longer spans in the same transaction.
+    """
+
+    until = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"up to {self.until:%Y-%m-%d %H:%M}"
+
+
+class KeyUsage(UsageSums):
+    """Totals per hour and per day (span_s), workspace, key, model and status."""
+
+    span_s = models.PositiveIntegerField()
+    starts_at = models.DateTimeField()
+    key_id = models.UUIDField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace_id", "span_s", "starts_at", "key_id", "model", "status"],
+                name="gateway_keyusage_one_row_per_group",
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["key_id", "span_s", "starts_at"], name="gateway_keyusage_by_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} for {self.span_s} s: {self.model} {self.calls}"
+
+
+class WorkspaceUsage(UsageSums):
+    """Totals of all keys of a workspace per quarter of an hour, hour and day (span_s)."""
+
+    span_s = models.PositiveIntegerField()
+    starts_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace_id", "span_s", "starts_at", "model", "status"],
+                name="gateway_workspaceusage_one_row_per_group",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} for {self.span_s} s: {self.model} {self.calls}"
+
+
+class WorkspaceLatency(models.Model):
+    """Durations as in LatencyRollup, of all models, per quarter of an hour, hour and day."""
+
+    span_s = models.PositiveIntegerField()
+    starts_at = models.DateTimeField()
+    workspace_id = models.UUIDField()
+    measure = models.CharField(max_length=8, choices=LatencyRollup.Measure.choices)
+    bucket = models.SmallIntegerField()
+    calls = models.BigIntegerField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["workspace_id", "span_s", "starts_at", "measure", "bucket"],
+                name="gateway_workspacelatency_one_row_per_group",
             ),
         ]
 

@@ -9,18 +9,37 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce
 
 from gateway.core.spent import Spent, start_of_day, start_of_month
-from gateway.models import UsageRollup
+from gateway.models import KeyUsage, UsageRollup
+from gateway.selectors.stretches import (
+    FAR_AHEAD,
+    KEY_SPANS_S,
+    LONG_AGO,
+    find_stretches,
+    rows_of,
+)
 
 
 def spent_by(key_id: uuid.UUID, at: float) -> Spent:
     """Return what the key has spent on the day and in the month of a moment (seconds since the
-    epoch), and ever. One query, over all the quarters of an hour in which it was used."""
-    sums = UsageRollup.objects.filter(key_id=key_id).aggregate(
-        day=Coalesce(Sum("charge_nusd", filter=Q(starts_at__gte=start_of_day(at))), 0),
-        month=Coalesce(Sum("charge_nusd", filter=Q(starts_at__gte=start_of_month(at))), 0),
-        total=Coalesce(Sum("charge_nusd"), 0),
-    )
-    return Spent(sums["day"], sums["month"], sums["total"])
+    epoch), and ever. Days and months are in UTC, so no total is of two of them."""
+    day, month = start_of_day(at), start_of_month(at)
+    spent = Spent(0, 0, 0)
+    for stretch in find_stretches(LONG_AGO, FAR_AHEAD, KEY_SPANS_S):
+        sums = (
+            rows_of(stretch, UsageRollup, KeyUsage)
+            .filter(key_id=key_id)
+            .aggregate(
+                day=Coalesce(Sum("charge_nusd", filter=Q(starts_at__gte=day)), 0),
+                month=Coalesce(Sum("charge_nusd", filter=Q(starts_at__gte=month)), 0),
+                total=Coalesce(Sum("charge_nusd"), 0),
+            )
+        )
+        spent = Spent(
+            spent.day_nusd + sums["day"],
+            spent.month_nusd + sums["month"],
+            spent.total_nusd + sums["total"],
+        )
+    return spent
 
 
 def total_of(key_id: uuid.UUID) -> int:

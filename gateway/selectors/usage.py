@@ -4,16 +4,29 @@ from __future__ import annotations
 
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from operator import neg
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, Sum
+from django.db.models import QuerySet, Sum
 
 from gateway.core.buckets import percentile_us
-from gateway.models import CallRecord, LatencyRollup, UsageRollup
+from gateway.models import (
+    CallRecord,
+    LatencyRollup,
+    WorkspaceLatency,
+)
 from gateway.selectors.periods import QUARTER_S, Period, floor_to_quarter
 from gateway.selectors.steps import step_number
+from gateway.selectors.stretches import (
+    DAY_S,
+    WORKSPACE_SPANS_S,
+    find_stretches,
+    rows_of,
+    usage_rows,
+)
 from gateway.selectors.visible import Visible
 
 Status = CallRecord.Status
@@ -81,8 +94,8 @@ class Spans:
 def totals(visible: Visible, period: Period) -> Totals:
     """Return the sums of a period."""
     found = Totals()
-    for row in _usage(visible, period).values("status").annotate(**_SUMS).order_by():
-        found.add(row)
+    for rows in usage_rows(visible, period.starts_at, period.ends_at):
+        _add_by_status(found, rows)
     return found
 
 
@@ -95,13 +108,12 @@ def totals_before(visible: Visible, period: Period) -> Totals:
     before = period.previous()
     cut_at = floor_to_quarter(before.ends_at)
     share = (before.ends_at - cut_at).total_seconds() / QUARTER_S
-    rows = _usage(visible, before)
     found = Totals()
-    for row in rows.filter(starts_at__lt=cut_at).values("status").annotate(**_SUMS).order_by():
-        found.add(row)
+    for rows in usage_rows(visible, before.starts_at, cut_at):
+        _add_by_status(found, rows)
     if share:
-        for row in rows.filter(starts_at=cut_at).values("status").annotate(**_SUMS).order_by():
-            found.add(row, share)
+        for rows in usage_rows(visible, cut_at, cut_at + timedelta(seconds=QUARTER_S)):
+            _add_by_status(found, rows, share)
     return found
 
 
@@ -112,10 +124,11 @@ def totals_by_step_and_model(
     the costliest first. Model "": calls refused before routing. One read for both."""
     steps = [Totals() for _ in range(period.steps)]
     models: dict[str, Totals] = {}
-    rows = _usage(visible, period).annotate(step=step_number(period))
-    for row in rows.values("step", "model", "status").annotate(**_SUMS).order_by():
-        steps[min(row["step"], period.steps - 1)].add(row)
-        models.setdefault(row["model"], Totals()).add(row)
+    for rows in usage_rows(visible, period.starts_at, period.ends_at, longest_s=period.step_s):
+        stepped = rows.annotate(step=step_number(period))
+        for row in stepped.values("step", "model", "status").annotate(**_SUMS).order_by():
+            steps[min(row["step"], period.steps - 1)].add(row)
+            models.setdefault(row["model"], Totals()).add(row)
     return steps, dict(sorted(models.items(), key=_by_cost, reverse=True))
 
 
@@ -123,20 +136,21 @@ def totals_by_key(
     visible: Visible, period: Period, *, limit: int | None = None
 ) -> dict[uuid.UUID, Totals]:
     """Return the sums of each key that made calls, the costliest first, at most `limit`."""
-    by_status = {
-        f"calls_{status}": Sum("calls", filter=Q(status=status), default=0) for status in Status
-    }
-    rows = _usage(visible, period).values("key_id").annotate(**_SUMS, **by_status)
-    top = rows.order_by(F("total_charge_nusd").desc(), F("total_calls").desc(), "key_id")[:limit]
-    return {row["key_id"]: _totals_across(row) for row in top}
+    keys: dict[uuid.UUID, Totals] = {}
+    for rows in usage_rows(visible, period.starts_at, period.ends_at, by_key=True):
+        for row in rows.values("key_id", "status").annotate(**_SUMS).order_by():
+            keys.setdefault(row["key_id"], Totals()).add(row)
+    top = sorted(keys.items(), key=lambda item: (*map(neg, _by_cost(item)), item[0]))
+    return dict(top[:limit])
 
 
 def percentiles(visible: Visible, period: Period) -> dict[str, Percentiles]:
     """Return the percentiles of each measure over the whole period, for less than spans costs."""
-    rows = _latency(visible, period).values("measure", "bucket").annotate(total=Sum("calls"))
     counts = {measure: Counter[int]() for measure in LatencyRollup.Measure}
-    for row in rows.order_by():
-        counts[LatencyRollup.Measure(row["measure"])][row["bucket"]] += row["total"]
+    for rows in _latency(visible, period):
+        grouped = rows.values("measure", "bucket").annotate(total=Sum("calls"))
+        for row in grouped.order_by():
+            counts[LatencyRollup.Measure(row["measure"])][row["bucket"]] += row["total"]
     return {measure: _percentiles(buckets) for measure, buckets in counts.items()}
 
 
@@ -148,10 +162,12 @@ def spans(visible: Visible, period: Period) -> Spans:
     counts = {
         measure: [Counter[int]() for _ in range(period.steps)] for measure in LatencyRollup.Measure
     }
-    rows = _latency(visible, period).annotate(step=step_number(period))
-    for row in rows.values("step", "measure", "bucket").annotate(total=Sum("calls")).order_by():
-        step = min(row["step"], period.steps - 1)
-        counts[LatencyRollup.Measure(row["measure"])][step][row["bucket"]] += row["total"]
+    for rows in _latency(visible, period, longest_s=period.step_s):
+        stepped = rows.annotate(step=step_number(period))
+        grouped = stepped.values("step", "measure", "bucket").annotate(total=Sum("calls"))
+        for row in grouped.order_by():
+            step = min(row["step"], period.steps - 1)
+            counts[LatencyRollup.Measure(row["measure"])][step][row["bucket"]] += row["total"]
     return Spans(
         whole={
             measure: _percentiles(sum(steps, Counter[int]())) for measure, steps in counts.items()
@@ -181,38 +197,25 @@ def merged(many: Iterable[Totals]) -> Totals:
     return result
 
 
-def _usage(visible: Visible, period: Period) -> QuerySet[UsageRollup]:
-    rows = UsageRollup.objects.filter(
-        workspace_id=visible.workspace_id,
-        starts_at__gte=period.starts_at,
-        starts_at__lt=period.ends_at,
-    )
-    return rows if visible.key_ids is None else rows.filter(key_id__in=visible.key_ids)
-
-
-def _latency(visible: Visible, period: Period) -> QuerySet[LatencyRollup]:
+def _latency(
+    visible: Visible, period: Period, *, longest_s: int = DAY_S
+) -> Iterator[QuerySet[Any]]:
     if not visible.is_everything:
-        return LatencyRollup.objects.none()
-    return LatencyRollup.objects.filter(
-        workspace_id=visible.workspace_id,
-        starts_at__gte=period.starts_at,
-        starts_at__lt=period.ends_at,
-    )
+        return
+    for stretch in find_stretches(
+        period.starts_at, period.ends_at, WORKSPACE_SPANS_S, longest_s=longest_s
+    ):
+        yield rows_of(stretch, LatencyRollup, WorkspaceLatency).filter(
+            workspace_id=visible.workspace_id
+        )
 
 
-def _totals_across(row: Mapping[str, Any]) -> Totals:
-    """Return the sums of a row that has its calls per status in columns."""
-    calls = {str(status): row[f"calls_{status}"] for status in Status}
-    return Totals(
-        calls_by_status=Counter({status: count for status, count in calls.items() if count}),
-        prompt_tokens=row["total_prompt_tokens"],
-        completion_tokens=row["total_completion_tokens"],
-        charge_nusd=row["total_charge_nusd"],
-        absorbed_nusd=row["total_absorbed_nusd"],
-    )
+def _add_by_status(totals: Totals, rows: QuerySet[Any], share: float = 1.0) -> None:
+    for row in rows.values("status").annotate(**_SUMS).order_by():
+        totals.add(row, share)
 
 
-def _by_cost(item: tuple[str, Totals]) -> tuple[int, int]:
+def _by_cost(item: tuple[Any, Totals]) -> tuple[int, int]:
     return item[1].charge_nusd, item[1].calls
 
 

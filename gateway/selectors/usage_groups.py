@@ -5,12 +5,13 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime
+from itertools import chain
 from typing import Any
 
 from django.db.models import F, QuerySet, Sum
 
-from gateway.models import UsageRollup
 from gateway.selectors.steps import Day
+from gateway.selectors.stretches import usage_rows
 from gateway.selectors.visible import Visible
 from keys.models import ApiKey
 
@@ -27,14 +28,11 @@ def usage_by(
     them, and calls, failed, refused, prompt_tokens, completion_tokens, charge_nusd. A member is
     who made the key; None for keys that nobody on record has made.
     """
-    rows = UsageRollup.objects.filter(
-        workspace_id=visible.workspace_id, starts_at__gte=start, starts_at__lt=end
-    )
-    if visible.key_ids is not None:
-        rows = rows.filter(key_id__in=visible.key_ids)
+    by_key = not {"key", "member"}.isdisjoint(by)
     members = _members(visible.workspace_id) if "member" in by else {}
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in _summed(rows, by):
+    parts = usage_rows(visible, start, end, by_key=by_key)
+    for row in chain.from_iterable(_summed(rows, by) for rows in parts):
         named = {name: _named(name, row, members) for name in by}
         group = groups.setdefault(
             tuple(named.values()), named | dict.fromkeys((*SUMS, "failed", "refused"), 0)
@@ -44,7 +42,7 @@ def usage_by(
     return [group for _, group in ordered]
 
 
-def _summed(rows: QuerySet[UsageRollup], by: Sequence[str]) -> Iterable[dict[str, Any]]:
+def _summed(rows: QuerySet[Any], by: Sequence[str]) -> Iterable[dict[str, Any]]:
     columns = {"model": "model", "key": "key_id", "day": "day", "member": "key_id"}
     wanted = {columns[name] for name in by} | {"status"}
     sums = {f"sum_{name}": Sum(name) for name in SUMS}

@@ -21,6 +21,7 @@ from gateway.services.invariants import ALL, SMALL, Invariant
 from gateway.services.proof_marks import MarkPlan, drop_mark, keep_mark, plan_mark
 from gateway.services.proof_scope import Scope
 from gateway.services.rollup_rules import rollup_rules
+from gateway.services.total_rules import total_rules
 from gateway.services.witness import compare
 
 BREAKS_TOLD = 20
@@ -82,7 +83,8 @@ def prove(
     started_at, started_s = timezone.now(), time.monotonic()
     scope = Scope(mark)
     with reading_one_moment():
-        findings = [_check(scope, invariant) for invariant in (*ALL, *rollup_rules())]
+        rules = (*ALL, *rollup_rules(), *total_rules(scope.since))
+        findings = [_check(scope, invariant) for invariant in rules]
         findings.append(_check_large(scope))
         if outside_book is not None:
             findings += [Finding(*result) for result in compare(outside_book, BREAKS_TOLD)]

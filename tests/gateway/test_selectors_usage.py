@@ -17,6 +17,7 @@ from gateway.selectors import usage
 from gateway.selectors.periods import Period, named_period, read_period
 from gateway.selectors.usage import FAILED_STATUSES, Totals
 from gateway.selectors.visible import Visible
+from gateway.services.rolling_up import roll_up
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_workspace
@@ -28,11 +29,14 @@ QUARTERS = 3 * 96
 SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@pytest.fixture
-def workspace() -> Workspace:
+@pytest.fixture(params=["quarters alone", "half added up", "all added up"])
+def workspace(request: pytest.FixtureRequest) -> Workspace:
+    """Three days of calls; of which totals of hours and days there are, must make no difference."""
     workspace = make_workspace()
     make_demo_data(workspace, days=3, calls_per_day=300, now=NOW)
     make_demo_data(make_workspace("Other"), days=3, calls_per_day=30, now=NOW)
+    if request.param != "quarters alone":
+        roll_up(now=NOW if request.param == "all added up" else NOW - timedelta(hours=30))
     return workspace
 
 

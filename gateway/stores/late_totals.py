@@ -1,0 +1,89 @@
+"""Totals of calls that began before the mark up to which longer spans have been added up.
+
+Such calls ran for long, or come from the journal of a process that died. Their quarter of an hour
+is behind the mark (gateway.services.rolling_up), so hours and days get the same, at once.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.db import connection
+
+QUARTER_S, HOUR_S, DAY_S = 900, 3_600, 86_400
+_SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd", "absorbed_nusd")
+
+# (quarter, workspace, key, model, status), and (quarter, workspace, model, measure)
+Usage = Iterable[tuple[tuple[int, str, str, str, str], Sequence[int]]]
+Latency = Iterable[tuple[tuple[int, str, str, str], Counter[int]]]
+
+
+def find_mark_s() -> int:
+    """Return the mark in seconds since the epoch, 0 when nothing has been added up.
+
+    Inside the transaction that writes totals: until it ends, the mark does not move.
+    """
+    lock = " FOR SHARE" if connection.vendor == "postgresql" else ""
+    epoch = (
+        "CAST(strftime('%%s', until) AS INTEGER)"
+        if connection.vendor == "sqlite"
+        else "CAST(extract(epoch FROM until) AS BIGINT)"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT {epoch} FROM gateway_rollupmark{lock}", [])  # noqa: S608
+        row = cursor.fetchone()
+    return row[0] if row else 0
+
+
+def add_usage(usage: Usage, mark_s: int, as_id: Any, as_moment: Any) -> None:
+    """Add what lies before the mark to the totals of keys and of workspaces."""
+    keys: list[tuple[Any, ...]] = []
+    workspaces: list[tuple[Any, ...]] = []
+    for (quarter, workspace_id, key_id, model, status), sums in usage:
+        workspace = as_id(workspace_id)
+        for span_s, start_s in _spans(quarter * QUARTER_S, mark_s):
+            place = (span_s, as_moment(start_s), workspace)
+            workspaces.append((*place, model, status, *sums))
+            if span_s != QUARTER_S:
+                keys.append((*place, as_id(key_id), model, status, *sums))
+    _add("gateway_keyusage", ("key_id", "model", "status"), _SUMS, keys)
+    _add("gateway_workspaceusage", ("model", "status"), _SUMS, workspaces)
+
+
+def add_latency(latency: Latency, mark_s: int, as_id: Any, as_moment: Any) -> None:
+    """Add the durations of what lies before the mark."""
+    rows: list[tuple[Any, ...]] = []
+    for (quarter, workspace_id, _model, measure), counts in latency:
+        workspace = as_id(workspace_id)
+        for span_s, start_s in _spans(quarter * QUARTER_S, mark_s):
+            place = (span_s, as_moment(start_s), workspace, measure)
+            rows += [(*place, bucket, calls) for bucket, calls in counts.items()]
+    _add("gateway_workspacelatency", ("measure", "bucket"), ("calls",), rows)
+
+
+def _spans(start_s: int, mark_s: int) -> list[tuple[int, int]]:
+    """Return length and start of each span with the quarter in it that has been added up."""
+    if start_s >= mark_s:
+        return []
+    found = [(QUARTER_S, start_s), (HOUR_S, start_s - start_s % HOUR_S)]
+    day_s = start_s - start_s % DAY_S
+    return [*found, (DAY_S, day_s)] if day_s + DAY_S <= mark_s else found
+
+
+def _add(
+    table: str, groups: Sequence[str], sums: Sequence[str], rows: list[tuple[Any, ...]]
+) -> None:
+    if not rows:
+        return
+    place = ("workspace_id", "span_s", "starts_at", *groups)
+    names = ("span_s", "starts_at", "workspace_id", *groups, *sums)
+    added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in sums)
+    statement = (
+        f"INSERT INTO {table} ({', '.join(names)}) "  # noqa: S608 (constants only)
+        f"VALUES ({', '.join(['%s'] * len(names))}) "
+        f"ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}"
+    )
+    with connection.cursor() as cursor:
+        cursor.executemany(statement, sorted(rows))

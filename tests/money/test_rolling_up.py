@@ -1,0 +1,135 @@
+"""Hours and days are added up while calls are made, and come to what the quarters come to."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from accounts.models import Workspace
+from dashboard.overview import build_overview
+from gateway.models import (
+    KeyUsage,
+    LatencyRollup,
+    RollupMark,
+    UsageRollup,
+    WorkspaceLatency,
+    WorkspaceUsage,
+)
+from gateway.selectors.key_spending import total_of
+from gateway.selectors.periods import named_period
+from gateway.selectors.usage_groups import usage_by
+from gateway.selectors.visible import Visible
+from gateway.services.proving import prove
+from gateway.services.rolling_up import roll_up
+from gateway.stores.bank import Bank
+from keys.models import ApiKey
+from tests.dashboard.demo_data import make_demo_data
+from tests.factories import make_workspace
+from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HOUR_S = 3_600
+LONGER = (KeyUsage, WorkspaceUsage, WorkspaceLatency)
+
+
+def make_calls(folder: Path, workspace: Workspace, *ages_s: int) -> None:
+    """Make a call of 100 nUSD that began each so many seconds ago and ends now."""
+
+    async def work(bank: Bank) -> None:
+        for age_s in ages_s:
+            held = await hold(bank, str(workspace.pk), 1_000)
+            record = admitted(str(workspace.pk), held, at=time.time() - age_s)
+            bank.admitted(record)
+            end(bank, record, 100)
+
+    run_at_bank(folder, work)
+
+
+def test_calls_that_come_late_are_added_to_hours_and_days_at_once(tmp_path: Path) -> None:
+    workspace = make_rich(100_000)
+    make_calls(tmp_path, workspace, 60 * HOUR_S, 30 * HOUR_S, 3 * HOUR_S)
+    assert roll_up() == 3
+    assert prove().holds
+
+    make_calls(tmp_path, workspace, 60 * HOUR_S, 48 * HOUR_S, 4 * HOUR_S, 0)
+
+    proof = prove()
+    assert proof.breaks == []
+    looked = {finding.id: finding.checked for finding in proof.findings}
+    assert looked["I13d"] == 5, "an hour each, and one that two calls began in"
+    before_the_mark = WorkspaceUsage.objects.filter(span_s=HOUR_S)
+    assert sum(before_the_mark.values_list("calls", flat=True)) == 6
+    assert total_of(uuid.UUID(KEY_ID)) == 700
+
+
+def test_adding_up_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    workspace = make_rich(100_000)
+    make_calls(tmp_path, workspace, 50 * HOUR_S, 26 * HOUR_S, 3 * HOUR_S)
+
+    hours = 0
+    while added := roll_up(work_s=0):
+        assert added == 1, "no time is left after the first"
+        hours += added
+        assert prove().breaks == []
+
+    assert hours == 3
+    assert roll_up() == 0
+
+
+TAMPERINGS = [
+    ("I13d", "UPDATE gateway_keyusage SET calls = calls + 1 WHERE span_s = 3600"),
+    ("I13d", "UPDATE gateway_keyusage SET charge_nusd = charge_nusd + 1 WHERE span_s = 86400"),
+    ("I13e", "DELETE FROM gateway_workspaceusage WHERE span_s = 900"),
+    ("I13e", "UPDATE gateway_workspaceusage SET status = 'partial' WHERE span_s = 86400"),
+    ("I13f", "UPDATE gateway_workspacelatency SET calls = calls + 1 WHERE span_s = 900"),
+    ("I13f", "UPDATE gateway_workspacelatency SET bucket = bucket + 1 WHERE span_s = 86400"),
+    ("I13d", "UPDATE gateway_rollupmark SET until = '2020-01-01 00:00:00'"),
+]
+
+
+@pytest.mark.parametrize(("rule", "tampering"), TAMPERINGS)
+def test_tampering_with_longer_totals_is_found(tmp_path: Path, rule: str, tampering: str) -> None:
+    make_calls(tmp_path, make_rich(100_000), 60 * HOUR_S, 30 * HOUR_S)
+    roll_up()
+    with connection.cursor() as cursor:
+        cursor.execute(tampering)
+        assert cursor.rowcount > 0
+
+    broken = {finding.id for finding in prove().findings if finding.breaks}
+
+    assert rule in broken
+
+
+def test_pages_read_longer_totals_and_of_quarters_only_what_is_not_added_up_yet() -> None:
+    workspace, now = make_workspace(), timezone.now()
+    make_demo_data(workspace, days=3, calls_per_day=200, now=now)
+    roll_up(now=now)
+    mark = RollupMark.objects.get().until
+    assert mark > now - timedelta(hours=3)
+    visible, period = Visible(workspace.id), named_period("30d", now=now)
+    key = ApiKey.objects.filter(workspace=workspace).order_by("id")[0]
+
+    def look() -> tuple[object, ...]:
+        by = ["member", "key", "day", "model"]
+        used = usage_by(workspace.pk, start=now - timedelta(days=90), end=now, by=by)
+        return build_overview(visible, period), used, total_of(key.pk)
+
+    with CaptureQueriesContext(connection) as queries:
+        before = look()
+    assert not [query for query in queries if "callrecord" in query["sql"]]
+
+    # Nothing behind the mark is read: with those rows gone, every figure stays.
+    UsageRollup.objects.filter(starts_at__lt=mark).delete()
+    LatencyRollup.objects.filter(starts_at__lt=mark).delete()
+    assert look() == before
+    for table in LONGER:
+        table._default_manager.all().delete()
+    assert look() != before
