@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('gateway', '0012_proof_marks'),
+        ('gateway', '0013_charges_above_holds'),
     ]
 
     operations = [
