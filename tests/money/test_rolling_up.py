@@ -119,7 +119,7 @@ def test_pages_read_longer_totals_and_of_quarters_only_what_is_not_added_up_yet(
 
     def look() -> tuple[object, ...]:
         by = ["member", "key", "day", "model"]
-        used = usage_by(workspace.pk, start=now - timedelta(days=90), end=now, by=by)
+        used = usage_by(visible, start=now - timedelta(days=90), end=now, by=by)
         return build_overview(visible, period), used, total_of(key.pk)
 
     with CaptureQueriesContext(connection) as queries:
