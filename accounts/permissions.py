@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from django.core.exceptions import PermissionDenied
+
 from accounts.models import Membership, Role, User, Workspace
+
+
+class NotAllowed(PermissionDenied):
+    """Somebody may not do this. The sentence is ours, and the page shows it."""
 
 
 class Action(StrEnum):

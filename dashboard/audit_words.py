@@ -22,6 +22,7 @@ _DONE = {
     "user.create": "Made the account",
     "user.rename": "Changed the name",
     "user.set_password": "Got a new password",
+    "user.reseal_factors": "Sealed second factors anew",
     "member.add": "Became a member",
     "member.change_role": "Got another role",
     "member.remove": "Is no longer a member",

@@ -1,7 +1,7 @@
 """What members do with keys, each within their role. Pages and API come here; commands, which
 run on the host with an operator's rights, call keys.services themselves.
 
-Every function raises PermissionDenied when the person may not do it at all, and ValidationError
+Every function raises NotAllowed when the person may not do it at all, and ValidationError
 with an entry for each field that reaches further than they may go.
 """
 
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.models import User, Workspace
-from accounts.permissions import Action, may
+from accounts.permissions import Action, NotAllowed, may
 from keys import services
 from keys.models import ApiKey
 from keys.policy import count_keys_made, find_wider, policy_of, reach_of, reach_of_policy
@@ -38,7 +38,7 @@ def create_key(
     rules, compatibility, limits: as issue_key, set_compatibility and set_limits take them.
     """
     if not may(person, Action.MAKE_KEYS, workspace):
-        raise PermissionDenied("Your role in this workspace does not make keys.")
+        raise NotAllowed("Your role in this workspace does not make keys.")
     is_bound = not may(person, Action.MANAGE_KEYS, workspace)
     if is_bound:
         _refuse_one_too_many(workspace, person)
@@ -65,7 +65,7 @@ def change_key(
     """
     stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
     if stored.revoked_at is None and not may_edit(person, stored):
-        raise PermissionDenied(REFUSED)
+        raise NotAllowed(REFUSED)
     before = reach_of(stored)
     changed = [
         services.update_key(key, changed_by=person, actor=person.email, **rules),
@@ -82,14 +82,14 @@ def change_key(
 def revoke_key(key: ApiKey, *, person: User) -> bool:
     """Stop a key for good. Returns False when it was already revoked."""
     if not may_change(person, key):
-        raise PermissionDenied(REFUSED)
+        raise NotAllowed(REFUSED)
     return services.revoke_key(key, actor=person.email)
 
 
 def reset_total(key: ApiKey, *, spent_nusd: int, person: User) -> bool:
     """Count a key's total from nothing again, which lifts a limit: see services.reset_total."""
     if not may(person, Action.MANAGE_KEYS, key.workspace):
-        raise PermissionDenied("Only owners and admins set the total of a key back.")
+        raise NotAllowed("Only owners and admins set the total of a key back.")
     return services.reset_total(key, spent_nusd=spent_nusd, actor=person.email)
 
 

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
+from accounts.permissions import NotAllowed
 from dashboard.list_query import UnknownPlace
 from dashboard.workspace import NoWorkspace
 from gateway.api.errors import error_of_status, error_response
@@ -96,6 +97,8 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
             next_url="/account",
             next_words="Go to your account",
         )
+    elif isinstance(exception, NotAllowed):
+        failure = Failure(403, "You may not do this", str(exception), icon="lock")
     else:
         # Only sentences of our own are shown; what a library says stays in the log.
         failure = Failure(403, "You may not do this", GENERIC_403, icon="lock")

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.audit_selectors import history_of
 from accounts.models import User, Workspace
-from accounts.permissions import Action, may
+from accounts.permissions import Action, NotAllowed, may
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
 from dashboard.forms.refusal import show_conflict
@@ -249,7 +249,7 @@ def _policy_for(person: User, workspace: Workspace) -> DeveloperKeyPolicy | None
 
 def _require_change(request: PageRequest, key: ApiKey) -> None:
     if not may_change(request.user, key):
-        raise PermissionDenied(member_actions.REFUSED)
+        raise NotAllowed(member_actions.REFUSED)
 
 
 def _new_key(

@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.invitations import NewInvitation, withdraw
 from accounts.invitations import invite as make_invitation
 from accounts.models import Invitation, Membership, Role, Workspace
-from accounts.permissions import Action, roles_given_by
+from accounts.permissions import Action, NotAllowed, roles_given_by
 from accounts.selectors import members_of, open_invitations
 from accounts.services import change_role
 from dashboard.forms.members import KEEP, InviteForm, RemoveForm, RoleForm
@@ -235,7 +235,7 @@ def _require_given(request: PageRequest, given: frozenset[str]) -> None:
     """Raise PermissionDenied for a role in the form that the page did not offer this person."""
     role = request.POST.get("role", "")
     if role in Role.values and role not in given:
-        raise PermissionDenied(f"You may not give the role {role} here.")
+        raise NotAllowed(f"You may not give the role {role} here.")
 
 
 def _membership(request: PageRequest, membership_id: int) -> Membership:

@@ -14,7 +14,7 @@ import pytest
 
 from accounts import book, invitations, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
-from gateway.services import models, providers, sealing
+from gateway.services import models, providers, sealed_factors, sealing
 from keys import leaving
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
@@ -23,7 +23,17 @@ pytestmark = pytest.mark.django_db
 
 WHO = "boss@example.com"
 MODULES: tuple[ModuleType, ...] = (
-    *(book, services, invitations, key_services, leaving, models, providers, sealing),
+    *(
+        book,
+        services,
+        invitations,
+        key_services,
+        leaving,
+        models,
+        providers,
+        sealing,
+        sealed_factors,
+    ),
 )
 PRICES = {"input_pusd": 5, "output_pusd": 6}
 RULES: dict[str, Any] = {
@@ -71,6 +81,14 @@ def _withdraw() -> Callable[[], object]:
     workspace = make_workspace()
     made = invitations.invite(workspace, email="bo@example.com", role="viewer", actor="before")
     return lambda: invitations.withdraw(made.invitation, actor=WHO)
+
+
+def _set_developer_key_policy() -> Callable[[], object]:
+    workspace = make_workspace()
+    free: dict[str, Any] = {"scopes": None, "allowed_models": [], "allowed_ips": None, "limits": {}}
+    return lambda: key_services.set_developer_key_policy(
+        workspace, max_keys=3, allows_chat_template=True, actor=WHO, **free
+    )
 
 
 def _disown() -> Callable[[], object]:
@@ -160,6 +178,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
         "workspace",
     ),
     "issue_key": (_issue, "key"),
+    "set_developer_key_policy": (_set_developer_key_policy, ""),
     "set_limits": (_on_key(key_services.set_limits, limits={"max_concurrent": 5}), "key"),
     "reset_total": (_on_key(key_services.reset_total, spent_nusd=5), "key"),
     "update_key": (_on_key(key_services.update_key, label="New", **RULES), "key"),
@@ -195,7 +214,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
 }
 # post is the book's own entry: the orders that use it write their line themselves. Resealing
 # changes nothing that anybody hears of, and needs other settings: see test_sealing.
-ELSEWHERE = {"post", "reseal_all", "record_audit"}
+ELSEWHERE = {"post", "reseal_all", "reseal_factors", "record_audit"}
 
 
 def orders_in(module: ModuleType) -> set[str]:

@@ -80,6 +80,7 @@ def test_a_developer_neither_loosens_nor_revokes_the_key_of_an_owner(
     assert [edited.status_code, revoked.status_code, reset.status_code] == [403, 403, 403]
     assert ApiKey.objects.values().get() == row
     assert member_actions.REFUSED in page.content.decode()
+    assert member_actions.REFUSED in edited.content.decode()
     assert b'type="submit">Save' not in page.content
     assert b"/revoke" not in page.content
 

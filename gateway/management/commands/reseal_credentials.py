@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import transaction
+
 from accounts.management.json_command import ACTOR, JsonCommand
+from gateway.services.sealed_factors import reseal_factors
 from gateway.services.sealing import SealBroken, reseal_all
 
 
 class Command(JsonCommand):
     help = (
-        "Seal every credential with the first of TOLLHOUSE_SEALING_KEYS."
+        "Seal every credential and second factor with the first of TOLLHOUSE_SEALING_KEYS."
         " The others may be taken out afterwards."
     )
 
     def answer(self, **options: Any) -> dict[str, Any]:
         try:
-            return {"resealed": reseal_all(actor=ACTOR)}
+            with transaction.atomic():
+                return {
+                    "resealed": reseal_all(actor=ACTOR),
+                    "resealed_factors": reseal_factors(actor=ACTOR),
+                }
         except SealBroken as error:
             raise ValueError(str(error)) from error
 
     def describe(self, answer: dict[str, Any]) -> str:
-        return "{resealed} credentials were sealed anew.".format(**answer)
+        return (
+            "{resealed} credentials and {resealed_factors} second factors were sealed anew.".format(
+                **answer
+            )
+        )
