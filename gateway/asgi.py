@@ -22,7 +22,7 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
-from gateway.core.errors import NotFound  # noqa: E402
+from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
 from gateway.core.ids import new_request_id  # noqa: E402
 from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
@@ -34,6 +34,7 @@ from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
 from gateway.ingress.refusal import refusal  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
+from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
 from gateway.outbound.networks import read_networks  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
@@ -55,6 +56,9 @@ class Lifespan:
                     await self._answer(send, "startup", partial(self._start, stack))
                 elif message["type"] == "lifespan.shutdown":
                     await self._answer(send, "shutdown", runtime.stop)
+                    if isinstance(runtime.writer.outage, StorageUnavailable):
+                        logging.shutdown()
+                        os._exit(STORAGE_FAILED)  # uvicorn has no exit code for this
                     return
 
     async def _start(self, stack: ExitStack) -> None:

@@ -8,6 +8,9 @@ from pathlib import Path
 
 from gateway.env import SettingError
 
+# The secrets that were made since this process began: before it, this home had none.
+made_here: set[str] = set()
+
 
 def find_or_make_secret(home: Path, name: str) -> str:
     """Return the secret kept in home/secrets/name, made from 384 random bits on first use.
@@ -24,6 +27,17 @@ def find_or_make_secret(home: Path, name: str) -> str:
         ) from None
 
 
+def signs_of_use(home: Path) -> list[str]:
+    """Return what in the home says that it had a database, for people."""
+    found = [] if made_here else [f"secrets/{path.name}" for path in home.glob("secrets/[a-z]*")]
+    if (home / "quickstart.json").exists():
+        found.append("quickstart.json")
+    journals = len(list(home.glob("journal/*/")))
+    if journals:
+        found.append(f"{journals} journal{'s' if journals > 1 else ''}")
+    return sorted(found)
+
+
 def _find_or_make(folder: Path, name: str) -> str:
     path = folder / name
     if path.exists():
@@ -38,6 +52,7 @@ def _find_or_make(folder: Path, name: str) -> str:
         os.fsync(file.fileno())
     try:
         os.link(draft, path)
+        made_here.add(name)
     except FileExistsError:
         pass
     finally:

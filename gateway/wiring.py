@@ -97,7 +97,7 @@ class Runtime:
         patience = Patience(**settings.PATIENCE_S)
         self.snapshot = SnapshotHolder()
         self.watch = Watch(patience)
-        writer = Writer(settings.HOME / "journal")
+        writer = self.writer = Writer(settings.HOME / "journal")
         self.bank = Bank(settings.HOME / "journal", writer=writer)
         self.key_book = KeyBook(writer)
         queue = QueuePatience(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)

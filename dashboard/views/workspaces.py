@@ -26,6 +26,7 @@ from dashboard.list_query import read_id_place, read_text
 from dashboard.views.members import show_invited
 from dashboard.workspace import choose_workspace, require_operator
 from dashboard.workspace_rows import WorkspaceRow, workspace_rows
+from gateway.selectors.journal_faults import count_journal_faults
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class WorkspaceListContext:
     query: str
     older_url: str
     is_first: bool
+    journal_faults: int
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ def list_workspaces(request: PageRequest) -> HttpResponse:
             query=query,
             older_url=f"{reverse('dashboard:workspace-list')}?{asked}" if older else "",
             is_first=before is None,
+            journal_faults=count_journal_faults(),
         ),
     )
 

@@ -11,6 +11,7 @@ from gateway.api.authentication import inbound_of
 from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable
 from gateway.models import LedgerCheck
+from gateway.selectors.journal_faults import count_journal_faults
 from gateway.selectors.money import find_last_check
 
 
@@ -21,25 +22,37 @@ class Health(KeyView):
 
     @answers("HealthShape", operation_id="getHealth", tags=["installation"])
     def get(self, request: Request) -> Response:
+        outage = inbound_of(request).outage
+        if outage is not None:
+            raise outage
         read_last_check()
         return Response({"status": "ok"})
 
 
 class Status(KeyView):
-    """The version, how many models there are, and when the book was last proved."""
+    """The version, how many models there are, when the ledger was last verified, and what is wrong.
+
+    Answers 503 when the database cannot be read.
+    """
 
     authentication_classes = ()
 
     @answers("StatusShape", operation_id="getStatus", tags=["installation"])
     def get(self, request: Request) -> Response:
+        inbound = inbound_of(request)
+        outage = inbound.outage
+        if isinstance(outage, DatabaseUnavailable):
+            raise outage
         check = read_last_check()
         return Response(
             {
-                "status": "ok",
+                "status": "ok" if outage is None else "unavailable",
+                "problem": None if outage is None else str(outage),
                 "version": gateway.__version__,
-                "models": len(inbound_of(request).snapshot.offered()),
+                "models": len(inbound.snapshot.offered()),
                 "ledger_checked_at": None if check is None else check.checked_at.isoformat(),
                 "ledger_breaks": None if check is None else len(check.breaks),
+                "journal_faults": count_journal_faults(),
             }
         )
 

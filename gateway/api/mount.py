@@ -37,6 +37,7 @@ class Inbound:
     admission: Admission
     snapshot: Snapshot
     profile: Profile
+    outage: GatewayError | None = None  # why no call can begin now
 
 
 class ApiMount:
@@ -61,4 +62,5 @@ class ApiMount:
         except GatewayError as error:
             failure = error
         admission, snapshot = self._runtime.admission, self._runtime.snapshot.current()
-        return Inbound(head, caller, failure, admission, snapshot, profile)
+        outage = self._runtime.writer.outage
+        return Inbound(head, caller, failure, admission, snapshot, profile, outage)

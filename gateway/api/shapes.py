@@ -263,13 +263,17 @@ class HealthShape(Struct):
 
 
 class StatusShape(Struct):
-    """ledger_checked_at: when `prove` last ran; ledger_breaks: how many breaks it found."""
+    """problem: why no calls are admitted; null while they are. ledger_checked_at: when `prove` last
+    ran; ledger_breaks: how many breaks it found. journal_faults: how many parts of journals could
+    not be posted as they should be (`manage.py prove` lists them)."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "unavailable"]
+    problem: str | None
     version: str
     models: int
     ledger_checked_at: str | None
     ledger_breaks: int | None
+    journal_faults: int
 
 
 ALL = (

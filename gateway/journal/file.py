@@ -1,19 +1,20 @@
-"""The journal's files: written through memory, read back frame by frame (docs/adr/0009, 0019).
+"""The journal's files: written through memory, read back record by record (docs/adr/0009, 0019).
 
-A folder holds segments `00000000.journal`, `00000001.journal`, … A frame is
+A folder holds segments `00000000.journal`, `00000001.journal`, … of frames (see
+gateway.journal.frames). The segment being written is mapped into memory, its space set aside
+beforehand and zero: a record costs no system call, and what was copied is the kernel's, so that it
+outlives a killed process. Such a process leaves whole frames, at most one torn frame, and zeros.
 
-    length of the payload (4 bytes) | CRC-32 of the payload (4 bytes) | payload (MessagePack)
-
-in big-endian order. The segment being written is mapped into memory, its space set aside
-beforehand and zero: a record costs no system call, and what was copied is the kernel's, so that
-it outlives a killed process. Such a process leaves whole frames, at most one torn frame, and zeros.
+A segment of which an fsync has failed is not written to again, and never synced again: the kernel
+may have dropped what it could not write, and would say so only once. See docs/adr/0035.
 """
 
 from __future__ import annotations
 
+import errno
 import mmap
 import os
-import struct
+import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -22,11 +23,12 @@ from zlib import crc32
 
 import msgspec
 
-from gateway.journal.record import Record
+from gateway.journal.frames import END_MARK, HEADER, MAGIC, MAX_NUMBER, Segment
+from gateway.journal.record import Damage, Entry, Record
 
-HEADER = struct.Struct(">II")
 SEGMENT_BYTES = 4 * 1024 * 1024
 SUFFIX = ".journal"
+DAMAGED_SUFFIX = ".damaged"
 
 
 class Position(NamedTuple):
@@ -41,20 +43,34 @@ START = Position(0, 0)
 new_position: Callable[[tuple[int, int]], Position] = partial(tuple.__new__, Position)
 
 
+class NotDurable(OSError):
+    """The disk has failed to keep records of this journal (an fsync failed)."""
+
+
 class JournalWriter:
-    """The one writer of a journal. append() is for one thread; sync() may run in another."""
+    """The one writer of a journal. append() is for one thread; sync() and reopen() for another.
+
+    failure: why the journal is not to be trusted with the beginning of a call, or None. Ends of
+    calls are still taken once reopen() has found a place for them.
+    """
 
     def __init__(self, folder: Path, *, segment_bytes: int = SEGMENT_BYTES) -> None:
         """Begin a new journal in an existing folder. Raises OSError when it cannot."""
         self._folder = folder
         self._segment_bytes = segment_bytes
         self._encode = msgspec.msgpack.Encoder().encode
-        self._full: list[int] = []
+        self._full: list[tuple[int, int]] = []  # segments to be synced: number, file
         self._synced = START
         self._segment = 0
         self._offset = 0
+        self._number = 0
         self._file, self._memory = _open_segment(folder, 0, segment_bytes)
         self._size = segment_bytes
+        self._changing = threading.Lock()  # held while files are exchanged
+        self._damaged: set[int] = set()
+        self._distrusted = -1  # the last segment of which an fsync has failed
+        self._spare: tuple[int, int, mmap.mmap] | None = None
+        self.failure: NotDurable | None = None
 
     @property
     def end(self) -> Position:
@@ -69,7 +85,9 @@ class JournalWriter:
         ended before.
         """
         payload = self._encode(record)
-        frame = HEADER.pack(len(payload), crc32(payload)) + payload
+        number = self._number
+        frame = HEADER.pack(MAGIC, number, len(payload), crc32(payload, number))
+        frame += payload + END_MARK
         offset = self._offset
         end = offset + len(frame)
         if end + leave_bytes > self._size:
@@ -77,67 +95,186 @@ class JournalWriter:
             offset, end = 0, len(frame)
         self._memory[offset:end] = frame
         self._offset = end
+        self._number = number + 1 & MAX_NUMBER
         return new_position((self._segment, end))
 
     def sync(self) -> None:
-        """Make everything appended before this call durable."""
+        """Make everything appended before this call durable.
+
+        Raises NotDurable when that failed; the segments concerned are then left as they are.
+        """
         end = self.end
-        if end == self._synced:
+        if end == self._synced or end.segment <= self._distrusted:
             return
-        # Oldest first: a later segment is never durable before an earlier one.
-        while self._full:
-            os.fsync(self._full[0])
-            os.close(self._full.pop(0))
-        os.fsync(self._file)
+        try:
+            # Oldest first: a later segment is never durable before an earlier one.
+            while self._full:
+                number, file = self._full[0]
+                if number > self._distrusted:
+                    os.fsync(file)
+                os.close(file)
+                del self._full[0]
+            os.fsync(self._file)
+        except OSError as error:
+            raise self._distrust(error) from error
         self._synced = end
 
+    @property
+    def synced(self) -> Position:
+        """Everything before this position is durable."""
+        return self._synced
+
+    def reopen(self) -> None:
+        """Make a new segment, for records behind one that is not trusted; see that it is durable.
+
+        Raises OSError while that fails.
+        """
+        if self._spare is not None:
+            return
+        number = self._segment + 1
+        file, memory = _open_segment(self._folder, number, self._segment_bytes)
+        try:
+            os.fsync(file)
+            _sync_folder(self._folder)
+        except OSError:
+            memory.close()
+            os.close(file)
+            _segment_path(self._folder, number).unlink(missing_ok=True)
+            raise
+        with self._changing:
+            self._spare = number, file, memory
+
+    def trust(self) -> None:
+        """Take beginnings of calls again: whatever the failed segments had is elsewhere by now."""
+        self.failure = None
+
     def delete_before(self, segment: int) -> None:
-        """Remove the segments that nobody will read again."""
+        """Remove the segments that nobody will read again, and rename those that are damaged."""
         for number in segments_in(self._folder):
-            if number < segment:
+            if number >= segment:
+                break
+            if number in self._damaged:
+                set_damaged_aside(self._folder, number)
+            else:
                 _segment_path(self._folder, number).unlink(missing_ok=True)
+
+    def note_damage(self, segment: int) -> None:
+        """A part of the segment could not be read: it is never deleted."""
+        self._damaged.add(segment)
 
     def close(self) -> None:
         """Release the files; what was appended stays as it is."""
         self._end_segment()
-        for file in (*self._full, self._file):
+        for _, file in self._full:
             os.close(file)
+        os.close(self._file)
         self._full.clear()
+        if self._spare is not None:
+            _, file, memory = self._spare
+            memory.close()
+            os.close(file)
 
     def _roll(self, least_bytes: int) -> None:
         """Go on in a new segment that has room for so many bytes.
 
-        The old one is cut to its length first: only in the last segment are zeros the end.
+        The old one is cut to its length first: what is behind the last record is never read.
         """
-        size = max(self._segment_bytes, least_bytes)
-        file, memory = _open_segment(self._folder, self._segment + 1, size)
-        self._end_segment()
-        self._full.append(self._file)
-        self._segment, self._offset = self._segment + 1, 0
-        self._file, self._memory, self._size = file, memory, size
+        with self._changing:
+            size = max(self._segment_bytes, least_bytes)
+            number = self._segment + 1
+            if self._segment <= self._distrusted:
+                if self._spare is None:
+                    raise self.failure or NotDurable(errno.EIO, os.strerror(errno.EIO))
+                (number, file, memory), self._spare = self._spare, None
+                size = len(memory)
+            else:
+                file, memory = _open_segment(self._folder, number, size)
+            self._end_segment()
+            self._full.append((self._segment, self._file))
+            self._segment, self._offset = number, 0
+            self._file, self._memory, self._size = file, memory, size
+        if least_bytes > size:
+            self._roll(least_bytes)
+
+    def _distrust(self, error: OSError) -> NotDurable:
+        """Write to nothing that was there before the failure."""
+        with self._changing:
+            self._distrusted = self._segment
+            self._size = 0  # so that append() comes to _roll
+            self.failure = NotDurable(error.errno, f"the disk did not keep it: {error.strerror}")
+        return self.failure
 
     def _end_segment(self) -> None:
         self._memory.close()
-        os.ftruncate(self._file, self._offset)
+        try:
+            os.ftruncate(self._file, self._offset)
+        except OSError:
+            # Zeros behind the last record are not taken for records, either.
+            if self._segment > self._distrusted:
+                raise
 
 
-def read_records(folder: Path, position: Position = START) -> Iterator[tuple[Record, Position]]:
+def read_records(
+    folder: Path, position: Position = START, until: Position | None = None
+) -> Iterator[tuple[Entry, Position]]:
     """Yield each record from the position on, with the position behind it.
 
-    Ends at the first frame that is torn or corrupt, and where the journal ends.
+    What is damaged is passed over and yielded as Damage; reading goes on with the next sound
+    frame. Ends where the journal ends, before a record that was never finished, or at `until`,
+    which is a position behind a record.
     """
-    decoder: msgspec.msgpack.Decoder[Record] = msgspec.msgpack.Decoder(Record)
-    number, offset = position
-    while (path := _segment_path(folder, number)).exists():
-        with path.open("rb") as file:
-            file.seek(offset)
-            while header := file.read(HEADER.size):
-                record = _read_payload(file.read, header, decoder)
-                if record is None:
-                    return
-                offset = file.tell()
-                yield record, Position(number, offset)
-        number, offset = number + 1, 0
+    last = (until or end_of(folder)).segment
+    numbers = [number for number in segments_in(folder) if position.segment <= number <= last]
+    reader = _Reader(0 if position == START else None)
+    for number in numbers:
+        data = _read_segment(folder, number)
+        if until is not None and number == until.segment:
+            data = data[: until.offset]
+        start = position.offset if number == position.segment else 0
+        may_be_torn = number == last and until is None
+        yield from reader.read(number, data, start, may_be_torn=may_be_torn)
+
+
+class _Reader:
+    """Reads one segment after the other, and counts what is missing between two records."""
+
+    def __init__(self, first: int | None) -> None:
+        self._next = first  # the number of the next record; None while unknown
+
+    def read(
+        self, segment: int, data: bytes, offset: int, *, may_be_torn: bool
+    ) -> Iterator[tuple[Entry, Position]]:
+        content = Segment(data)
+        while offset < content.written:
+            frame = content.frame_at(offset) or content.next_frame(offset + 1)
+            if frame is None:
+                if not (may_be_torn and content.is_unfinished(offset)):
+                    yield self._rest(segment, content, offset)
+                return
+            if frame.start > offset and self._next is None:
+                self._next = content.number_after(offset)
+            missing = self._missing(frame.number)
+            if frame.start > offset or missing:
+                lost = missing or content.count_starts(offset, frame.start)
+                damage = Damage(segment, offset, frame.start, lost, data[offset : frame.start])
+                yield damage, Position(segment, frame.start)
+            self._next = None if frame.number is None else frame.number + 1
+            offset = frame.end
+            yield frame.record, Position(segment, offset)
+
+    def _rest(self, segment: int, content: Segment, offset: int) -> tuple[Entry, Position]:
+        """Return what there is to say of a segment behind which nothing sound is left in it."""
+        end = content.written
+        lost = content.count_starts(offset, end)
+        if self._next is not None:
+            self._next += lost
+        damage = Damage(segment, offset, end, lost, content.data[offset:end])
+        return damage, Position(segment, end)
+
+    def _missing(self, number: int | None) -> int:
+        if number is None or self._next is None:
+            return 0
+        return max(0, number - self._next)
 
 
 def end_of(folder: Path) -> Position:
@@ -155,28 +292,16 @@ def reaches(folder: Path, position: Position) -> bool:
     return position == START or (path.is_file() and path.stat().st_size >= position.offset)
 
 
+def set_damaged_aside(folder: Path, segment: int) -> None:
+    """Give a segment with a damaged part a name under which it is kept for good."""
+    path = _segment_path(folder, segment)
+    if path.exists():
+        path.rename(path.with_suffix(DAMAGED_SUFFIX))
+
+
 def segments_in(folder: Path) -> list[int]:
     """Return the numbers of the segments that exist, in order."""
     return sorted(int(path.stem) for path in folder.glob(f"*{SUFFIX}"))
-
-
-def _read_payload(
-    read: Callable[[int], bytes], header: bytes, decoder: msgspec.msgpack.Decoder[Record]
-) -> Record | None:
-    """Return the record behind a header, or None when the frame is not whole and sound."""
-    if len(header) < HEADER.size:
-        return None
-    length, checksum = HEADER.unpack(header)
-    # A length of 0 is room that was never used, or data that a file system lost.
-    if length == 0:
-        return None
-    payload = read(length)
-    if len(payload) < length or crc32(payload) != checksum:
-        return None
-    try:
-        return decoder.decode(payload)
-    except msgspec.MsgspecError:
-        return None
 
 
 def _open_segment(folder: Path, number: int, size: int) -> tuple[int, mmap.mmap]:
@@ -199,5 +324,18 @@ def _open_segment(folder: Path, number: int, size: int) -> tuple[int, mmap.mmap]
         raise
 
 
+def _read_segment(folder: Path, number: int) -> bytes:
+    return _segment_path(folder, number).read_bytes()
+
+
 def _segment_path(folder: Path, number: int) -> Path:
     return folder / f"{number:08d}{SUFFIX}"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the names of the folder's files durable."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

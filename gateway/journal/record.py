@@ -106,3 +106,20 @@ class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):
 
 
 Record = Admitted | Settled | Refused
+
+
+class Damage(msgspec.Struct, frozen=True, gc=False):
+    """What nobody can read any more: a part of a segment, and how many records it has cost.
+
+    Never written to a journal: it stands among the records that are read from one. data: the
+    bytes from start to end; none where a whole segment is gone.
+    """
+
+    segment: int
+    start: int
+    end: int
+    records: int
+    data: bytes = b""
+
+
+Entry = Record | Damage

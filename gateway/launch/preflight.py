@@ -14,6 +14,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from gateway.home import signs_of_use
 from gateway.launch.failure import CannotStart
 
 OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
@@ -48,10 +49,26 @@ def check_port(host: str, port: int) -> None:
             raise CannotStart(f"{host}:{port} cannot be used: {error.strerror}.") from None
 
 
-def make_database() -> None:
-    """Make an empty file for the database where there is none. Raises CannotStart."""
+def make_database(*, is_wanted: bool = False) -> None:
+    """Make an empty file for the database where there is none.
+
+    Raises CannotStart when the home shows that it had one, unless a new one is wanted; or when it
+    cannot be made.
+    """
+    file: Path = settings.DATABASE_FILE
+    signs = signs_of_use(settings.HOME)
+    if file.exists() and file.stat().st_size == 0:
+        # A first start that was cut short has made this file and the secrets, and nothing else.
+        signs = [sign for sign in signs if not sign.startswith("secrets/")]
+    if not is_wanted and signs and not (file.exists() and file.stat().st_size):
+        raise CannotStart(
+            f"The database {_name()} is missing or empty, but this home has been used: it has "
+            f"{', '.join(signs)}. Restore the database from a backup, or name its home with "
+            "TOLLHOUSE_HOME. To begin again with an empty database, without workspaces, keys and "
+            "balances, run `manage.py up --new-database`."
+        )
     try:
-        settings.DATABASE_FILE.touch(mode=0o600)
+        file.touch(mode=0o600)
     except OSError as error:
         raise CannotStart(f"The database {_name()} cannot be made: {error.strerror}.") from None
 

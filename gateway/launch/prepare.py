@@ -19,15 +19,16 @@ from gateway.launch.quickstart import Quickstart
 from gateway.launch.seed import seed
 
 
-def prepare(*, say: Callable[[str], object]) -> Quickstart:
+def prepare(*, say: Callable[[str], object], new_database: bool = False) -> Quickstart:
     """Bring the installation in HOME up to date and return how to use it.
 
-    say: takes a line for the person at the terminal. Raises CannotStart.
+    say: takes a line for the person at the terminal. new_database: make an empty database also
+    where one is missing that was there. Raises CannotStart.
     """
     home = Path(settings.HOME)
     preflight.check_home(home)
     preflight.check_settings()
-    preflight.make_database()
+    preflight.make_database(is_wanted=new_database)
     if preflight.check_database():
         say("Bringing the database up to date.")
         call_command("migrate", interactive=False, verbosity=0)

@@ -6,6 +6,9 @@ import sys
 
 DRAIN_S = 30  # how long live calls may take to end after a stop was asked for
 
+# The server's exit code when its journal could not be made durable by the time it was stopped.
+STORAGE_FAILED = 74
+
 
 def server_command(*, host: str, port: int) -> list[str]:
     """Return how to start one serving process.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from gateway.launch.exclusive import only_one
 from gateway.launch.failure import CannotStart
 from gateway.launch.greeting import greeting
 from gateway.launch.prepare import prepare, public_origin
-from gateway.launch.programs import server_command, worker_command
+from gateway.launch.programs import STORAGE_FAILED, server_command, worker_command
 from gateway.launch.quickstart import Quickstart, path_in
 from gateway.launch.ready import answers
 from gateway.launch.seed import is_key_usable, name_served_model
@@ -24,7 +25,9 @@ from gateway.launch.supervisor import Supervisor
 READY_S = 60.0
 
 
-def run(*, with_local_model: bool, say: Callable[[str], object]) -> None:
+def run(
+    *, with_local_model: bool, new_database: bool = False, say: Callable[[str], object]
+) -> None:
     """Start the installation in HOME and keep it running until somebody asks to stop.
 
     say: takes a line for the person at the terminal. Raises CannotStart.
@@ -34,13 +37,14 @@ def run(*, with_local_model: bool, say: Callable[[str], object]) -> None:
     preflight.check_home(home)
     with only_one(home):
         preflight.check_port(settings.HOST, settings.PORT)
-        quickstart = prepare(say=say)
+        quickstart = prepare(say=say, new_database=new_database)
         model_port = _choose_model_port(with_local_model)
         prefer = local_model.MODEL if model_port else ""
         quickstart = name_served_model(home, quickstart, prefer=prefer)
         is_usable = is_key_usable(quickstart)
         connections.close_all()  # nothing of ours is open while the children run
-        supervisor = Supervisor(_children(model_port), say=say)
+        children = _children(model_port)
+        supervisor = Supervisor(children, say=say)
         supervisor.listen_for_signals()
         try:
             supervisor.start()
@@ -58,6 +62,9 @@ def run(*, with_local_model: bool, say: Callable[[str], object]) -> None:
             say("Stopping: live calls have 30 s to end. Ctrl-C again ends them now.")
         finally:
             supervisor.stop()
+        if children[0].ended() == STORAGE_FAILED:
+            say("Stopped. The disk had failed to keep the journal: see the log.")
+            sys.exit(STORAGE_FAILED)
         say("Stopped.")
 
 

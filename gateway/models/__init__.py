@@ -2,7 +2,7 @@
 
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, Target
-from gateway.models.process import LedgerCheck, ServingProcess
+from gateway.models.process import JournalFault, LedgerCheck, ServingProcess
 from gateway.models.proof import ProofMark, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import (
@@ -17,6 +17,7 @@ from gateway.models.rollup import (
 __all__ = [
     "CallBody",
     "CallRecord",
+    "JournalFault",
     "KeptAnswer",
     "KeyUsage",
     "LanguageModel",

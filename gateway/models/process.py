@@ -26,7 +26,7 @@ class ServingProcess(models.Model):
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()
     lease_until = models.DateTimeField()
-    journal_path = models.CharField(max_length=400)
+    journal_path = models.CharField(max_length=400, help_text="Relative to the home.")
     drained_segment = models.BigIntegerField(default=0)
     drained_offset = models.BigIntegerField(default=0)
 
@@ -37,6 +37,36 @@ class ServingProcess(models.Model):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid} {self.state}"
+
+
+class JournalFault(models.Model):
+    """Something of a process's journal that is not in the books as it should be, kept for people.
+
+    Its bytes are in the installation's folder `quarantine`, where they could be saved.
+    """
+
+    class Kind(models.TextChoices):
+        DAMAGED = "damaged"  # a part that cannot be read
+        MISSING = "missing"  # the journal, or the end of it, is gone
+        UNPOSTED = "unposted"  # a record that the database refuses
+        UNCHARGED = "uncharged"  # a record that was posted without its charge
+
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    process_id = models.UUIDField()
+    call_id = models.CharField(max_length=64, blank=True)
+    segment = models.BigIntegerField(null=True)
+    start_byte = models.BigIntegerField(null=True)
+    end_byte = models.BigIntegerField(null=True)
+    records = models.PositiveIntegerField(help_text="How many records; at least, where damaged.")
+    reason = models.CharField(max_length=500)
+    file = models.CharField(max_length=200, blank=True, help_text="Relative to the home.")
+    found_at = models.DateTimeField()
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.records} of process {self.process_id}"
 
 
 class LedgerCheck(models.Model):

@@ -13,7 +13,7 @@ import math
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
@@ -23,11 +23,19 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from accounts import book
-from gateway.journal.file import Position, end_of, reaches, read_records
-from gateway.journal.record import Record, Settled
+from gateway.journal.file import (
+    DAMAGED_SUFFIX,
+    Position,
+    end_of,
+    reaches,
+    read_records,
+    set_damaged_aside,
+)
+from gateway.journal.record import Damage, Entry, Record, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
-from gateway.stores.process import claim_end, is_here, is_locked, set_position
+from gateway.stores.journal_faults import note_missing
+from gateway.stores.process import claim_end, folder_of, is_here, is_locked, set_position
 from gateway.stores.salvage import apply_one_by_one
 
 log = logging.getLogger(__name__)
@@ -44,12 +52,16 @@ ABORTED_CODE = "server_restarting"
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What was done for one dead process. Amounts are nano-USD."""
+    """What was done for one dead process. Amounts are nano-USD.
+
+    damaged: the segments of its journal of which a part could not be read.
+    """
 
     process_id: uuid.UUID
     records: int
     aborted_calls: int
     returned_nusd: int
+    damaged: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -82,8 +94,9 @@ class Reaper:
         return _end_dead(process, within_s=PROMPT_S if is_silent else math.inf)
 
     def _is_dead(self, process: ServingProcess) -> bool:
-        present = is_here(process.host) and Path(process.journal_path).exists()
-        if present and not is_locked(Path(process.journal_path)):
+        folder = folder_of(process)
+        present = is_here(process.host) and folder.exists()
+        if present and not is_locked(folder):
             return True
         if process.lease_until >= timezone.now():
             self._doubts.pop(process.pk, None)
@@ -116,7 +129,7 @@ def end_process(
     somebody else was first, or it has renewed its lease; also when the database let nobody
     write for longer than within_s.
     """
-    folder = Path(process.journal_path)
+    folder = folder_of(process)
     asked_s = time.monotonic()
     with transaction.atomic():
         if time.monotonic() - asked_s > within_s:
@@ -126,29 +139,34 @@ def end_process(
         # Read again: the position may have moved since the process was listed.
         process.refresh_from_db()
         start = Position(process.drained_segment, process.drained_offset)
-        if not reaches(folder, start):
-            log.error("journal %s ends before %s: calls that only it had are lost", folder, start)
-        end, records = _replay(process.pk, folder, start)
+        if not folder.exists() or not reaches(folder, start):
+            note_missing(process.pk, folder, start)
+        end, records, damaged = _replay(process.pk, folder, start)
         aborted = _abort_running(process.pk, end)
         returned_nusd = book.close_purses(process.pk)
         set_position(process.pk, end)
-    _clear_away(folder, end)
-    reaped = Reaped(process.pk, records, aborted, returned_nusd)
+    _clear_away(folder, end, damaged)
+    reaped = Reaped(process.pk, records, aborted, returned_nusd, damaged)
     if state == State.REAPED:
         log.warning("reaped a dead process: %s", reaped)
     return reaped
 
 
-def _replay(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Position, int]:
-    """Post what the process had not drained; return where that ends, and how many records."""
-    end, count = start, 0
-    for records, position in _batches(folder, start):
-        _post(process_id, records, source_of(process_id, position))
-        end, count = position, count + len(records)
-    return end, count
+def _replay(
+    process_id: uuid.UUID, folder: Path, start: Position
+) -> tuple[Position, int, frozenset[int]]:
+    """Post what the process had not drained. Return where that ends, how many records that were,
+    and which segments have damaged parts."""
+    end, count, damaged = start, 0, set[int]()
+    for entries, position in _batches(folder, start):
+        _post(process_id, entries, source_of(process_id, position))
+        parts = [entry.segment for entry in entries if isinstance(entry, Damage)]
+        end, count = position, count + len(entries) - len(parts)
+        damaged.update(parts)
+    return end, count, frozenset(damaged)
 
 
-def _post(process_id: uuid.UUID, records: list[Record], source: str) -> None:
+def _post(process_id: uuid.UUID, records: list[Entry], source: str) -> None:
     try:
         with transaction.atomic():
             apply(process_id, records, source=source)
@@ -159,10 +177,10 @@ def _post(process_id: uuid.UUID, records: list[Record], source: str) -> None:
         apply_one_by_one(process_id, records, source=source)
 
 
-def _batches(folder: Path, start: Position) -> Iterator[tuple[list[Record], Position]]:
+def _batches(folder: Path, start: Position) -> Iterator[tuple[list[Entry], Position]]:
     reader = read_records(folder, start)
     while batch := list(islice(reader, BATCH)):
-        yield [record for record, _ in batch], batch[-1][1]
+        yield [entry for entry, _ in batch], batch[-1][1]
 
 
 def _abort_running(process_id: uuid.UUID, end: Position) -> int:
@@ -212,11 +230,19 @@ def _aborted(call: CallRecord) -> Settled:
     )
 
 
-def _clear_away(folder: Path, end: Position) -> None:
-    """Remove a journal that is wholly in the database; keep one with bytes nobody could read."""
+def _clear_away(folder: Path, end: Position, damaged: Iterable[int]) -> None:
+    """Remove a journal that is wholly in the database; keep what nobody could read of it."""
     if not folder.exists():
         return
     if end_of(folder) > end:
-        log.error("journal %s is kept: it is damaged behind %s", folder.name, end)
+        log.error("journal %s is kept: its last record, behind %s, is torn", folder.name, end)
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    for segment in damaged:
+        set_damaged_aside(folder, segment)
+    if not any(folder.glob(f"*{DAMAGED_SUFFIX}")):
+        shutil.rmtree(folder, ignore_errors=True)
+        return
+    log.error("journal %s: its damaged segments are kept", folder.name)
+    for path in folder.iterdir():
+        if path.suffix != DAMAGED_SUFFIX:
+            path.unlink()

@@ -7,13 +7,15 @@ for long, records stay in the journal alone and are read back from there.
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
-from itertools import takewhile
+from contextlib import suppress
+from itertools import islice
 
 from django.db import InterfaceError, OperationalError
 
-from gateway.journal.file import SEGMENT_BYTES, Position, read_records
-from gateway.journal.record import Record, Refused
+from gateway.journal.file import SEGMENT_BYTES, JournalWriter, Position, read_records
+from gateway.journal.record import Damage, Entry, Record, Refused
 from gateway.stores.drain import Fenced, Post, apply, drain
 from gateway.stores.life import Life
 from gateway.stores.salvage import apply_one_by_one, cleaned
@@ -22,11 +24,12 @@ log = logging.getLogger(__name__)
 
 BATCH = 2_000
 KEPT_IN_MEMORY = 50_000
+RETRY_S = 0.25
 # A call is let in only where its end will find room, and those of a thousand others.
 ROOM_FOR_ENDS_BYTES = SEGMENT_BYTES // 4
 
 # None: the journal could not take the record.
-Item = tuple[Record, Position | None]
+Item = tuple[Entry, Position | None]
 
 
 class Backlog:
@@ -43,6 +46,8 @@ class Backlog:
         self._unwritten: list[Item] = []
         self._shed_to: Position | None = None
         self._is_full = False
+        self._trusted_from: int | None = None
+        self._next_try_s = 0.0
         self.appended = 0
         self.posted = 0
 
@@ -51,8 +56,11 @@ class Backlog:
         return not (self._new or self._batch or self._unwritten or self._shed_to)
 
     def append(self, record: Record) -> None:
-        """Journal a record. Raises OSError when the disk does not take it."""
-        self._new.append((record, self._life.journal.append(record, ROOM_FOR_ENDS_BYTES)))
+        """Journal a record. Raises OSError when the disk takes no more, or has not kept others."""
+        journal = self._life.journal
+        if journal.failure is not None:
+            raise journal.failure
+        self._new.append((record, journal.append(record, ROOM_FOR_ENDS_BYTES)))
         self.appended += 1
         self._is_full = False
 
@@ -72,7 +80,8 @@ class Backlog:
     def append_refusal(self, record: Refused) -> None:
         """Journal a refusal, leaving the room that calls need for their ends. While the disk is
         full, memory takes some of them."""
-        if not self._is_full or len(self._new) < KEPT_IN_MEMORY:
+        is_short = self._is_full or self._life.journal.failure is not None
+        if not is_short or len(self._new) < KEPT_IN_MEMORY:
             self.append_surely(record, ROOM_FOR_ENDS_BYTES)
 
     def drain(self) -> None:
@@ -92,8 +101,19 @@ class Backlog:
         except Exception:
             log.exception("a batch of %s records does not post whole", len(self._batch))
             self._post(apply_one_by_one)
-        self.posted += len(self._batch)
+        self.posted += sum(map(_count, self._batch))
         self._batch = []
+
+    def unkept(self) -> list[str]:
+        """Return the ids of calls of which a record is in memory alone, in no durable file."""
+        durable = self._life.journal.synced
+        items = (*self._batch, *self._unwritten, *self._new)
+        records = (
+            record
+            for record, position in items
+            if not isinstance(record, Damage) and (position is None or position > durable)
+        )
+        return list(dict.fromkeys(record.call_id for record in records))
 
     def end_doubt(self) -> None:
         """Find out what became of a batch that failed, by posting it again; raises as drain does.
@@ -102,6 +122,35 @@ class Backlog:
         """
         if self._batch:
             self.drain()
+
+    def keep_durable(self) -> None:
+        """Make the journal durable. For the thread that does only this, every few milliseconds.
+
+        After an fsync has failed no call is admitted until the journal goes on in a new segment.
+        """
+        journal = self._life.journal
+        try:
+            journal.sync()
+        except OSError as error:
+            log.critical("no calls are admitted: the journal is not durable (%s)", error)
+            self._next_try_s = time.monotonic() + RETRY_S
+            return
+        if journal.failure is None or time.monotonic() < self._next_try_s:
+            return
+        self._next_try_s = time.monotonic() + RETRY_S
+        with suppress(OSError):  # while the disk refuses; that was logged when it began
+            self._recover(journal)
+
+    def _recover(self, journal: JournalWriter) -> None:
+        """Admit calls again when a new segment is durable, and everything that the failed ones may
+        have lost is in the database, posted from memory. Raises OSError without such a segment."""
+        if self._trusted_from is None:
+            journal.reopen()
+            self._trusted_from = self.appended  # what comes from now on is in the new segment
+        if self.posted >= self._trusted_from:
+            self._trusted_from = None
+            journal.trust()
+            log.warning("calls are admitted again: the journal goes on in a new segment")
 
     def _note_full(self, error: OSError) -> None:
         """Log the beginning of it, not every record."""
@@ -130,20 +179,34 @@ class Backlog:
 
     def _read_back(self, until: Position) -> list[Item]:
         """Return the next records that only the journal has."""
-        reader = read_records(self._life.folder, self._life.drained)
-        shed = takewhile(lambda item: item[1] <= until, reader)
-        items: list[Item] = [item for item, _ in zip(shed, range(BATCH), strict=False)]
+        journal = self._life.journal
+        reader = read_records(self._life.folder, self._life.drained, until)
+        items: list[Item] = list(islice(reader, BATCH))
+        for entry, _ in items:
+            if isinstance(entry, Damage):
+                journal.note_damage(entry.segment)
         if not items or items[-1][1] == until:
             self._shed_to = None
         return items
 
     def _shed(self) -> None:
-        """Forget records that the journal has, when there are too many of them."""
-        if len(self._new) < KEPT_IN_MEMORY:
+        """Forget records that the journal has for sure, when there are too many of them."""
+        journal = self._life.journal
+        if len(self._new) < KEPT_IN_MEMORY or journal.failure is not None:
             return
+        durable = journal.synced
         for _ in range(len(self._new)):
-            record, position = self._new.popleft()
+            record, position = self._new[0]
+            if position is not None and position > durable:
+                return
+            self._new.popleft()
             if position is None:
                 self._unwritten.append((record, None))
             else:
                 self._shed_to = position
+
+
+def _count(item: Item) -> int:
+    """Return how many records an item stands for."""
+    entry = item[0]
+    return entry.records if isinstance(entry, Damage) else 1

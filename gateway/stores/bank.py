@@ -25,7 +25,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, StorageUnavailable
+from gateway.core.errors import (
+    DatabaseUnavailable,
+    InsufficientCredits,
+    StorageUnavailable,
+)
 from gateway.journal.record import Admitted, Refused, Settled
 from gateway.stores.account import Account, Waiter
 from gateway.stores.teller import Answer, GiveBack
@@ -176,7 +180,7 @@ class Bank:
         this process has been declared dead, or may have been; then the call must not be made.
         """
         if self.is_fenced or self._writer.is_in_doubt(record.at):
-            raise DatabaseUnavailable(retry_after_s=1)
+            raise self._writer.outage or DatabaseUnavailable(retry_after_s=1)
         try:
             self._writer.append(record)
         except OSError as error:

@@ -19,8 +19,9 @@ from django.utils import timezone
 
 from accounts import book
 from gateway.journal.file import Position
-from gateway.journal.record import Admitted, Record, Refused, Settled
+from gateway.journal.record import Admitted, Damage, Entry, Refused, Settled
 from gateway.stores.inserts import Row
+from gateway.stores.journal_faults import keep_damage
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
 from gateway.stores.shortfall import cover, follow_losses
@@ -37,13 +38,13 @@ class Post(Protocol):
     """How a batch is written: apply, or gateway.stores.salvage.apply_one_by_one."""
 
     def __call__(
-        self, process_id: uuid.UUID, records: Sequence[Record], /, *, source: str
+        self, process_id: uuid.UUID, records: Sequence[Entry], /, *, source: str
     ) -> dict[str, int]: ...
 
 
 def drain(
     process_id: uuid.UUID,
-    records: Sequence[Record],
+    records: Sequence[Entry],
     start: Position,
     end: Position,
     *,
@@ -71,16 +72,19 @@ def source_of(process_id: uuid.UUID, end: Position) -> str:
     return f"drain:{process_id}:{end.segment}:{end.offset}"
 
 
-def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> dict[str, int]:
+def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> dict[str, int]:
     """Write everything that the records say, inside the caller's transaction.
 
     A call ends once: a settled record of a call that has ended already, or was never admitted,
-    is left out. What ended calls still owe is drawn from the wallets, as far as they cover it.
+    is left out. What ended calls still owe is drawn from the wallets, as far as they cover it. What
+    could not be read is noted as a fault.
     Returns, in nano-USD per workspace, what the process's purse had paid by itself.
     """
     rows = Rows(str(process_id))
     tally = Tally()
-    admitted, settled, refused = _sort(records)
+    admitted, settled, others = _sort(records)
+    damages = [entry for entry in others if isinstance(entry, Damage)]
+    refused = [entry for entry in others if isinstance(entry, Refused)]
     fresh: list[Settled] = []
     running: list[Settled] = []
     for record in settled.values():
@@ -110,6 +114,8 @@ def apply(process_id: uuid.UUID, records: Sequence[Record], *, source: str) -> d
         cursor.executemany(INSERT_BODY, bodies)
     book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
     tally.write_rollups()
+    if damages:
+        keep_damage(process_id, damages)
     if losses:
         follow_losses(losses)
     return charges
@@ -126,20 +132,20 @@ def cover_all(
 
 
 def _sort(
-    records: Sequence[Record],
-) -> tuple[dict[str, Admitted], dict[str, Settled], list[Refused]]:
+    records: Sequence[Entry],
+) -> tuple[dict[str, Admitted], dict[str, Settled], list[Refused | Damage]]:
     """Part the records by kind; the first of a call counts."""
     admitted: dict[str, Admitted] = {}
     settled: dict[str, Settled] = {}
-    refused: list[Refused] = []
+    others: list[Refused | Damage] = []
     for record in records:
         if isinstance(record, Settled):
             settled.setdefault(record.call_id, record)
         elif isinstance(record, Admitted):
             admitted.setdefault(record.call_id, record)
         else:
-            refused.append(record)
-    return admitted, settled, refused
+            others.append(record)
+    return admitted, settled, others
 
 
 def _grouped(records: Sequence[Settled]) -> Iterable[tuple[int, list[Settled]]]:

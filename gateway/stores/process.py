@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
@@ -63,13 +64,25 @@ def register(journal_home: Path) -> Registration:
             started_at=now,
             heartbeat_at=now,
             lease_until=now + LEASE,
-            journal_path=str(folder),
+            journal_path=_stored_path(folder),
         )
     except BaseException:
         os.close(lock_file)
         shutil.rmtree(folder, ignore_errors=True)
         raise
     return Registration(process_id, folder, lock_file)
+
+
+def folder_of(process: ServingProcess) -> Path:
+    """Return where the process's journal is, also when the home was moved since it began.
+
+    Processes of earlier versions have stored an absolute path.
+    """
+    home, path = Path(settings.HOME), Path(process.journal_path)
+    here = home / "journal" / str(process.pk)
+    if not process.journal_path or (path.is_absolute() and here.is_dir()):
+        return here
+    return home / path
 
 
 def renew_lease(process_id: uuid.UUID) -> bool:
@@ -144,3 +157,8 @@ def is_locked(folder: Path) -> bool:
 
 def _place(position: Position) -> dict[str, int]:
     return {"drained_segment": position.segment, "drained_offset": position.offset}
+
+
+def _stored_path(folder: Path) -> str:
+    home = Path(settings.HOME)
+    return str(folder.relative_to(home) if folder.is_relative_to(home) else folder)

@@ -1,12 +1,12 @@
 """When a batch does not post whole: post what can be posted, in the caller's favour.
 
 A record that the database refuses must not keep the records behind it from their place in the
-book. It is posted without its charge, and left out if that does not help either; both are logged.
+book. It is posted without its charge, and left out if that does not help either; both are noted as
+faults of the journal, with the record as it was.
 """
 
 from __future__ import annotations
 
-import logging
 import uuid
 from collections import Counter
 from collections.abc import Sequence
@@ -15,33 +15,55 @@ from typing import Any
 import msgspec
 from django.db import InterfaceError, OperationalError, transaction
 
-from gateway.journal.record import Record, Settled
+from gateway.journal.record import Damage, Entry, Record, Settled
+from gateway.models import JournalFault
 from gateway.stores.drain import apply
-
-log = logging.getLogger(__name__)
+from gateway.stores.journal_faults import keep_record
 
 MAX_INTEGER = 2**63 - 1
 
 
 def apply_one_by_one(
-    process_id: uuid.UUID, records: Sequence[Record], *, source: str
+    process_id: uuid.UUID, records: Sequence[Entry], /, *, source: str
 ) -> dict[str, int]:
     """Do what gateway.stores.drain.apply does, each record in a savepoint of its own.
 
-    Raises OperationalError or InterfaceError when the database is away, and nothing else.
+    Raises OperationalError or InterfaceError when the database is away, and nothing else but what
+    keeps it from noting a fault.
     """
     charges: Counter[str] = Counter()
     for number, record in enumerate(records):
-        for attempt in (record, uncharged(record)):
-            try:
-                with transaction.atomic():
-                    charges.update(apply(process_id, [attempt], source=f"{source}:{number}"))
-                break
-            except (OperationalError, InterfaceError):
+        one_source = f"{source}:{number}"
+        try:
+            charges.update(_apply_one(process_id, record, one_source))
+        except (OperationalError, InterfaceError):
+            raise
+        except Exception as error:
+            if isinstance(record, Damage):
                 raise
-            except Exception:
-                log.critical("call %s does not post: %r", record.call_id, attempt, exc_info=True)
+            charges.update(_apply_uncharged(process_id, record, one_source, error))
     return dict(charges)
+
+
+def _apply_uncharged(
+    process_id: uuid.UUID, record: Record, source: str, error: Exception
+) -> dict[str, int]:
+    """Post a record that was refused without its charge; leave it out when that is refused too."""
+    charges: dict[str, int] = {}
+    kind = JournalFault.Kind.UNCHARGED
+    try:
+        charges = _apply_one(process_id, uncharged(record), source)
+    except (OperationalError, InterfaceError):
+        raise
+    except Exception as second:
+        kind, error = JournalFault.Kind.UNPOSTED, second
+    keep_record(process_id, record, kind, error)
+    return charges
+
+
+def _apply_one(process_id: uuid.UUID, record: Entry, source: str) -> dict[str, int]:
+    with transaction.atomic():
+        return apply(process_id, [record], source=source)
 
 
 def cleaned(record: Record) -> Record:

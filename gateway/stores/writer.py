@@ -22,9 +22,11 @@ from typing import Protocol
 from django.db import Error as DatabaseAway
 from django.db import connection
 
+from gateway.core.errors import DatabaseUnavailable, PlatformError, StorageUnavailable
 from gateway.journal.record import Record, Refused
 from gateway.services.reaping import Reaper
 from gateway.stores.backlog import Backlog
+from gateway.stores.database_file import DatabaseFile
 from gateway.stores.drain import Fenced
 from gateway.stores.life import Life
 from gateway.stores.process import HEARTBEAT_S, renew_lease
@@ -44,6 +46,7 @@ SLEEP_S = 15.0
 STEADY_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 # Pages of indexes that calls of many keys are written to; SQLite's own 2 MB are soon too few.
 CACHE_KB = 8_000
+IDS_TOLD = 100
 
 
 class Client(Protocol):
@@ -82,8 +85,10 @@ class Writer:
         self._failure: Exception | None = None
         self._fenced = False
         self._trouble = ""
+        self._file = DatabaseFile()
         self._awake_at = self._awake_s = math.inf  # when the syncer last ran, by either clock
         self._sleeps = self._outlived = 0
+        self._postponed: list[GiveBack] = []
         self._first: Draw | GiveBack | str | None = None
         self._next_drain = self._next_beat = self._next_reap = 0.0
         self._client: Client
@@ -136,6 +141,19 @@ class Writer:
             return True
         return self._sleeps != self._outlived
 
+    @property
+    def outage(self) -> PlatformError | None:
+        """Why no call can begin now, or None: the journal or the database's file is at fault."""
+        if not self._opened.is_set() or self._failure is not None:
+            return None
+        failure = self._life.journal.failure
+        if failure is not None:
+            problem = "The disk has failed to keep what was written to it. No calls are admitted."
+            return StorageUnavailable(problem, detail=str(failure))
+        if trouble := self._file.trouble():
+            return DatabaseUnavailable(f"{trouble} No calls are admitted.")
+        return None
+
     def ask(self, question: Callable[[int], None]) -> None:
         """Run the question in the thread between two batches, once all records are posted that
         there are now. It is told how many of this life's records are posted, and does not raise."""
@@ -167,7 +185,12 @@ class Writer:
     def step(self, now: float) -> None:
         """Do everything that is due. Raises DatabaseAway when the database does not answer."""
         draws, returns, recalls = self._take_wishes()
-        self._connect()
+        try:
+            self._connect()
+        except BaseException:
+            self._postponed = returns
+            self._fail(draws)
+            raise
         if self._fenced:
             self._rejoin()
             return
@@ -247,8 +270,15 @@ class Writer:
                 connection.close()
             if time.monotonic() > deadline:
                 log.error("left without the database; the journal is replayed at the next start")
+                self._report_unkept()
                 return
             time.sleep(RETRY_S)
+
+    def _report_unkept(self) -> None:
+        """Tell what is neither in the database nor in a journal that can be trusted."""
+        if self._life.journal.failure is not None:
+            ids = self._backlog.unkept()
+            log.critical("%s records are in no file that is durable: %s", len(ids), ids[:IDS_TOLD])
 
     def _report(self, error: Exception | None) -> None:
         """Log the beginning and the end of trouble, not every try."""
@@ -264,7 +294,7 @@ class Writer:
 
     def _take_wishes(self) -> tuple[list[Draw], list[GiveBack], list[str]]:
         draws = [Draw(workspace_id, 1, 0, 0) for workspace_id in self._audits]
-        returns: list[GiveBack] = []
+        returns, self._postponed = self._postponed, []
         recalls: list[str] = []
         wish = self._first
         self._first = None
@@ -292,12 +322,15 @@ class Writer:
             raise  # the client hears of that at once, and lets everybody who waits know
         except BaseException:
             self._audits |= concerned
-            for wish in draws:
-                self._deliver(partial(self._client.on_draw_failed, wish.workspace_id))
+            self._fail(draws)
             raise
         self._audits -= concerned
         for answer in answers:
             self._deliver(partial(self._client.on_drawn, answer))
+
+    def _fail(self, draws: list[Draw]) -> None:
+        for wish in draws:
+            self._deliver(partial(self._client.on_draw_failed, wish.workspace_id))
 
     def _answer(self) -> None:
         """Run the questions that were asked, with no doubt about what has been posted."""
@@ -310,13 +343,17 @@ class Writer:
 
     def _connect(self) -> None:
         """Have a connection that does not wait long for a lock, as calls wait for draws, and that
-        remembers more of the database than others."""
+        remembers more of the database than others. Raises OperationalError while the database's
+        file is not the one that this process has begun with."""
+        self._file.check()
         if connection.connection is None:
             connection.ensure_connection()
             if connection.vendor == "sqlite":
                 with connection.cursor() as cursor:
                     cursor.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
                     cursor.execute(f"PRAGMA cache_size = -{CACHE_KB}")
+            self._file.note()
+            self._file.check()
 
     def _be_fenced(self) -> None:
         log.error("process %s was declared dead while it lived", self._life.process_id)
@@ -343,10 +380,9 @@ class Writer:
         self._awake_at, self._awake_s = time.time(), steady_s()
         while not self._ending.wait(SYNC_EVERY_S):
             self._notice_sleep()
-            try:
-                self._life.journal.sync()
-            except OSError:
-                log.exception("the journal cannot be made durable")
+            self._backlog.keep_durable()
+            if self._file.look():
+                self._sleeps += 1  # in doubt until the lease was renewed in the right file
 
     def _notice_sleep(self) -> None:
         now_s = steady_s()

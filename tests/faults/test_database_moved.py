@@ -1,52 +1,82 @@
-"""The database's file is moved away under a running server, and comes back."""
+"""The database's file is moved away under a running server, comes back, or is another one."""
 
 from __future__ import annotations
 
 import json
-import urllib.error
-import urllib.request
+import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from gateway.launch.seed import WORKSPACE
+from tests.faults.calling import DATABASE, call, get, statuses
 from tests.support.servers import GatewayServer, run_manage
 from tests.support.waiting import wait_until
 
 
-def call(server: GatewayServer, key: str) -> int:
-    """Make a call; return its status."""
-    body = {"model": server.model, "messages": [{"role": "user", "content": "Hello"}]}
-    request = urllib.request.Request(
-        f"{server.base_url}/chat/completions",
-        data=json.dumps(body).encode(),
-        headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json"},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as refusal:
-        return refusal.code
+def wait_until_refused(server: GatewayServer, reason: str) -> None:
+    """Return once no call is admitted, and the health page says why."""
+    wait_until(lambda: call(server).status == 503, what="calls to be refused")
+    wait_until(lambda: reason in server.log.read_text(), what="the log to say so")
+    refusals = [call(server) for _ in range(5)]
+    health = get(server, "/health")
+    assert {(refusal.status, refusal.code) for refusal in refusals} == {
+        (503, "database_unavailable")
+    }
+    assert (health.status, health.code) == (503, "database_unavailable")
+    assert reason in health.body["error"]["message"]
+    state = get(server, "/status")
+    said = state.body["problem"] if state.status == 200 else state.body["error"]["message"]
+    assert reason in said
 
 
-def test_nobody_makes_a_new_database_in_the_place_of_one_that_is_away(
-    gateway: GatewayServer, home: Path
-) -> None:
+def test_nothing_is_admitted_while_the_database_is_away(gateway: GatewayServer, home: Path) -> None:
     unseen = gateway.manage("issue_key", WORKSPACE, "unseen")["secret"]
-    file, elsewhere = home / "tollhouse.sqlite3", home / "elsewhere.sqlite3"
-    assert call(gateway, gateway.key) == 200
+    file, elsewhere = home / DATABASE, home / "elsewhere.sqlite3"
+    answered = [call(gateway) for _ in range(3)]
 
     file.rename(elsewhere)
-    statuses = [call(gateway, gateway.key) for _ in range(20)]
-    unknown = call(gateway, unseen)
+    wait_until_refused(gateway, "The database file is missing.")
+    unknown = call(gateway, key=unseen)
     failed = run_manage(home, "prove")
     was_made_anew = file.exists()
     elsewhere.rename(file)
 
-    assert set(statuses) == {200}
-    assert unknown == 503
+    assert unknown.status == 503
     assert failed.returncode != 0
     assert not was_made_anew
-    wait_until(lambda: call(gateway, unseen) == 200, what="the database to be found again")
+    wait_until(lambda: call(gateway).status == 200, what="calls to be admitted again")
+    assert call(gateway, key=unseen).status == 200
     gateway.stop()
     proof = json.loads(run_manage(home, "prove", "--json").stdout)
     assert proof["breaks"] == []
-    assert proof["calls"] >= 22
+    assert {statuses(home)[answer.call_id] for answer in answered} == {"ok"}
+
+
+def test_another_database_in_its_place_is_not_written_to(
+    gateway: GatewayServer, home: Path
+) -> None:
+    call(gateway)
+    gateway.stop()
+    backup = home / "backup.sqlite3"
+    with closing(sqlite3.connect(home / DATABASE)) as book, closing(sqlite3.connect(backup)) as to:
+        book.backup(to)
+    gateway.restart()
+    answered = call(gateway)
+    for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"):
+        (home / name).unlink()
+    wait_until_refused(gateway, "The database file is missing.")
+    shutil.copy(backup, home / DATABASE)
+    before = (home / DATABASE).read_bytes()
+
+    wait_until_refused(gateway, "The database file is another one")
+    gateway.kill()
+    after = (home / DATABASE).read_bytes()
+    gateway.restart()
+    again = call(gateway)
+    gateway.stop()
+
+    assert before == after
+    assert answered.status == again.status == 200
+    assert statuses(home)[again.call_id] == "ok"
+    assert json.loads(run_manage(home, "prove", "--json").stdout)["breaks"] == []

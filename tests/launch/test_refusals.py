@@ -11,6 +11,7 @@ from subprocess import CompletedProcess
 
 from tests.launch.installation import up_process
 from tests.support.ports import free_port
+from tests.support.servers import run_manage
 
 
 def assert_refused_with(done: CompletedProcess[str], words: str) -> None:
@@ -59,6 +60,35 @@ def test_a_file_that_is_no_database(home: Path) -> None:
     done = up_process(home, port=free_port())
 
     assert_refused_with(done, "cannot be read")
+
+
+def test_a_home_in_use_without_its_database(home: Path) -> None:
+    (home / "tollhouse.sqlite3").unlink()
+
+    done = up_process(home, port=free_port())
+
+    assert_refused_with(done, "is missing or empty, but this home has been used")
+    assert "quickstart.json" in done.stderr
+    assert "up --new-database" in done.stderr
+    assert not (home / "tollhouse.sqlite3").exists()
+
+
+def test_a_home_with_secrets_alone_without_its_database(home: Path) -> None:
+    (home / "tollhouse.sqlite3").unlink()
+    (home / "quickstart.json").unlink()
+
+    done = up_process(home, port=free_port())
+
+    assert_refused_with(done, "it has secrets/sealing_key, secrets/secret_key")
+
+
+def test_a_new_database_that_was_asked_for(home: Path) -> None:
+    (home / "tollhouse.sqlite3").unlink()
+
+    done = run_manage(home, "prepare", "--new-database", "--json")
+
+    assert done.returncode == 0, done.stderr
+    assert (home / "tollhouse.sqlite3").stat().st_size > 0
 
 
 def test_a_home_where_another_one_runs(home: Path) -> None:

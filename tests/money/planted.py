@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import msgspec
 import pytest
 from django.db import transaction
 from django.db.models import F
@@ -20,8 +21,9 @@ from accounts import book
 from accounts.models import LedgerEntry, Purse, Wallet
 from gateway.accounting import settle as settling
 from gateway.core.money import Price, Usage
-from gateway.journal import file as journal_file
 from gateway.journal.file import START
+from gateway.journal.frames import HEADER, Frame, Segment
+from gateway.journal.record import Record
 from gateway.services import reaping
 from gateway.stores import backlog, bank, drain, rows, shortfall, tally, teller
 from gateway.stores.account import Account, Waiter
@@ -251,11 +253,14 @@ def dead_process_may_post(patch: Patch) -> None:
 def torn_tail_is_believed(patch: Patch) -> None:
     """A frame that lacks its end keeps the journal from being read at all."""
 
-    def read_payload(read: Any, header: bytes, decoder: Any) -> Any:
-        length, _ = journal_file.HEADER.unpack(header.ljust(8, b"\x00"))
-        return decoder.decode(read(length))
+    def frame_at(segment: Segment, offset: int) -> Frame:
+        length = HEADER.unpack_from(segment.data.ljust(offset + 16, b"\x00"), offset)[2]
+        begin = offset + HEADER.size
+        payload = segment.data[begin : begin + length]
+        record = msgspec.msgpack.decode(payload, type=Record)
+        return Frame(record, None, offset, begin + length + 1)
 
-    patch.setattr(journal_file, "_read_payload", read_payload)
+    patch.setattr(Segment, "frame_at", frame_at)
 
 
 @bug

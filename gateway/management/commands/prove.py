@@ -8,6 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from gateway.selectors.journal_faults import describe_journal_faults
 from gateway.services.proving import Finding, Proof, prove, record_proof
 from gateway.services.witness import read_outside_book
 
@@ -34,7 +35,10 @@ class Command(BaseCommand):
         proof = prove(outside_book=outside_book)
         if options["record"]:
             record_proof(proof)
-        self.stdout.write(_as_json(proof) if options["json"] else self._as_text(proof))
+        faults = describe_journal_faults()
+        self.stdout.write(_as_json(proof, faults) if options["json"] else self._as_text(proof))
+        if faults and not options["json"]:
+            self.stdout.write(self._faults_as_text(faults))
         if not proof.holds:
             raise SystemExit(1)
 
@@ -49,13 +53,22 @@ class Command(BaseCommand):
             verdict = self.style.ERROR(f"BROKEN: {len(proof.breaks)} breaks.")
         return "\n".join([*lines, "", seen, verdict])
 
+    def _faults_as_text(self, faults: list[dict[str, Any]]) -> str:
+        heading = f"{len(faults)} journal faults: these records are not in the ledger as written."
+        lines = [
+            f"  {fault['found_at'][:19]} {fault['kind']:<9} {fault['records']:>6} records"
+            f"  {fault['call_id'] or fault['reason']}  {fault['file']}"
+            for fault in faults
+        ]
+        return "\n".join(["", self.style.WARNING(heading), *lines])
+
     def _lines(self, finding: Finding) -> list[str]:
         mark = self.style.ERROR("BREAK") if finding.breaks else self.style.SUCCESS("ok   ")
         line = f"  {mark} {finding.id:<5} {finding.title:<68} {finding.checked:>12,}"
         return [line, *(f"              {text}" for text in finding.breaks)]
 
 
-def _as_json(proof: Proof) -> str:
+def _as_json(proof: Proof, faults: list[dict[str, Any]]) -> str:
     return json.dumps(
         {
             "holds": proof.holds,
@@ -64,6 +77,7 @@ def _as_json(proof: Proof) -> str:
             "calls": proof.calls,
             "entries": proof.entries,
             "breaks": proof.breaks,
+            "journal_faults": faults,
             "invariants": [
                 {
                     "id": finding.id,

@@ -12,6 +12,8 @@ from django.core.management.base import BaseCommand
 from gateway.launch.failure import CannotStart
 from gateway.launch.up import run
 
+NEW_DATABASE = "Begin with an empty database, also where this home had one that is missing now."
+
 
 class Command(BaseCommand):
     help = "Migrate, seed and start everything; Ctrl-C stops it."
@@ -22,9 +24,11 @@ class Command(BaseCommand):
             "--model", choices=["local"], help="Also serve a real small model on this machine."
         )
 
-    def handle(self, *, model: str | None, **options: Any) -> None:
+        parser.add_argument("--new-database", action="store_true", help=NEW_DATABASE)
+
+    def handle(self, *, model: str | None, new_database: bool, **options: Any) -> None:
         try:
-            run(with_local_model=model == "local", say=self._say)
+            run(with_local_model=model == "local", new_database=new_database, say=self._say)
         except CannotStart as error:
             sys.exit(str(error))
 
