@@ -252,6 +252,7 @@ PATIENCE_S = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),
     "idle_s": read_int("TOLLHOUSE_IDLE_S", 120, least=1, most=3600),
+    "output_s": read_int("TOLLHOUSE_OUTPUT_S", 300, least=1, most=3600),
     "total_s": read_int("TOLLHOUSE_TOTAL_S", 600, least=1, most=86_400),
     "total_stream_s": read_int("TOLLHOUSE_TOTAL_STREAM_S", 3600, least=1, most=86_400),
     "stall_s": read_int("TOLLHOUSE_STALL_S", 30, least=1, most=3600),

@@ -23,6 +23,8 @@ HIGH_WATER_BYTES = 64 * 1024
 MAX_JOINED_BYTES = 64 * 1024
 # So much may come without a byte of body among it: a head, interim answers, trailers.
 MAX_SILENT_BYTES = 64 * 1024
+# And so much in reads that have more framing than body: a chunk of a byte takes as long as any.
+MAX_FRAMING_BYTES = 256 * 1024
 DRAIN_S = 0.25
 
 
@@ -221,6 +223,7 @@ class Connection(asyncio.Protocol):
 
     __slots__ = (
         "_alive",
+        "_framing_bytes",
         "_idle",
         "_is_old",
         "_is_reusable",
@@ -246,6 +249,7 @@ class Connection(asyncio.Protocol):
         self._response: NetworkResponse | None = None
         self._transport: Any = None
         self._silent_bytes = 0
+        self._framing_bytes = 0
 
     @property
     def is_open(self) -> bool:
@@ -263,7 +267,7 @@ class Connection(asyncio.Protocol):
         """Send a request and return its answer to be."""
         self._response = response = NetworkResponse(self)
         self._is_reusable = False
-        self._silent_bytes = 0
+        self._silent_bytes = self._framing_bytes = 0
         if len(body) > MAX_JOINED_BYTES:
             self._transport.writelines((head, body))
         else:
@@ -321,14 +325,20 @@ class Connection(asyncio.Protocol):
         except (HttpParserError, HttpParserUpgrade) as error:
             response.on_break(f"The answer is not valid HTTP: {error!r}")
             self.cut()
-        if response.size_bytes != size_bytes:
+        body_bytes = response.size_bytes - size_bytes
+        if body_bytes + body_bytes < len(data) and not response.is_complete:
+            self._count_framing(response, len(data) - body_bytes, body_bytes)
+        else:
             self._silent_bytes = 0
-        elif not response.is_complete:
-            self._silent_bytes += len(data)
-            if self._silent_bytes > MAX_SILENT_BYTES:
-                response.on_break("The head of the answer, or what is behind it, is too long.")
-                self.cut()
         response.hand_over()
+
+    def _count_framing(self, response: NetworkResponse, size_bytes: int, body_bytes: int) -> None:
+        """Count what came beside the body; give up an answer that is little else."""
+        self._silent_bytes = 0 if body_bytes else self._silent_bytes + size_bytes
+        self._framing_bytes += size_bytes
+        if self._silent_bytes > MAX_SILENT_BYTES or self._framing_bytes > MAX_FRAMING_BYTES:
+            response.on_break("The head of the answer, or what is between its pieces, is too long.")
+            self.cut()
 
     def eof_received(self) -> None:
         """The provider says no more. What it has not read of the request is of no use either."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from urllib.parse import urlsplit
 
-from gateway.core.errors import UpstreamError
+from gateway.core.errors import ProviderUnavailable, UpstreamError
 from gateway.core.events import Answer, StreamEvent
 from gateway.providers.base import Provider, UpstreamRequest
 from gateway.providers.secrets import HIDDEN, conceal
-from gateway.providers.transport import Transport, UpstreamResponse, read_body, read_error_body
+from gateway.providers.transport import Transport, UpstreamResponse, read_error_body
+from gateway.providers.whole_answers import COMPRESSED, read_body
 from gateway.streaming.sse import SseDecoder
 
 Take = Callable[[bytes], bool]
@@ -48,6 +49,9 @@ class ProviderExchange:
         response = await self._transport.open(self._request)
         if response.status != 200:
             await self._refuse(response)
+        if response.is_encoded:
+            response.release()
+            raise ProviderUnavailable(COMPRESSED)
         return ProviderStream(response, self._provider, self._request)
 
     async def _refuse(self, response: UpstreamResponse) -> None:

@@ -22,11 +22,10 @@ from typing import Any, Protocol
 import aiohappyeyeballs
 from yarl import URL
 
-from gateway.core.errors import ProviderUnavailable, ProviderUnreachable, StreamBroken
+from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.connection import BrokenOff, Connection, NetworkResponse
 
-MAX_ANSWER_BYTES = 64 * 1024 * 1024
 MAX_ERROR_BYTES = 64 * 1024
 KEEPALIVE_S = 30.0
 # Connections that have waited for less are used again without asking the system about them.
@@ -254,23 +253,6 @@ def write_head(begin: str, headers: Mapping[str, str], body_bytes: int) -> bytes
         return f"{begin}{fields}content-length: {body_bytes}\r\n\r\n".encode()
     except UnicodeEncodeError:
         raise ProviderUnreachable("The provider's credential cannot be sent.") from None
-
-
-async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BYTES) -> bytes:
-    """Return the whole body. Raises ProviderUnavailable when it is compressed or too large."""
-    if response.is_encoded:
-        raise ProviderUnavailable("The provider's answer is compressed though we asked not to.")
-    parts: list[bytes] = []
-    size = 0
-    try:
-        while chunk := await response.read():
-            parts.append(chunk)
-            size += len(chunk)
-            if size > limit_bytes:
-                raise ProviderUnavailable("The provider's answer is too large.")
-    except response.broken_by as error:
-        raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 async def read_error_body(response: UpstreamResponse) -> bytes:

@@ -22,6 +22,10 @@ OVERRUN = 1.25
 OVERRUN_TOKENS = 16
 MAX_CHARS_OF_ONE_TOKEN = 8
 NOTHING_MORE = b""
+# A provider may send comments, empty pieces and the like, but so many bytes of them and no more:
+# beyond what comes with each piece of output, and what is passed on of it.
+MAX_IDLE_BYTES = 2 * 1024 * 1024
+BYTES_PER_DELTA = 4096
 
 
 class Close(Protocol):
@@ -141,7 +145,19 @@ class Passage:
     anybody being woken; any other is kept for catch_up, and no more is taken until then.
     """
 
-    __slots__ = ("_caller", "_cut", "_failure", "_frames", "_live", "_meter", "_stream", "is_over")
+    __slots__ = (
+        "_caller",
+        "_cut",
+        "_deltas",
+        "_failure",
+        "_frames",
+        "_idle_bytes",
+        "_live",
+        "_meter",
+        "_stream",
+        "_weighed_deltas",
+        "is_over",
+    )
 
     def __init__(
         self, stream: Stream, caller: Caller, meter: Meter, live: LiveCall, cut: Cut
@@ -154,18 +170,36 @@ class Passage:
         self._cut = cut
         self._frames = b""
         self._failure: UpstreamError | None = None
+        self._deltas = self._weighed_deltas = meter.deltas
+        self._idle_bytes = 0
 
     def take(self, piece: bytes) -> bool:
         """Count a piece and pass it on; no bytes are the end. Returns whether to go on."""
-        self._live.heard_at = time.monotonic()
+        live, meter = self._live, self._meter
+        live.heard_at = now = time.monotonic()
         events, self._failure = self._stream.feed(piece)
-        frames, self.is_over = take_batch(events, self._caller, self._meter, self._cut)
+        frames, self.is_over = take_batch(events, self._caller, meter, self._cut)
+        deltas = meter.deltas
+        if deltas == self._deltas or len(piece) > BYTES_PER_DELTA:
+            self._weigh(len(piece), len(frames))
+        if deltas != self._deltas:
+            self._deltas, live.output_at = deltas, now
         if frames:
-            self._meter.has_answered = True
+            meter.has_answered = True
             if not self._caller.write_at_once(frames):
                 self._frames = frames
                 return False
         return self._failure is None and not self.is_over
+
+    def _weigh(self, piece_bytes: int, frames_bytes: int) -> None:
+        """Give up a provider that goes on sending, and next to no output."""
+        deltas = self._meter.deltas - self._weighed_deltas
+        self._weighed_deltas = self._meter.deltas
+        worth_bytes = deltas * BYTES_PER_DELTA + 2 * frames_bytes if deltas else 0
+        self._idle_bytes = max(self._idle_bytes + piece_bytes - worth_bytes, 0)
+        if self._idle_bytes > MAX_IDLE_BYTES and self._failure is None:
+            size = f"{MAX_IDLE_BYTES // 2**20} MB"
+            self._failure = StreamBroken(f"The provider sent more than {size} without output.")
 
     async def catch_up(self) -> None:
         """Write what has to wait for the caller. Raises what the provider reported behind it."""

@@ -14,10 +14,12 @@ MAX_EVENT_BYTES = 1024 * 1024
 class SseDecoder:
     """Carries what one stream needs remembered between two reads."""
 
-    __slots__ = ("_buffer", "_data", "_data_bytes", "_seen_bom")
+    __slots__ = ("_data", "_data_bytes", "_open", "_open_bytes", "_seen_bom")
 
     def __init__(self) -> None:
-        self._buffer = b""
+        # Pieces of a line whose end has not come: put together once, however many they are.
+        self._open: list[bytes] = []
+        self._open_bytes = 0
         self._data: list[bytes] = []
         self._data_bytes = 0
         self._seen_bom = False
@@ -31,7 +33,7 @@ class SseDecoder:
         if (
             chunk[:6] == b"data: "
             and chunk[-2:] == b"\n\n"
-            and not self._buffer
+            and not self._open
             and not self._data
             and chunk.count(b"\n") == 2
             and b"\r" not in chunk
@@ -40,24 +42,33 @@ class SseDecoder:
             self._seen_bom = True
             return [chunk[6:-2]]
         if not self._seen_bom:
-            if len(self._buffer) + len(chunk) < 3 and b"\xef\xbb\xbf".startswith(
-                self._buffer + chunk
-            ):
-                self._buffer += chunk
+            begun = b"".join((*self._open, chunk))
+            if len(begun) < 3 and b"\xef\xbb\xbf".startswith(begun):
+                self._open = [begun]
                 return []
             self._seen_bom = True
-            chunk = (self._buffer + chunk).removeprefix(b"\xef\xbb\xbf")
-            self._buffer = b""
-        pending = self._buffer + chunk if self._buffer else chunk
-        if b"\r" in pending:
+            self._open, chunk = [], begun.removeprefix(b"\xef\xbb\xbf")
+        has_return = b"\r" in chunk or (bool(self._open) and self._open[-1][-1:] == b"\r")
+        if b"\n" not in chunk and not has_return:
+            self._keep(chunk)
+            return []
+        pending = b"".join((*self._open, chunk)) if self._open else chunk
+        if has_return:
             pending, held = self._unify_line_ends(pending)
         else:
             held = b""
         *lines, rest = pending.split(b"\n")
-        self._buffer = rest + held
-        if len(self._buffer) > MAX_EVENT_BYTES:
-            raise StreamBroken("The provider sent an event that is too large.")
+        self._open, self._open_bytes = [], 0
+        self._keep(rest + held)
         return self._read_lines(lines)
+
+    def _keep(self, rest: bytes) -> None:
+        if not rest:
+            return
+        self._open.append(rest)
+        self._open_bytes += len(rest)
+        if self._open_bytes > MAX_EVENT_BYTES:
+            raise StreamBroken("The provider sent an event that is too large.")
 
     def _unify_line_ends(self, pending: bytes) -> tuple[bytes, bytes]:
         """Turn CRLF and CR into LF; a CR at the very end may be half of a CRLF and is held."""
@@ -92,7 +103,7 @@ class SseDecoder:
         The standard drops it; providers that forget the blank line after [DONE] exist, and
         an event that is whole JSON is not worth losing.
         """
-        rest, self._buffer = self._buffer, b""
+        rest, self._open = b"".join(self._open), []
         if not rest and not self._data:
             return []
         return self._read_lines([rest.rstrip(b"\r"), b""])

@@ -36,12 +36,14 @@ class Patience:
     """How long what may take, in seconds (gateway contract, section 8.1).
 
     first_byte, idle: of a streamed answer. total: of a buffered call; total_stream: of a
-    streamed one. stall: how long a caller may leave what we write unread.
+    streamed one. output: between two pieces of output, whatever else the provider sends. stall:
+    how long a caller may leave what we write unread.
     """
 
     connect_s: float = 10
     first_byte_s: float = 300
     idle_s: float = 120
+    output_s: float = 300
     total_s: float = 600
     total_stream_s: float = 3600
     stall_s: float = 30
@@ -78,6 +80,7 @@ class LiveCall:
         "key_id",
         "lease",
         "outlives_caller",
+        "output_at",
         "started_at",
         "task",
         "workspace_id",
@@ -102,6 +105,7 @@ class LiveCall:
         self.started_at = time.monotonic()
         self.asked_at = 0.0
         self.heard_at = 0.0
+        self.output_at = 0.0
         # Told the loop, it need not ask which one runs: a system call (CPython 3.11).
         self.task = asyncio.current_task(loop)
         self._reason: GatewayError | None = None
@@ -275,4 +279,6 @@ class Watch:
                 )
         elif now - live.heard_at > patience.idle_s:
             return ProviderTimeout(f"The provider fell silent for {patience.idle_s:g} s.")
+        elif now - max(live.output_at, live.asked_at) > patience.output_s:
+            return ProviderTimeout(f"The provider sent no output for {patience.output_s:g} s.")
         return None

@@ -39,6 +39,7 @@ def impatient_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory
         "TOLLHOUSE_CONNECT_S": "1",
         "TOLLHOUSE_FIRST_BYTE_S": "2",
         "TOLLHOUSE_IDLE_S": "1",
+        "TOLLHOUSE_OUTPUT_S": "2",
         "TOLLHOUSE_TOTAL_S": "2",
         "TOLLHOUSE_TOTAL_STREAM_S": "5",
         "TOLLHOUSE_QUEUE_TIMEOUT_MS": "500",

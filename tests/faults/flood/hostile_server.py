@@ -36,6 +36,22 @@ async def empty_deltas() -> AsyncIterator[bytes]:
         yield EMPTY_DELTA * 500
 
 
+async def slow_comments() -> AsyncIterator[bytes]:
+    """A comment now and then, and nothing else."""
+    yield STREAM
+    while True:
+        yield b": processing\n\n"
+        await asyncio.sleep(0.1)
+
+
+async def slow_deltas() -> AsyncIterator[bytes]:
+    """A chunk that says nothing now and then."""
+    yield STREAM
+    while True:
+        yield EMPTY_DELTA
+        await asyncio.sleep(0.1)
+
+
 async def interims() -> AsyncIterator[bytes]:
     """Interim answers without end."""
     while True:
@@ -87,13 +103,17 @@ FLOODS: dict[str, Callable[[], AsyncIterator[bytes]]] = {
         *(endless_head, large_event, gzip_bomb, large_answer),
     )
 }
+# No floods, but no more of an answer either.
+DRIPS: dict[str, Callable[[], AsyncIterator[bytes]]] = {
+    drip.__name__: drip for drip in (slow_comments, slow_deltas)
+}
 
 
 async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         head = await reader.readuntil(b"\r\n\r\n")
         name = head.split(b" ")[1].split(b"/")[1].decode()
-        async for piece in FLOODS[name]():
+        async for piece in (FLOODS | DRIPS)[name]():
             writer.write(piece)
             await writer.drain()
             await asyncio.sleep(0)

@@ -13,7 +13,8 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.transport import NetworkTransport, read_body
+from gateway.providers.transport import NetworkTransport
+from gateway.providers.whole_answers import read_body
 from tests.support.waiting import async_wait_until
 
 DEADLINE_S = 60

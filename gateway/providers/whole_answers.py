@@ -1,0 +1,86 @@
+"""Buffered answers of providers, read whole: so much of one, and of all of them together.
+
+Large ones share what memory there is for them. When it is used up, one of them reads on to its end
+or to the limit of one, and the others wait with what they have, unread bytes left in their sockets.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from gateway.core.errors import ProviderUnavailable, StreamBroken
+from gateway.providers.transport import UpstreamResponse
+
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+# So much of an answer counts for nothing; of the rest of all answers there is so much.
+SMALL_BYTES = 256 * 1024
+MAX_ANSWERS_BYTES = 128 * 1024 * 1024
+COMPRESSED = "The provider's answer is compressed though we asked not to."
+TOO_LARGE = "The provider's answer is too large."
+
+
+class AnswerMemory:
+    """What large answers take, in bytes. A holder is any object of its own. For one loop."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._used_bytes = 0
+        self._first: object = None
+        self._waiting: list[asyncio.Future[None]] = []
+
+    async def take(self, holder: object, size_bytes: int) -> None:
+        """Wait until there is room for so much more. One of those who wait never does."""
+        while self._used_bytes + size_bytes > self._limit_bytes:
+            if self._first is None:
+                self._first = holder
+            if self._first is holder:
+                break
+            turn = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            try:
+                await turn
+            finally:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+        self._used_bytes += size_bytes
+
+    def give_back(self, holder: object, size_bytes: int) -> None:
+        self._used_bytes -= size_bytes
+        if self._first is holder:
+            self._first = None
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
+
+
+_memory = AnswerMemory(MAX_ANSWERS_BYTES)
+
+
+async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BYTES) -> bytes:
+    """Return the whole body. Raises ProviderUnavailable when it is compressed or too large."""
+    if response.is_encoded:
+        raise ProviderUnavailable(COMPRESSED)
+    parts: list[bytes] = []
+    size = taken_bytes = 0
+    try:
+        while chunk := await response.read():
+            parts.append(chunk)
+            size += len(chunk)
+            if size > SMALL_BYTES:
+                if size > limit_bytes or (not taken_bytes and is_longer(response, limit_bytes)):
+                    raise ProviderUnavailable(TOO_LARGE)
+                await _memory.take(parts, len(chunk))
+                taken_bytes += len(chunk)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+    except response.broken_by as error:
+        raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
+    finally:
+        if taken_bytes:
+            _memory.give_back(parts, taken_bytes)
+
+
+def is_longer(response: UpstreamResponse, limit_bytes: int) -> bool:
+    """True for an answer that says itself that it is longer."""
+    declared = response.headers.get("content-length", "")
+    return declared.isdecimal() and int(declared[:20]) > limit_bytes
