@@ -6,6 +6,7 @@ import csv
 import io
 import uuid
 from collections.abc import AsyncIterator, Sequence
+from unicodedata import category, normalize
 
 from asgiref.sync import sync_to_async
 
@@ -17,8 +18,11 @@ from gateway.selectors.calls import CallPage, call_page
 from gateway.selectors.visible import Visible
 
 PAGE = 1_000
-# A cell that starts so is run as a formula by spreadsheet programs.
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+# A cell that starts so is run as a formula by spreadsheet programs. Some take off what they do not
+# show first, and some take full-width and other forms of a sign for the sign.
+_FORMULA_SIGNS = frozenset("=+-@\N{MINUS SIGN}")
+_SEPARATORS = frozenset("\t\r\n")
+_UNSEEN = frozenset({"Cc", "Cf", "Zl", "Zp", "Zs"})  # Unicode's categories of what is not shown
 HEADER = (
     "id",
     "created_at",
@@ -64,7 +68,11 @@ async def csv_lines(visible: Visible, filters: CallFilters) -> AsyncIterator[str
 
 def neutral(text: str) -> str:
     """Return a cell's text such that no spreadsheet program takes it for a formula."""
-    return f"'{text}" if text.startswith(_FORMULA_STARTS) else text
+    if text[:1] in _SEPARATORS:
+        return f"'{text}"
+    shown = next((sign for sign in text if category(sign) not in _UNSEEN), "")
+    is_formula = normalize("NFKC", shown)[:1] in _FORMULA_SIGNS
+    return f"'{text}" if is_formula else text
 
 
 def _read_page(

@@ -86,6 +86,7 @@ GuardedHttpProtocol.guard = Guard(
         cors_origins=settings.CORS_ORIGINS,
         default_profile=settings.DEFAULT_PROFILE,
         trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
+        is_public_https=settings.PUBLIC_URL.startswith("https:"),
     ),
     BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().take_form).find,
     refusal_page,

@@ -1,8 +1,10 @@
-"""Settings that must not meet the outside world. `manage.py up` refuses to start on an error."""
+"""Settings that must not meet the outside world. `manage.py up` refuses to start on an error, and
+every server logs what is warned of."""
 
 from __future__ import annotations
 
 import ipaddress
+import logging
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,6 +12,8 @@ from urllib.parse import urlsplit
 from django.apps import AppConfig
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
+
+log = logging.getLogger(__name__)
 
 MIN_SECRET_CHARS = 32
 
@@ -21,6 +25,14 @@ def check_exposure(
     """What is harmless on a developer's own machine and dangerous anywhere else."""
     found: list[CheckMessage] = []
     if not is_exposed():
+        if "*" in settings.ALLOWED_HOSTS:
+            found.append(
+                Warning(
+                    "TOLLHOUSE_ALLOWED_HOSTS=* lets any Host header in, and with it forged links.",
+                    hint="Name the hosts, or set TOLLHOUSE_PUBLIC_URL.",
+                    id="gateway.W002",
+                )
+            )
         return found
     if settings.DEBUG:
         found.append(
@@ -109,6 +121,12 @@ def judge_networks(name: str, *, broken_id: str, everything: Error) -> list[Chec
             words = f"TOLLHOUSE_{name}: {text} {everything.msg}"
             found.append(Error(words, hint=everything.hint, id=everything.id))
     return found
+
+
+def log_warnings() -> None:
+    """Say in the log what the settings risk, for who does not run the checks."""
+    for message in check_exposure():
+        log.warning("%s %s", message.msg, message.hint)
 
 
 def is_exposed() -> bool:

@@ -76,6 +76,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "gateway.api.turns.take_turns",  # before all that needs a thread
     "gateway.client_address.find_client_address",
+    "gateway.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "csp.middleware.CSPMiddleware",
@@ -151,20 +152,20 @@ STORAGES = {
 }
 SERVESTATIC_ALLOW_ALL_ORIGINS = False
 
-# Behind a proxy that speaks TLS we see plain HTTP. Nothing a request says about its scheme is
-# believed: what is public is known from PUBLIC_URL.
+# Behind a proxy that speaks TLS we see plain HTTP. The edge knows from PUBLIC_URL, or a trusted
+# proxy, that a request came by HTTPS, and sends HSTS (gateway.edge.https).
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = LANGUAGE_COOKIE_SECURE = _IS_HTTPS
 SESSION_COOKIE_NAME = "tollhouse_session"
 SESSION_COOKIE_AGE = 14 * 24 * 60 * 60
 CSRF_COOKIE_NAME = "tollhouse_csrf"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_TRUSTED_ORIGINS = [f"{_PUBLIC.scheme}://{_PUBLIC.netloc}"] if PUBLIC_URL else []
-SECURE_HSTS_SECONDS = 365 * 24 * 60 * 60 if _IS_HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _IS_HTTPS else "http"
-# The redirect to https is the proxy's; subdomains and preload lists are the domain's owner's.
-SILENCED_SYSTEM_CHECKS = ["security.W005", "security.W008", "security.W021"]
+# HSTS is the edge's, the redirect to https the proxy's; subdomains and preload lists are the
+# domain's owner's.
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W005", "security.W008", "security.W021"]
 
 # Pages run only scripts that carry the nonce of their answer, and load only our own files.
 CONTENT_SECURITY_POLICY = {

@@ -15,6 +15,7 @@ from gateway.admission.address import is_in, neighbourhood, parse_address
 from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.cors import Origins
 from gateway.edge.hosts import Hosts
+from gateway.edge.https import Https
 from gateway.edge.limits import Limits
 from gateway.edge.refusal_rate import RefusalRate
 
@@ -66,6 +67,8 @@ class Guard:
         self.find_body_limit = find_body_limit
         self.error_page = error_page
         self.refusal_rate = RefusalRate(limits.refusals_per_s, limits.trusted_proxies)
+        https = Https(is_public=limits.is_public_https, trusted_proxies=limits.trusted_proxies)
+        self.https = https if https.is_possible else None
         self.hosts = Hosts(limits.allowed_hosts)
         self.origins = Origins(limits.cors_origins) if limits.cors_origins else None
         # Connections keep theirs alive, so an address nobody is connected from is forgotten.

@@ -33,6 +33,7 @@ class Limits:
     head_s: from a head's first byte to its end. body_silence_s: a body may pause so long.
     body_pace_s: the stretch over which a body's pace is judged. idle_connections: how
     many of one address may wait without a request; trusted_proxies may have any number.
+    is_public_https: the address that people use is https://, whoever speaks TLS.
     refusals_per_s: of one address, before further ones wait; 0 is any number.
     """
 
@@ -45,3 +46,4 @@ class Limits:
     cors_origins: Sequence[str] = ()
     default_profile: str = "unified"
     trusted_proxies: tuple[Network, ...] = ()
+    is_public_https: bool = False

@@ -65,6 +65,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._is_upgrading = False
         self._is_deaf = False
         self._last_words = b""
+        self._is_trusted = False
         self._running: RequestResponseCycle | None = None
 
     # What the transport says
@@ -77,6 +78,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             self._is_deaf = True
             transport.abort()
             return
+        if guard.https is not None and self.client:
+            self._is_trusted = guard.https.trusts(self.client[0])
         guard.watch(self.loop, self.connections)
         self._rest()
 
@@ -130,6 +133,8 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         # uvicorn has made it, of its own class, and nothing of it has run yet.
         self.cycle.__class__ = Reply
         self.cycle.refusal_rate = self.guard.refusal_rate  # type: ignore[attr-defined]
+        if self.guard.https is not None:
+            self.guard.https.mark(fields, self.scope, self.cycle, trusts=self._is_trusted)
         # Weak, because it has the scope: a circle that only the collector would undo.
         self.scope["extensions"] = {WRITE_NOW: ref(self.cycle)}  # type: ignore[dict-item]
         if not self.pipeline:

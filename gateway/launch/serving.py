@@ -11,6 +11,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connections
 
+from gateway.checks import log_warnings
 from gateway.launch.exclusive import SERVER, only_one
 from gateway.launch.preflight import check_database_is_current, check_home
 
@@ -20,6 +21,7 @@ def enter(stack: ExitStack) -> None:
 
     Raises CannotStart when another process serves it, or its database is not what it has to be.
     """
+    log_warnings()
     home = Path(settings.HOME)
     check_home(home)
     stack.enter_context(only_one(home, SERVER))

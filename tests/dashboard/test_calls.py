@@ -276,6 +276,7 @@ async def test_the_file_has_every_call_that_the_filters_mean(
     await client.aforce_login(owner)
     dear = await CallRecord.objects.filter(status="ok").alatest("id")
     await CallRecord.objects.filter(pk=dear.pk).aupdate(pdf_pages=3, pdf_page_nusd=1_000_000)
+    await workspace.keys.aupdate(label="\uff1d1+1")
 
     answer: Any = await client.get("/calls.csv?period=all&status=ok")
     text = "".join([part.decode() async for part in answer.streaming_content])
@@ -284,6 +285,7 @@ async def test_the_file_has_every_call_that_the_filters_mean(
     calls = {str(call.id): call async for call in CallRecord.objects.filter(status="ok")}
     assert answer["Content-Disposition"].startswith('attachment; filename="calls-northwind-')
     assert tuple(rows[0]) == HEADER
+    assert {row["key"] for row in rows} == {"'\uff1d1+1"}
     assert [row["id"] for row in rows] == sorted(calls, reverse=True)
     assert all(Decimal(row["charge_usd"]) * 10**9 == calls[row["id"]].charge_nusd for row in rows)
     assert [(row["pdf_pages"], row["pdf_fee_usd"]) for row in rows[:2]] == [
@@ -292,7 +294,20 @@ async def test_the_file_has_every_call_that_the_filters_mean(
     ]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1"])
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n1", "\tplain", "  =1", "\u00a0+1"]
+WIDE_SIGNS = [
+    "\uff1d1",
+    "\uff0b1",
+    "\uff0d1",
+    "\uff20SUM",
+    "\ufe661",
+    "\u22121",
+    "\u200b=1",
+    "\ufeff@1",
+]
+
+
+@pytest.mark.parametrize("text", FORMULAS + WIDE_SIGNS)
 def test_no_cell_is_a_formula(text: str) -> None:
     assert neutral(text) == f"'{text}"
     assert neutral(f"plain {text}") == f"plain {text}"

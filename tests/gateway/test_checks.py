@@ -6,6 +6,8 @@ import pytest
 from django.core.checks import CheckMessage, run_checks
 from pytest_django import Settings
 
+from gateway.checks import log_warnings
+
 
 def found() -> set[str | None]:
     messages: list[CheckMessage] = run_checks()
@@ -16,9 +18,19 @@ def test_an_installation_for_one_machine_has_nothing_to_answer_for(
     settings: Settings,
 ) -> None:
     settings.DEBUG = True
-    settings.ALLOWED_HOSTS = ["*"]
 
     assert found() == set()
+
+
+def test_any_host_is_warned_about_even_there(
+    settings: Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.ALLOWED_HOSTS = ["*"]
+
+    log_warnings()
+
+    assert found() == {"gateway.W002"}
+    assert "TOLLHOUSE_ALLOWED_HOSTS=* lets any Host header in" in caplog.text
 
 
 @pytest.mark.parametrize(
