@@ -20,8 +20,8 @@ from gateway.core.events import Answer, Delta, Finish, Reported
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
-from gateway.core.request import WRITE_NOW, RequestHead
-from gateway.ingress.body import read_limited
+from gateway.core.request import WRITE_NOW, Reply, RequestHead
+from gateway.ingress.body import read_body
 from gateway.ingress.head import read_head
 from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
 from gateway.ingress.rate_headers import Rates, rate_headers
@@ -69,9 +69,9 @@ class ChatCompletions:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
-        reply = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
-        write_now = None if reply is None else reply().write_now
-        caller = ChatCaller(head, receive, send, self._body_limit, self._whole_credits, write_now)
+        find_reply = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
+        reply = None if find_reply is None else find_reply()
+        caller = ChatCaller(head, receive, send, self._body_limit, self._whole_credits, reply)
         try:
             stages = self._process.stages
             if not self._process.is_ready:
@@ -93,6 +93,9 @@ class ChatCompletions:
         except Exception:
             logger.exception("Call %s failed for a reason of ours.", head.request_id)
             await caller.refuse(GatewayError())
+        finally:
+            if reply is not None and reply.hold is not None:
+                reply.release_body()
 
 
 class ChatCaller:
@@ -110,6 +113,7 @@ class ChatCaller:
         "_head",
         "_last_bytes",
         "_receive",
+        "_reply",
         "_send",
         "_sent_headers",
         "_takes_notes",
@@ -131,13 +135,14 @@ class ChatCaller:
         send: Send,
         body_limit: int,
         whole_credits: bool,
-        write_now: Callable[[bytes], bool] | None,
+        reply: Reply | None,
     ) -> None:
         self._head = head
         self._receive = receive
         self._send = send
         self._body_limit = body_limit
-        self._write_now = write_now
+        self._reply = reply
+        self._write_now = None if reply is None else reply.write_now
         self._whole_credits = whole_credits
         self._has_head = False
         self._has_ended = False
@@ -158,10 +163,10 @@ class ChatCaller:
         """True when the answer's head is out, be it for a keep-alive alone."""
         return self._has_head
 
-    async def read_body(self) -> bytes:
-        """Return the request's body. Raises PayloadTooLarge, CallerLeft."""
+    async def read_body(self, owner: str) -> bytes:
+        """Return the request's body, the key's `owner`. Raises as gateway.ingress.body says."""
         limit_bytes = self.profile.body_limit_bytes or self._body_limit
-        return await read_limited(self._head, self._receive, limit_bytes)
+        return await read_body(self._head, self._receive, limit_bytes, self._reply, owner)
 
     def begin(self, call: Call, grant: Grant, claim: pipeline.Claim | None) -> None:
         """Take note of what the answer has to look like, and whether it is to be kept."""

@@ -37,7 +37,7 @@ class Caller(relay.Caller, Edge, Protocol):
 
     def has_head(self) -> bool: ...
 
-    async def read_body(self) -> bytes: ...
+    async def read_body(self, owner: str) -> bytes: ...
 
     def begin(self, call: Call, grant: Grant, claim: Claim | None) -> None: ...
 
@@ -116,7 +116,8 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
     try:
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
-        call = stages.read_call(await caller.read_body(), head, caller.profile)
+        body = await caller.read_body(known.key.key_id)
+        call = stages.read_call(body, head, caller.profile)
         model, dropped = stages.choose_model(known, call, caller.profile)
         if call.idempotency_key:
             claim = await stages.claim(known, call, head)

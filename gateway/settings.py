@@ -222,6 +222,8 @@ PUBLIC_MODEL_CATALOG = read_bool("TOLLHOUSE_PUBLIC_MODEL_CATALOG", False)
 CORS_ORIGINS = read_origins("TOLLHOUSE_CORS_ORIGINS")
 # The longest request body that is read.
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
+# The memory that the bodies of all requests may take together (gateway.edge.body_budget).
+BODY_MEMORY_BYTES = read_int("TOLLHOUSE_BODY_MEMORY_MB", 256, least=16, most=65_536) * 1024 * 1024
 # Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
 # What a page of a PDF costs that is made into a picture for a model that reads no PDFs.
@@ -234,6 +236,7 @@ EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),
     "body_silence_s": read_int("TOLLHOUSE_BODY_SILENCE_S", 15, least=1, most=600),
     "body_pace_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
+    "body_memory_bytes": BODY_MEMORY_BYTES,
     "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
     "refusals_per_s": read_int("TOLLHOUSE_REFUSALS_PER_S", 250, least=0, most=100_000),
 }

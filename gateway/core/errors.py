@@ -50,6 +50,7 @@ GatewayError
 ├── PlatformError               we are at fault
 │   ├── DatabaseUnavailable
 │   ├── StorageUnavailable
+│   ├── Overloaded
 │   ├── ServerStopping
 │   └── NoUpstreamAvailable
 └── CallerGone                  nobody is left to be told
@@ -347,6 +348,11 @@ class DatabaseUnavailable(PlatformError):
 class StorageUnavailable(PlatformError):
     code = "storage_unavailable"
     meaning = "The journal cannot be written right now."
+
+
+class Overloaded(PlatformError):
+    code, type = "overloaded", "overloaded_error"
+    meaning = "The server has no room for this request right now; Retry-After says when to retry."
 
 
 class ServerStopping(PlatformError):

@@ -5,16 +5,39 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
 MAX_CLIENT_ID_BYTES = 128
 UUID_CHARS = 36
 CLIENT_ID = re.compile(r"[A-Za-z0-9._:-]+")
-# The ASGI extension with which gateway.edge writes a piece of a body without waiting: a weak
-# reference to what lives as long as `send` and has write_now, a function of the piece, which
-# returns whether it was written.
+# The ASGI extension that is a weak reference to the server's side of the request, a Reply.
 WRITE_NOW = "tollhouse.write_now"
+
+
+class Hold(Protocol):
+    """What a body takes of the memory for bodies. is_refused: there was no room for it."""
+
+    is_refused: bool
+
+    def read(self) -> None:
+        """Count what reading the body makes of it. Raises Overloaded."""
+
+
+class Reply(Protocol):
+    """The server's side of a request, which lives as long as its `send` (gateway.edge.reply)."""
+
+    hold: Hold | None
+
+    def write_now(self, body: bytes) -> bool:
+        """Write a piece of a body if that takes no waiting. Returns whether it was written."""
+
+    def claim_body(self, owner: str) -> None:
+        """Take note of the key whose body it is. Raises Overloaded."""
+
+    def release_body(self) -> None:
+        """Give back what the body takes of the memory for bodies."""
 
 
 class RequestHead(msgspec.Struct, frozen=True):

@@ -7,11 +7,13 @@ and is answered starts none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from gateway.admission.address import is_in, neighbourhood, parse_address
+from gateway.admission.address import find_caller, is_in, neighbourhood, parse_address
+from gateway.core.request import RequestHead
+from gateway.edge.body_budget import BodyBudget
 from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.cors import Origins
 from gateway.edge.hosts import Hosts
@@ -64,6 +66,7 @@ class Guard:
         error_page: ErrorPage | None = None,
     ) -> None:
         self.limits = limits
+        self.body_budget = BodyBudget(limits.body_memory_bytes)
         self.find_body_limit = find_body_limit
         self.error_page = error_page
         self.refusal_rate = RefusalRate(limits.refusals_per_s, limits.trusted_proxies)
@@ -82,6 +85,13 @@ class Guard:
         if address is None or is_in(address, self.limits.trusted_proxies):
             return self._uncounted
         return self._idle.setdefault(neighbourhood(address), Idle())
+
+    def place_of(self, peer: str, scope: Mapping[str, Any]) -> str:
+        """Return where a request comes from, as a proxy that is trusted says."""
+        headers = scope["headers"]
+        head = RequestHead("", headers, peer, 0, dict(headers))
+        address = find_caller(head, self.limits.trusted_proxies)
+        return "" if address is None else neighbourhood(address)
 
     def is_full(self, idle: Idle) -> bool:
         allowed = self.limits.idle_connections * BURST

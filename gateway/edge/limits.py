@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.admission.address import Network
+from gateway.edge.body_budget import DEFAULT_BYTES
 
 MAX_REQUEST_LINE_BYTES = 8 * 1024
 MAX_HEADERS = 100
@@ -17,6 +18,10 @@ READ_BYTES = 256 * 1024
 MAX_UNFINISHED_HEAD_BYTES = MAX_REQUEST_LINE_BYTES + MAX_HEAD_BYTES + READ_BYTES
 # Chunk sizes, their extensions and trailers, between two bytes of a body.
 MAX_FRAMING_BYTES = 16 * 1024
+# A body may have so many pieces, be they chunks or reads, and beyond them only such as are so long
+# on average: each costs the loop as much as a long one.
+MAX_SMALL_PIECES = 4_096
+LEAST_PIECE_BYTES = 64
 MAX_PIPELINED = 64
 LEAST_BODY_BYTES_PER_S = 1024
 # After a refusal what still arrives is read and thrown away, or the caller would see a reset
@@ -35,6 +40,7 @@ class Limits:
     many of one address may wait without a request; trusted_proxies may have any number.
     is_public_https: the address that people use is https://, whoever speaks TLS.
     refusals_per_s: of one address, before further ones wait; 0 is any number.
+    body_memory_bytes: what the bodies of all requests may take (gateway.edge.body_budget).
     """
 
     head_s: float = 10
@@ -42,6 +48,7 @@ class Limits:
     body_pace_s: float = 10
     idle_connections: int = 256
     refusals_per_s: int = 250
+    body_memory_bytes: int = DEFAULT_BYTES
     allowed_hosts: Sequence[str] = ("*",)
     cors_origins: Sequence[str] = ()
     default_profile: str = "unified"

@@ -9,12 +9,11 @@ nobody knows where the next one begins.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, ClassVar
+from typing import Any, cast
 from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
-from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.core.errors import (
     GatewayError,
@@ -24,8 +23,9 @@ from gateway.core.errors import (
     UriTooLong,
 )
 from gateway.core.request import WRITE_NOW
-from gateway.edge.body_limits import CALL_TARGETS, UNLIMITED, too_large
-from gateway.edge.guard import NEVER, Guard, Idle
+from gateway.edge.body_limits import CALL_TARGETS, UNLIMITED
+from gateway.edge.body_protocol import BodyProtocol, release_unclaimed
+from gateway.edge.guard import NEVER, Idle
 from gateway.edge.head import check_head, check_size
 from gateway.edge.last_words import SlowClose, last_words
 from gateway.edge.limits import (
@@ -36,7 +36,6 @@ from gateway.edge.limits import (
     MAX_PIPELINED,
     MAX_REQUEST_LINE_BYTES,
     MAX_UNFINISHED_HEAD_BYTES,
-    Limits,
 )
 from gateway.edge.pace import Pace
 from gateway.edge.reply import Reply
@@ -44,10 +43,8 @@ from gateway.edge.reply import Reply
 BETWEEN, HEAD, BODY = range(3)
 
 
-class GuardedHttpProtocol(HttpToolsProtocol):
-    """One connection. guard is set by gateway.asgi, once, before the first connection."""
-
-    guard: ClassVar[Guard] = Guard(Limits())
+class GuardedHttpProtocol(BodyProtocol):
+    """One connection."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -59,6 +56,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._head_bytes = 0
         self._body_bytes = 0
         self._limit_bytes = UNLIMITED
+        self._pieces = 0
         self._framing_bytes = 0
         self._pace: Pace | None = None
         self._would_keep_alive = False
@@ -66,7 +64,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._is_deaf = False
         self._last_words = b""
         self._is_trusted = False
-        self._running: RequestResponseCycle | None = None
+        self._running: Reply | None = None
 
     # What the transport says
 
@@ -91,6 +89,10 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if running is not None and not running.response_complete:
             running.disconnected = True
             running.message_event.set()
+        cycles: list[Any] = [running, self.cycle, *[cycle for cycle, _ in self.pipeline]]
+        for cycle in cycles:
+            if cycle is not None:
+                release_unclaimed(cycle)
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
@@ -132,7 +134,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         # uvicorn has made it, of its own class, and nothing of it has run yet.
         self.cycle.__class__ = Reply
-        self.cycle.refusal_rate = self.guard.refusal_rate  # type: ignore[attr-defined]
+        self.cycle.refusal_rate = self.guard.refusal_rate
         if self.guard.https is not None:
             self.guard.https.mark(fields, self.scope, self.cycle, trusts=self._is_trusted)
         # Weak, because it has the scope: a circle that only the collector would undo.
@@ -144,51 +146,12 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         self._idle.pop(self, None)
         self.deadline = NEVER
         self._phase = BODY
-        self._body_bytes = self._framing_bytes = 0
+        self._body_bytes = self._framing_bytes = self._pieces = 0
         self._limit_bytes = UNLIMITED
         if self.url not in CALL_TARGETS:
             self._limit_body(fields)
         if b"upgrade" in fields:
             self._is_upgrading = self.parser.should_upgrade()
-
-    def _limit_body(self, fields: dict[bytes, bytes]) -> None:
-        """Look up how long the body may be. Raises PayloadTooLarge for one that says it is longer.
-
-        Where none is taken, the application is told that there is none, and answers.
-        """
-        length_bytes = int(fields.get(b"content-length", 0))
-        if not length_bytes and b"transfer-encoding" not in fields:
-            return
-        cycle = self.cycle
-        limit_bytes = self.guard.find_body_limit(cycle.scope["method"], cycle.scope["path"])
-        if not limit_bytes:
-            cycle.more_body = cycle.waiting_for_100_continue = False
-            cycle.message_event.set()
-        elif length_bytes > limit_bytes:
-            raise too_large(limit_bytes)
-        self._limit_bytes = limit_bytes
-
-    def on_body(self, body: bytes) -> None:
-        self._body_bytes += len(body)
-        self._framing_bytes = -self._chunk_bytes  # this chunk is none of it (_wait_for_more)
-        cycle = self.cycle
-        if cycle.response_complete:
-            return
-        if self._body_bytes > self._limit_bytes:
-            self._refuse_or_drop_body()
-            return
-        cycle.body += body
-        if len(cycle.body) > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
-        cycle.message_event.set()
-
-    def _refuse_or_drop_body(self) -> None:
-        """Raises PayloadTooLarge where a body is taken. Where none is, it is kept nowhere, and no
-        more of it is read than a small one has before the answer is out."""
-        if self._limit_bytes:
-            raise too_large(self._limit_bytes)
-        if self._body_bytes > HIGH_WATER_LIMIT:
-            self.flow.pause_reading()
 
     def on_message_complete(self) -> None:
         if self._is_upgrading:
@@ -205,17 +168,23 @@ class GuardedHttpProtocol(HttpToolsProtocol):
         if cycle.more_body and not cycle.response_complete:
             cycle.more_body = False
             cycle.message_event.set()
+        if cycle.hold is not None:
+            cycle.hold.has_arrived()
 
     # What uvicorn does with it
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
+        running = self._running
+        if running is not None and running.hold is not None:
+            release_unclaimed(running)
         if self.transport.is_closing():
             return
         self.flow.resume_reading()
         if self.pipeline:
-            self._running, app = self.pipeline.pop()
-            self._start_asgi_task(self._running, app)
+            next_cycle, app = self.pipeline.pop()
+            self._running = cast(Reply, next_cycle)
+            self._start_asgi_task(next_cycle, app)
         elif self._last_words:
             self._say(self._last_words)
         elif not self._is_deaf:
@@ -292,6 +261,9 @@ class GuardedHttpProtocol(HttpToolsProtocol):
 
     # Refusals
 
+    def _is_receiving(self, cycle: Reply) -> bool:
+        return cycle is self.cycle and self._phase == BODY and not self._is_deaf
+
     def _is_answering(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
         return cycle is not None and not cycle.response_complete
@@ -309,6 +281,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             is_next = not self._is_answering()
         elif cycle is not self._running:
             self.pipeline.popleft()
+            release_unclaimed(cycle)
             is_next = False
         elif cycle.response_started:
             self.deadline = NEVER  # the connection closes when the answer ends (_begin_body)
@@ -317,6 +290,7 @@ class GuardedHttpProtocol(HttpToolsProtocol):
             cycle.disconnected = True
             cycle.waiting_for_100_continue = False  # nothing may be written any more
             cycle.message_event.set()
+            release_unclaimed(cycle)
             is_next = True
         if is_next:
             delay_s = self.guard.refusal_rate.delay_s(error.status, self.scope, self.loop.time())

@@ -12,6 +12,7 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from gateway.edge.body_budget import COPIES, BodyHold
 from gateway.edge.refusal_rate import RefusalRate
 
 Message = dict[str, Any]
@@ -25,6 +26,10 @@ class Reply(RequestResponseCycle):
 
     refusal_rate = RefusalRate(0, ())
 
+    # What its body takes of the memory for bodies, and the key that it belongs to once an
+    # application has that body: it gives the memory back then, else the protocol does.
+    hold: BodyHold | None = None
+    body_owner = ""
     _head = b""
     _length_bytes = 0
     _ends_with_connection = False
@@ -55,6 +60,26 @@ class Reply(RequestResponseCycle):
         delay_s = self.refusal_rate.delay_s(status, self.scope, now)
         if delay_s:
             await asyncio.sleep(delay_s)
+
+    def claim_body(self, owner: str) -> None:
+        """Take note of whose the body is. Raises Overloaded for one that says it is longer than
+        there is room for."""
+        self.body_owner = owner
+        if self.hold is not None:
+            self.hold.move_to(owner)
+            self.check_length(self.hold)
+
+    def check_length(self, hold: BodyHold) -> None:
+        """Raise Overloaded when the length that the head tells is more than there is room for."""
+        length_bytes = int(dict(self.scope["headers"]).get(b"content-length", 0))
+        if self.more_body and length_bytes:
+            hold.check(COPIES * length_bytes - hold.size_bytes)
+
+    def release_body(self) -> None:
+        """Give the memory of the body back, and what is left of it."""
+        if self.hold is not None:
+            self.hold.close()
+            self.body = bytearray()
 
     def write_now(self, body: bytes) -> bool:
         """Write a piece of a body of no stated length if nothing is in its way. Returns whether."""

@@ -3,52 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from io import BytesIO
 from typing import Any
 
 from gateway.core.errors import (
     CallerLeft,
+    Overloaded,
     PayloadTooLarge,
     RequestError,
     UnsupportedMediaType,
 )
-from gateway.core.request import RequestHead
+from gateway.core.request import Reply, RequestHead
 
 UTF_8 = frozenset({b"utf-8", b"utf8", b"us-ascii"})  # the last is a part of the first
 
 
-async def read_limited(
-    head: RequestHead, receive: Callable[[], Awaitable[dict[str, Any]]], limit_bytes: int
+async def read_body(
+    head: RequestHead,
+    receive: Callable[[], Awaitable[dict[str, Any]]],
+    limit_bytes: int,
+    reply: Reply | None,
+    owner: str,
 ) -> bytes:
     """Return the whole body.
 
-    Raises PayloadTooLarge from the declared length before reading anything, or as soon as the
-    real length exceeds the limit; RequestError for a body that is declared not to be JSON or to
-    be compressed; UnsupportedMediaType for another charset than UTF-8; CallerLeft when the caller
-    hangs up first.
+    reply, owner: where the memory that it takes is counted, and for which key.
+    Raises PayloadTooLarge, RequestError and UnsupportedMediaType for what the head tells before
+    reading anything, PayloadTooLarge as soon as it is longer than the limit, Overloaded when there
+    is no memory for it, CallerLeft when the caller hangs up first.
     """
     check_head(head, limit_bytes)
+    if reply is None:
+        return await _read(receive, limit_bytes)
+    reply.claim_body(owner)
+    try:
+        body = await _read(receive, limit_bytes)
+    except CallerLeft:
+        if reply.hold is not None and reply.hold.is_refused:
+            raise Overloaded from None
+        raise
+    if reply.hold is not None:
+        reply.hold.read()
+    return body
+
+
+async def _read(receive: Callable[[], Awaitable[dict[str, Any]]], limit_bytes: int) -> bytes:
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         body = message.get("body", b"")
         if len(body) > limit_bytes:
             raise too_large(limit_bytes)
         return bytes(body)
-    parts: list[bytes] = []
-    size = 0
+    # It grows in place and gives away what it has: parts in a list would be joined to a copy.
+    parts = BytesIO()
     while True:
         if message["type"] == "http.disconnect":
             raise CallerLeft
-        parts.append(message.get("body", b""))
-        size += len(parts[-1])
-        if size > limit_bytes:
+        if parts.write(message.get("body", b"")) and parts.tell() > limit_bytes:
             raise too_large(limit_bytes)
         if not message.get("more_body"):
-            return b"".join(parts)
+            return parts.getvalue()
         message = await receive()
 
 
 def check_head(head: RequestHead, limit_bytes: int) -> None:
-    """Refuse what the head alone shows to be wrong with the body."""
+    """Refuse what the head alone shows to be wrong with the body.
+
+    Raises PayloadTooLarge for the length that it tells, RequestError for a body that is declared
+    not to be JSON or to be compressed, UnsupportedMediaType for another charset than UTF-8.
+    """
     length = head.first(b"content-length")
     if length.isdigit() and int(length) > limit_bytes:
         raise too_large(limit_bytes)
