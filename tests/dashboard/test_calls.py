@@ -29,7 +29,7 @@ URL = "/calls"
 @pytest.fixture
 def workspace() -> Workspace:
     workspace = make_workspace("Northwind")
-    make_demo_data(workspace, days=2, calls_per_day=120)
+    make_demo_data(workspace, days=2, calls_per_day=400)
     return workspace
 
 
