@@ -14,6 +14,7 @@ from dashboard.forms.refusal import show_refusal
 from gateway.core.money import format_usd_per_mtok, read_usd_per_mtok
 from gateway.models import LanguageModel
 from gateway.services.models import DESCRIPTION_CHARS, NATIVE_CHARS
+from gateway.services.unusual_prices import UnusualPrice
 
 ABILITIES = {"vision": "Images", "pdf": "PDF files", "audio": "Audio", "tools": "Tools"}
 _ANSWERS = {"yes": True, "no": False, "": None}
@@ -150,7 +151,11 @@ class ModelForm(forms.Form):
         label="Default prompt",
         help_text="Goes before the system messages of every call, divided from them by ---.",
     )
+    confirm_price = forms.BooleanField(
+        required=False, label="Yes, these are the prices", help_text="Calls cost so from now on."
+    )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    wants_confirmation = False
 
     def prices(self) -> dict[str, Any]:
         """Return what set_prices and add_model take, pico-USD per token."""
@@ -174,8 +179,9 @@ class ModelForm(forms.Form):
         return [self[f"supports_{ability}"] for ability in ABILITIES]
 
     def take(self, error: ValidationError) -> None:
-        """Show what the service found."""
+        """Show what the service found, and offer to confirm where that is the remedy."""
         show_refusal(self, error, _PRICES)
+        self.wants_confirmation = isinstance(error, UnusualPrice)
 
 
 class NewModelForm(ModelForm):

@@ -175,6 +175,7 @@ def _add(request: PageRequest, form: NewModelForm) -> LanguageModel | None:
             provider=Provider.objects.get(name=data["provider"]),
             native_model=data["native_model"],
             actor=request.user.email,
+            may_be_free=data["confirm_price"],
             **form.prices(),
             **form.described(),
         )
@@ -184,12 +185,13 @@ def _add(request: PageRequest, form: NewModelForm) -> LanguageModel | None:
 
 
 def _update(request: PageRequest, model: LanguageModel, form: ModelForm) -> bool:
-    who = request.user.email
+    who, is_confirmed = request.user.email, form.cleaned_data["confirm_price"]
+    confirmed = {"may_be_free": is_confirmed, "may_jump": is_confirmed}
     try:
         with transaction.atomic():
             changed = [
                 update_model(model, actor=who, **form.described()),
-                set_prices(model, actor=who, **form.prices()),
+                set_prices(model, actor=who, **form.prices(), **confirmed),
             ]
     except ValidationError as error:
         form.take(error)

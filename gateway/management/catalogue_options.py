@@ -6,19 +6,35 @@ import json
 import os
 import sys
 from argparse import ArgumentParser
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
 from gateway.services.providers import ProviderFields
+from gateway.services.unusual_prices import UnusualPrice
 
 ABILITIES = ("vision", "pdf", "audio", "tools")
 ANSWERS = {"yes": True, "no": False, "unknown": None}
 
 
+@contextmanager
+def confirmed_by() -> Iterator[None]:
+    """Name the options that confirm an unusual price. Raises ValueError with a sentence."""
+    try:
+        yield
+    except UnusualPrice as error:
+        flags = ["--free"] * error.is_free + ["--confirm-price"] * error.is_jump
+        sentences = " ".join(dict.fromkeys(error.messages))
+        raise ValueError(f"{sentences} Add {' '.join(flags)}.") from None
+
+
 def add_model_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--free", action="store_true", help="Confirm a price of 0: calls then cost nothing."
+    )
     parser.add_argument(
         "--aliases", metavar="NAMES", help="Other names for it, separated by commas; '': none."
     )

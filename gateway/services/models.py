@@ -7,7 +7,7 @@ from typing import Any, TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
@@ -16,6 +16,7 @@ from gateway.models import LanguageModel, Provider, Target
 from gateway.services.changed_fields import change_fields
 from gateway.services.default_params import check_default_params
 from gateway.services.prompt_templates import check_prompt
+from gateway.services.unusual_prices import is_free_to_us, refuse_unusual
 
 # 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
 MAX_PUSD_PER_TOKEN = 10**12
@@ -70,13 +71,15 @@ def add_model(
     cached_input_pusd: int | None = None,
     max_output_tokens: int,
     actor: str,
+    may_be_free: bool = False,
     **described: Unpack[Described],
 ) -> LanguageModel:
     """Add a public model with its first target. Prices are pico-USD per token.
 
     native_model: the provider's name for it; empty means the public one.
     cached_input_pusd: None means that tokens from a cache cost what others do.
-    Raises ValidationError for the fields that cannot be taken.
+    may_be_free: confirms a price of 0; a provider that costs us nothing needs no confirmation.
+    Raises ValidationError for the fields that cannot be taken, UnusualPrice where one is missing.
     """
     if not _NAME.fullmatch(name):
         raise ValidationError({"name": NAMES_ARE})
@@ -84,6 +87,8 @@ def add_model(
     described["owned_by"] = described.get("owned_by") or provider.name
     model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described, **prices)
     _check(model)
+    may_be_free |= is_free_to_us([provider])
+    refuse_unusual(prices, None, may_be_free=may_be_free, may_jump=True)
     model.save()
     target = _insert_target(model, provider, native_model or name)
     limits = {"max_output_tokens": max_output_tokens}
@@ -122,16 +127,22 @@ def set_prices(
     output_pusd: int,
     cached_input_pusd: int | None = None,
     actor: str,
+    may_be_free: bool = False,
+    may_jump: bool = False,
 ) -> bool:
     """Change what calls cost from now on. Returns False when nothing is different.
 
-    Calls that run keep the price they were admitted at. Raises ValidationError.
+    Calls that run keep the price they were admitted at. may_be_free: as in add_model. may_jump:
+    confirms ten times as much as before, or a tenth. Raises ValidationError, and UnusualPrice
+    where a confirmation is missing.
     """
     prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
     before = LanguageModel.objects.values(*prices).get(pk=model.pk)
     details = {name: [before[name], price] for name, price in prices.items()}
     if before == prices:
         return False
+    may_be_free |= is_free_to_us(target.provider for target in _targets(model))
+    refuse_unusual(prices, before, may_be_free=may_be_free, may_jump=may_jump)
     LanguageModel.objects.filter(pk=model.pk).update(**prices)
     model.refresh_from_db(fields=list(prices))
     _record(model, actor=actor, action="model.set_prices", details=details)
@@ -147,6 +158,10 @@ def set_model_enabled(model: LanguageModel, *, enabled: bool, actor: str) -> boo
         action = "model.enable" if enabled else "model.disable"
         _record(model, actor=actor, action=action, details={})
     return changed == 1
+
+
+def _targets(model: LanguageModel) -> QuerySet[Target]:
+    return model.targets.select_related("provider")
 
 
 def _insert_target(model: LanguageModel, provider: Provider, native_model: str) -> Target:

@@ -129,6 +129,7 @@ def switch_provider(*, name: str, enabled: bool) -> bool:
 def model(*, name: str, provider: str, **fields: Any) -> str:
     """Add a model of 1 USD in and 2 USD out per million tokens, where fields do not differ."""
     defaults = {"input_pusd": 10**6, "output_pusd": 2 * 10**6, "max_output_tokens": 16_384}
+    defaults["may_be_free"] = True
     found = Provider.objects.get(name=provider)
     return models.add_model(name=name, provider=found, actor=ACTOR, **(defaults | fields)).name
 
@@ -149,7 +150,14 @@ def describe_model(*, name: str, **fields: Any) -> bool:
 
 def set_prices(*, model: str, input_pusd: int, output_pusd: int) -> bool:
     found = LanguageModel.objects.get(name=model)
-    return models.set_prices(found, input_pusd=input_pusd, output_pusd=output_pusd, actor=ACTOR)
+    return models.set_prices(
+        found,
+        input_pusd=input_pusd,
+        output_pusd=output_pusd,
+        actor=ACTOR,
+        may_be_free=True,
+        may_jump=True,
+    )
 
 
 def offer(*, model: str, enabled: bool) -> bool:

@@ -200,3 +200,45 @@ def test_another_host_asks_for_the_credential_again(monkeypatch: pytest.MonkeyPa
 
     assert "credential" in sentence
     assert answer["base_url"] == "https://eu.example/v1"
+
+
+def test_a_price_of_nothing_wants_an_option_of_its_own() -> None:
+    make_provider("up", kind="openai", credential="sk-live")
+    given = ("add_model", "gpt", "--provider", "up", "--max-output", "99")
+
+    refusal = refusal_of(*given, "--input", "0", "--output", "1")
+    answer = ask(*given, "--input", "0", "--output", "1", "--free")
+
+    assert "cost nothing" in refusal
+    assert refusal.endswith("Add --free.")
+    assert answer["input_pusd_per_token"] == 0
+
+
+def test_prices_far_from_before_want_an_option_of_their_own() -> None:
+    make_model("gpt", provider=make_provider("up", kind="openai", credential="sk-live"))
+
+    refusals = [
+        refusal_of("set_model", "gpt", "--input", "10"),
+        refusal_of("set_model", "gpt", "--input", "10", "--free"),
+        refusal_of("set_model", "gpt", "--output", "0", "--confirm-price"),
+        refusal_of("set_model", "gpt", "--output", "0", "--input", "10"),
+    ]
+    unchanged = [getattr(LanguageModel.objects.get(), name) for name in PRICES]
+    ask("set_model", "gpt", "--output", "0", "--input", "10", "--free", "--confirm-price")
+
+    flags = [refusal.rpartition(" Add ")[2] for refusal in refusals]
+    assert flags == ["--confirm-price.", "--confirm-price.", "--free.", "--free --confirm-price."]
+    assert unchanged == [1_000_000, 1_000_000, 2_000_000]
+    after = [getattr(LanguageModel.objects.get(), name) for name in PRICES]
+    assert after == [10_000_000, 10_000_000, 0]
+
+
+def test_a_simulated_model_is_free_in_one_step() -> None:
+    make_provider("sim")
+
+    answer = ask(
+        *("add_model", "toy", "--provider", "sim", "--input", "0", "--output", "0"),
+        *("--max-output", "99"),
+    )
+
+    assert answer["output_pusd_per_token"] == 0

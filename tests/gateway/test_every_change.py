@@ -209,7 +209,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "add_model": (_add_model, "catalogue"),
     "add_target": (_add_target, "catalogue"),
     "update_model": (_on_model(models.update_model, supports_vision=True), "catalogue"),
-    "set_prices": (_on_model(models.set_prices, **PRICES), "catalogue"),
+    "set_prices": (_on_model(models.set_prices, may_jump=True, **PRICES), "catalogue"),
     "set_model_enabled": (_on_model(models.set_model_enabled, enabled=False), "catalogue"),
 }
 # post is the book's own entry: the orders that use it write their line themselves. Resealing

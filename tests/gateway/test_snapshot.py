@@ -49,7 +49,7 @@ def test_the_version_is_that_of_the_newest_change() -> None:
     model = make_model()
 
     before = compile_snapshot().version
-    set_prices(model, input_pusd=3, output_pusd=4, actor=ACTOR)
+    set_prices(model, input_pusd=3_000_000, output_pusd=4_000_000, actor=ACTOR)
     after = compile_snapshot().version
 
     assert before < after == ConfigChange.objects.latest("id").pk

@@ -9,6 +9,7 @@ from accounts.management.json_command import ACTOR, JsonCommand
 from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
+    confirmed_by,
     get_provider,
     read_model_options,
     write_model,
@@ -40,19 +41,22 @@ class Command(JsonCommand):
         output: str,
         cached_input: str | None,
         max_output: int,
+        free: bool,
         **options: Any,
     ) -> dict[str, Any]:
-        model = add_model(
-            name=name,
-            provider=get_provider(provider),
-            native_model=native,
-            input_pusd=read_usd_per_mtok(input),
-            output_pusd=read_usd_per_mtok(output),
-            cached_input_pusd=read_usd_per_mtok(cached_input) if cached_input else None,
-            max_output_tokens=max_output,
-            actor=ACTOR,
-            **read_model_options(options),
-        )
+        with confirmed_by():
+            model = add_model(
+                name=name,
+                provider=get_provider(provider),
+                native_model=native,
+                input_pusd=read_usd_per_mtok(input),
+                output_pusd=read_usd_per_mtok(output),
+                cached_input_pusd=read_usd_per_mtok(cached_input) if cached_input else None,
+                max_output_tokens=max_output,
+                actor=ACTOR,
+                may_be_free=free,
+                **read_model_options(options),
+            )
         return write_model(model)
 
     def describe(self, answer: dict[str, Any]) -> str:

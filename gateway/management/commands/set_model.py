@@ -11,6 +11,7 @@ from accounts.management.json_command import ACTOR, JsonCommand
 from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
+    confirmed_by,
     read_model_options,
     write_model,
 )
@@ -34,6 +35,11 @@ class Command(JsonCommand):
         parser.add_argument(
             "--enabled", action=BooleanOptionalAction, help="Offer it to callers, or no more."
         )
+        parser.add_argument(
+            "--confirm-price",
+            action="store_true",
+            help="Confirm a price of 10 times as much as before or a tenth.",
+        )
         add_model_options(parser)
 
     @transaction.atomic
@@ -46,6 +52,8 @@ class Command(JsonCommand):
         cached_input: str | None,
         max_output: int | None,
         enabled: bool | None,
+        free: bool,
+        confirm_price: bool,
         **options: Any,
     ) -> dict[str, Any]:
         model = LanguageModel.objects.filter(name=name).first()
@@ -56,7 +64,9 @@ class Command(JsonCommand):
             fields["max_output_tokens"] = max_output
         changed = [
             update_model(model, actor=ACTOR, **fields),
-            _set_prices(model, input, cached_input, output),
+            _set_prices(
+                *(model, input, cached_input, output), may_be_free=free, may_jump=confirm_price
+            ),
         ]
         if enabled is not None:
             changed.append(set_model_enabled(model, enabled=enabled, actor=ACTOR))
@@ -69,7 +79,11 @@ class Command(JsonCommand):
 
 
 def _set_prices(
-    model: LanguageModel, input: str | None, cached_input: str | None, output: str | None
+    model: LanguageModel,
+    input: str | None,
+    cached_input: str | None,
+    output: str | None,
+    **confirmed: bool,
 ) -> bool:
     """Set the prices that are given. A cached price that was the input's stays the input's."""
     cached_pusd: int | None = model.cached_input_pusd_per_token
@@ -77,10 +91,14 @@ def _set_prices(
         cached_pusd = read_usd_per_mtok(cached_input)
     elif cached_pusd == model.input_pusd_per_token:
         cached_pusd = None
-    return set_prices(
-        model,
-        input_pusd=model.input_pusd_per_token if input is None else read_usd_per_mtok(input),
-        output_pusd=model.output_pusd_per_token if output is None else read_usd_per_mtok(output),
-        cached_input_pusd=cached_pusd,
-        actor=ACTOR,
-    )
+    input_pusd = model.input_pusd_per_token if input is None else read_usd_per_mtok(input)
+    output_pusd = model.output_pusd_per_token if output is None else read_usd_per_mtok(output)
+    with confirmed_by():
+        return set_prices(
+            model,
+            input_pusd=input_pusd,
+            output_pusd=output_pusd,
+            cached_input_pusd=cached_pusd,
+            actor=ACTOR,
+            **confirmed,
+        )

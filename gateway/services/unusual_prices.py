@@ -1,0 +1,62 @@
+"""Prices that are more often a slip than meant: 0, and ten times what it was or a tenth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from django.core.exceptions import ValidationError
+
+from gateway.core.money import format_usd_per_mtok
+from gateway.models import Provider
+
+JUMP = 10
+_CACHED = "cached_input_pusd_per_token"
+_INPUT = "input_pusd_per_token"
+
+
+class UnusualPrice(ValidationError):
+    """A price has to be confirmed. is_free: one of them is 0; is_jump: one is far from before."""
+
+    def __init__(self, free: Mapping[str, str], jumps: Mapping[str, str]) -> None:
+        super().__init__({**jumps, **free})
+        self.is_free, self.is_jump = bool(free), bool(jumps)
+
+
+def is_free_to_us(providers: Iterable[Provider]) -> bool:
+    """True when calls there cost the installation nothing: simulated, or on its own premises."""
+    found = list(providers)
+    return bool(found) and all(each.kind == "simulated" or each.is_local for each in found)
+
+
+def refuse_unusual(
+    prices: Mapping[str, int],
+    before: Mapping[str, int] | None,
+    *,
+    may_be_free: bool,
+    may_jump: bool,
+) -> None:
+    """Raise UnusualPrice for prices that nobody has confirmed. Pico-USD per token, by field.
+
+    before: the prices until now, None for a new model; what stays as it is needs no confirmation.
+    """
+    free: dict[str, str] = {}
+    jumps: dict[str, str] = {}
+    for name, price in prices.items():
+        old = None if before is None else before[name]
+        if old == price or (name == _CACHED and price == prices[_INPUT]):
+            continue  # a cached price that follows the input's is judged there
+        if name == _CACHED and before is not None and old == before[_INPUT]:
+            old = None  # it gets a price of its own, which may well be a tenth
+        if price == 0 and not may_be_free:
+            free[name] = "At a price of 0 these tokens cost nothing. Confirm that you mean it."
+        elif price and old is not None and not may_jump and _is_jump(old, price):
+            jumps[name] = (
+                f"This was {format_usd_per_mtok(old)} USD: 10 times as much or a tenth is often a"
+                " slip. Confirm that you mean it."
+            )
+    if free or jumps:
+        raise UnusualPrice(free, jumps)
+
+
+def _is_jump(old: int, new: int) -> bool:
+    return new >= old * JUMP or new * JUMP <= old
