@@ -23,6 +23,7 @@ from gateway.core.receipt import Receipt
 from gateway.core.request import WRITE_NOW, Reply, RequestHead
 from gateway.ingress.body import read_body
 from gateway.ingress.head import read_head
+from gateway.ingress.headers import server_timing
 from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
 from gateway.ingress.rate_headers import Rates, rate_headers
 from gateway.ingress.refusal import refusal
@@ -252,14 +253,19 @@ class ChatCaller:
         self._has_ended = True
         await self._send_body(frames, more=False)
 
-    async def keep(self, claim: pipeline.Claim, receipt: Receipt, answer: Answer | None) -> None:
-        """Keep the whole answer of a call that came to its end, the last bytes still unwritten."""
-        last = self._last_bytes = self._write_last(receipt, answer)
+    def whole(
+        self, receipt: Receipt, answer: Answer | None, error: BaseException | None
+    ) -> tuple[int, Headers, bytes]:
+        """Return the whole answer of a call that has ended, the last bytes still unwritten."""
+        known = error if isinstance(error, GatewayError) or error is None else GatewayError()
+        if known is not None and not self._has_head:
+            return self._refusal(known)
+        last = self._write_last(receipt, answer) if known is None else self._write_failure(known)
+        self._last_bytes = last
         if answer is not None:
-            await claim.keep(200, self._buffered_headers(last, receipt), last)
-            return
+            return 200, self._buffered_headers(last, receipt), last
         headers = self._sent_headers if self._has_head else self._stream_headers()
-        await claim.keep(200, headers, b"".join(self._transcript) + last)
+        return 200, headers, b"".join(self._transcript) + last
 
     async def replay(self, claim: pipeline.Claim) -> None:
         """Write the answer that the same request had before."""
@@ -282,12 +288,21 @@ class ChatCaller:
             return
         self._has_ended = True
         if self._has_head and self._writer is not None:
-            frames = b"" if self._writer.is_open else self._writer.open()
-            await self._send_body(frames + self._writer.fail(error), more=False)
+            await self._send_body(self._last_bytes or self._write_failure(error), more=False)
             return
-        status, headers, body = refusal(error, self._shown_id(), self.profile)
-        await self._send_head(status, self._common_headers() + headers)
+        status, headers, body = self._refusal(error)
+        await self._send_head(status, headers)
         await self._send_body(body, more=False)
+
+    def _refusal(self, error: GatewayError) -> tuple[int, Headers, bytes]:
+        status, headers, body = refusal(error, self._shown_id(), self.profile)
+        return status, self._common_headers() + headers, body
+
+    def _write_failure(self, error: GatewayError) -> bytes:
+        """Return the last frames of a stream that fails."""
+        assert self._writer is not None
+        frames = b"" if self._writer.is_open else self._writer.open()
+        return frames + self._writer.fail(error)
 
     async def hang_up(self) -> None:
         """End a response nobody reads. Without a head the server would log an error of ours."""
@@ -376,18 +391,3 @@ def find_cut(frames: bytes) -> int:
     """Return how many bytes, of frames too many for one write, to write first: whole frames."""
     end = frames.rfind(FRAME_END, 0, MAX_WRITE_BYTES)
     return (frames.find(FRAME_END) if end < 0 else end) + len(FRAME_END)
-
-
-def server_timing(receipt: Receipt) -> bytes:
-    """Return the Server-Timing value, durations in milliseconds; the parts sum to the total."""
-    spent_us = receipt.admit_us + receipt.queued_us + receipt.failed_us + receipt.upstream_us
-    return (
-        b"admit;dur=%.3f, failed;dur=%.3f, upstream;dur=%.3f, gateway;dur=%.3f, total;dur=%.3f"
-        % (
-            (receipt.admit_us + receipt.queued_us) / 1000,
-            receipt.failed_us / 1000,
-            receipt.upstream_us / 1000,
-            (receipt.total_us - spent_us) / 1000,
-            receipt.total_us / 1000,
-        )
-    )

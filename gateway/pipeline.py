@@ -45,7 +45,9 @@ class Caller(relay.Caller, Edge, Protocol):
 
     def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str: ...
 
-    async def keep(self, claim: Claim, receipt: Receipt, answer: Answer | None) -> None: ...
+    def whole(
+        self, receipt: Receipt, answer: Answer | None, error: BaseException | None
+    ) -> tuple[int, list[tuple[bytes, bytes]], bytes]: ...
 
     async def replay(self, claim: Claim) -> None: ...
 
@@ -59,7 +61,7 @@ class Claim(Protocol):
 
     kept: Any
 
-    async def keep(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None: ...
+    def keep(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> bytes: ...
 
     async def drop(self) -> None: ...
 
@@ -92,7 +94,7 @@ class Stages:
     needs_count: Callable[[Meter], bool]
     count_prompt: Callable[[Call], Awaitable[int]]
     settle: Callable[[Grant, Meter, BaseException | None, int], Receipt]
-    log: Callable[[Grant, Meter, Receipt, BaseException | None, Call, str], None]
+    log: Callable[[Grant, Meter, Receipt, BaseException | None, Call, str, bytes], None]
     watch: Watch
 
 
@@ -180,15 +182,15 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
 
     The first target that answers is relayed, the model's own or one of a model to fall back to;
     a byte sent ends the search. The call is settled and logged exactly once, whether it finishes,
-    fails or the caller hangs up. A buffered call under an idempotency key outlives its caller,
-    who will ask for the answer again.
+    fails or the caller hangs up. A call under an idempotency key outlives its caller, who will
+    ask for the answer again.
     Raises the last refusal when every target was tried, or the first that another target would
     only repeat.
     """
     call, grant, claim = admitted.call, admitted.grant, admitted.claim
     meter = Meter(head.started_ns, perf_counter_ns())
     tab = Tab(stages, call, grant, meter, caller, claim)
-    outlives = claim is not None and not call.stream
+    outlives = claim is not None
     live = stages.watch.enter(
         caller, grant.key_id, grant.workspace_id, call.stream, outlives, grant.lease
     )
@@ -299,13 +301,14 @@ class Tab:
             meter.has_answered = True  # it was told 200 with the first keep-alive
         if self._receipt is None:
             receipt = stages.settle(self._grant, meter, error, prompt_tokens)
-            if error is None and self._claim is not None:
-                # First: killed in between we charge nothing for an answer that can be had again,
-                # and not twice for one that cannot.
-                await self._caller.keep(self._claim, receipt, answer)
+            kept = b""
+            if self._claim is not None and (error is None or receipt.charge_nusd):
+                # A part of the record: neither is ever there without the other. What was charged
+                # is not charged again, whatever ended it.
+                kept = self._claim.keep(*self._caller.whole(receipt, answer, error))
             said = ""
             if self._grant.stores_bodies:
                 said = self._caller.transcript(receipt if error is None else None, answer)
             self._receipt = receipt
-            stages.log(self._grant, meter, receipt, error, self._call, said)
+            stages.log(self._grant, meter, receipt, error, self._call, said, kept)
         return self._receipt

@@ -112,7 +112,9 @@ class Runtime:
         if settings.RETRIES:
             network = RetryingTransport(network, settings.RETRIES)
         self.transports = Transports(network, SimulatedTransport())
-        self.replays = Replays(read)
+        self.replays = Replays(
+            QueryThreads("idempotency", 1).run, partial(run_in_writer, writer), writer.mark
+        )
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
@@ -234,6 +236,7 @@ class Runtime:
         error: BaseException | None,
         call: Call,
         said: str,
+        kept: bytes,
     ) -> None:
         """Release the hold and log the call's end, nothing awaited in between."""
         paid_nusd = 0
@@ -252,6 +255,7 @@ class Runtime:
             error=known,
             request_body=call.body.decode(errors="replace") if grant.stores_bodies else "",
             response_body=said,
+            kept=kept,
         )
         if self.limits.spendings:
             self.limits.charged(grant, receipt.charge_nusd, self.key_book.recorded)
@@ -334,6 +338,11 @@ def spare_the_collector() -> None:
 
 
 read = QueryThreads("queries", 4).run
+
+
+async def run_in_writer(writer: Writer, query: Callable[..., Any], *arguments: object) -> Any:
+    """Run a query that writes in the thread of the process's writer."""
+    return await asyncio.wrap_future(writer.run(query, *arguments))
 
 
 def as_uuid_text(hexadecimal: str) -> str:

@@ -10,7 +10,7 @@ from gateway.core import errors
 from gateway.core.errors import AdmissionError, GatewayError, PlatformError, UpstreamError
 
 FAMILIES = (AdmissionError, UpstreamError, PlatformError)  # never raised themselves
-RETRIED = {408, 429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
+RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 HEAD = """\
 # Errors
@@ -37,8 +37,8 @@ chunk with `error` and `finish_reason: "error"`, then `data: [DONE]`.
 
 *again* says what the official SDKs are told about trying the same call again: `no` when
 `x-should-retry: false` is sent or the status is one they do not retry, else by their own rules.
-`retry-after` is sent with 429, 503 and 529; a 429 that asks for more than 120 s has
-`x-should-retry: false` besides.
+`retry-after` is sent with 429, 503 and 529, and with the 409 of a request that runs; a 429 that
+asks for more than 120 s has `x-should-retry: false` besides.
 
 | Code | Status | Type | Again | Meaning |
 |---|---|---|---|---|

@@ -23,6 +23,7 @@ GatewayError
 │   ├── AudioNotSupported
 │   ├── PdfNotSupported
 │   ├── Conflict
+│   ├── AnswerNotKept
 │   └── IdempotencyMismatch
 ├── AdmissionError              the caller may not
 │   ├── InvalidKey
@@ -209,8 +210,13 @@ class PdfNotSupported(RequestError):
 
 
 class Conflict(RequestError):
-    status, code, should_retry = 409, "conflict", False
+    status, code, should_retry = 409, "conflict", True
     meaning = "A request with the same Idempotency-Key is still running."
+
+
+class AnswerNotKept(RequestError):
+    status, code, should_retry = 409, "conflict", False
+    meaning = "The answer to this Idempotency-Key was over 16 MB and was not kept."
 
 
 class IdempotencyMismatch(RequestError):

@@ -8,6 +8,7 @@ import uuid
 
 from gateway.core.errors import RequestError
 from gateway.core.ids import new_request_id
+from gateway.core.receipt import Receipt
 from gateway.core.request import MAX_CLIENT_ID_BYTES, RequestHead
 
 IDEMPOTENCY_KEY = re.compile(r"[A-Za-z0-9_.:-]{1,255}")
@@ -68,3 +69,18 @@ def requires_parameters(head: RequestHead) -> bool:
     """True when nothing may be dropped on the way to the provider."""
     value = head.fields.get(b"x-require-parameters")
     return value is not None and value.strip().lower() == b"true"
+
+
+def server_timing(receipt: Receipt) -> bytes:
+    """Return the Server-Timing value, durations in milliseconds; the parts sum to the total."""
+    spent_us = receipt.admit_us + receipt.queued_us + receipt.failed_us + receipt.upstream_us
+    return (
+        b"admit;dur=%.3f, failed;dur=%.3f, upstream;dur=%.3f, gateway;dur=%.3f, total;dur=%.3f"
+        % (
+            (receipt.admit_us + receipt.queued_us) / 1000,
+            receipt.failed_us / 1000,
+            receipt.upstream_us / 1000,
+            (receipt.total_us - spent_us) / 1000,
+            receipt.total_us / 1000,
+        )
+    )

@@ -12,7 +12,7 @@ from gateway.ingress.wording import word
 
 Headers = list[tuple[bytes, bytes]]
 # What a retry may overcome: every such answer says when to come back.
-COME_AGAIN = frozenset({409, 429, 503, 529})
+COME_AGAIN = frozenset({429, 503, 529})
 # Longer waits the official SDKs would not heed: they would come again at once.
 LONGEST_RETRY_S = 120
 

@@ -67,6 +67,7 @@ class CallLog:
         error: GatewayError | None,
         request_body: str = "",
         response_body: str = "",
+        kept: bytes = b"",
     ) -> None:
         target, usage = meter.target, receipt.usage
         price = grant.price if target is None else target.price
@@ -119,6 +120,7 @@ class CallLog:
                 grant.pdf_pages,
                 grant.pdf_page_nusd,
                 receipt.charge_nusd - paid_nusd,
+                kept,
             )
         )
 

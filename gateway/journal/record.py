@@ -40,6 +40,7 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     pdf_pages x pdf_page_nusd is a part of the price, which is charge + owed + absorbed.
     owed_nusd: of the price, what the process's purse did not have: charged when the record is
     posted, as far as the balance covers it, else absorbed.
+    kept: the answer, where it is kept for an idempotency key (gateway.stores.kept_answers).
     """
 
     call_id: str
@@ -88,6 +89,7 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
     owed_nusd: int = 0
+    kept: bytes = b""
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):

@@ -22,6 +22,7 @@ from gateway.journal.file import Position
 from gateway.journal.record import Admitted, Damage, Entry, Refused, Settled
 from gateway.stores.inserts import Row
 from gateway.stores.journal_faults import keep_damage
+from gateway.stores.kept_answers import keep_answers
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
 from gateway.stores.shortfall import cover, follow_losses
@@ -112,6 +113,7 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
         INSERT_CALLS.run(cursor, inserts)
         cursor.executemany(END_CALL, [rows.ending_of(record) for record in running])
         cursor.executemany(INSERT_BODY, bodies)
+    keep_answers([record.kept for record in ended if record.kept])
     book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
     tally.write_rollups()
     if damages:

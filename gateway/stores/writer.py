@@ -13,11 +13,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Protocol
+from typing import Any
 
 from django.db import Error as DatabaseAway
 from django.db import connection
@@ -26,11 +27,14 @@ from gateway.core.errors import DatabaseUnavailable, PlatformError, StorageUnava
 from gateway.journal.record import Record, Refused
 from gateway.services.reaping import Reaper
 from gateway.stores.backlog import Backlog
+from gateway.stores.client import Client
 from gateway.stores.database_file import DatabaseFile
 from gateway.stores.drain import Fenced
+from gateway.stores.jobs import Jobs
 from gateway.stores.life import Life
 from gateway.stores.process import HEARTBEAT_S, renew_lease
-from gateway.stores.teller import Answer, Draw, GiveBack
+from gateway.stores.queries import wait_briefly
+from gateway.stores.teller import Draw, GiveBack
 
 log = logging.getLogger(__name__)
 
@@ -39,7 +43,6 @@ SYNC_EVERY_S = 0.04
 REAP_EVERY_S = 5.0
 RETRY_S = 0.25
 STOP_WITHIN_S = 10.0
-LOCK_WAIT_MS = 1_000
 # Who was stopped for longer (SIGSTOP, a machine put to sleep) may have been taken for dead. Well
 # below what a reaper waits for: the rest of a lease, and a while.
 SLEEP_S = 15.0
@@ -49,26 +52,6 @@ CACHE_KB = 8_000
 IDS_TOLD = 100
 
 
-class Client(Protocol):
-    """Who gets the answers: the bank."""
-
-    def deliver(self, answer: Callable[[], None]) -> None:
-        """Run the answer soon where the client lives."""
-
-    def on_drawn(self, answer: Answer) -> None: ...
-
-    def on_draw_failed(self, workspace_id: str) -> None: ...
-
-    def on_fenced(self) -> None: ...
-
-    def on_rejoined(self) -> None: ...
-
-    def on_reaped(self) -> None: ...
-
-    @property
-    def may_rejoin(self) -> bool: ...
-
-
 class Writer:
     """Runs the thread, and does one step of its work at a time: see `step`."""
 
@@ -76,6 +59,7 @@ class Writer:
         self._journal_home = journal_home
         self._wishes: SimpleQueue[Draw | GiveBack | str | None] = SimpleQueue()
         self._questions: SimpleQueue[tuple[int, Callable[[int], None]]] = SimpleQueue()
+        self._jobs = Jobs()
         self._audits: set[str] = set()
         self._reaper = Reaper()
         self._thread = threading.Thread(target=self._run, name="bank-writer", daemon=True)
@@ -160,6 +144,21 @@ class Writer:
         self._questions.put((self._backlog.appended, question))
         self._wishes.put(None)
 
+    def run(self, query: Callable[..., Any], *arguments: object) -> Future[Any]:
+        """Run a query in the thread, between two batches, not in one that would wait for this one's
+        lock. It is tried once."""
+        future = self._jobs.put(query, *arguments)
+        if self._ending.is_set():
+            self._jobs.fail(DatabaseAway("the server is stopping"))
+        self._wishes.put(None)
+        return future
+
+    def mark(self) -> Callable[[], bool]:
+        """Return a function that tells whether all records there are now are posted, or never
+        will be, as another process has ended this life."""
+        backlog, after = self._backlog, self._backlog.appended
+        return lambda: backlog.posted >= after or backlog is not self._backlog
+
     def wish(self, wish: Draw | GiveBack) -> None:
         self._wishes.put(wish)
 
@@ -192,10 +191,12 @@ class Writer:
             self._fail(draws)
             raise
         if self._fenced:
+            self._jobs.fail(DatabaseAway("this process was declared dead"))
             self._rejoin()
             return
         try:
             self._serve(draws, returns)
+            self._jobs.run()
             for workspace_id in recalls:
                 self._life.teller.call_back(workspace_id)
             self._answer()
@@ -224,6 +225,7 @@ class Writer:
             return
         try:
             self._serve([], returns)
+            self._jobs.run()
             while not self._backlog.is_empty:
                 self._backlog.drain()
             self._life.end()
@@ -241,6 +243,7 @@ class Writer:
         while not self._ending.is_set():
             self._step_safely()
         self._finish_safely()
+        self._jobs.fail(DatabaseAway("the server is stopping"))
         connection.close()
 
     def _step_safely(self) -> None:
@@ -256,6 +259,7 @@ class Writer:
                 self._report(None)
         except Exception as error:
             self._report(error)
+            self._jobs.fail(DatabaseAway(repr(error)))
             connection.close()
             self._next_drain = time.monotonic() + RETRY_S
 
@@ -347,10 +351,9 @@ class Writer:
         file is not the one that this process has begun with."""
         self._file.check()
         if connection.connection is None:
-            connection.ensure_connection()
+            wait_briefly()
             if connection.vendor == "sqlite":
                 with connection.cursor() as cursor:
-                    cursor.execute(f"PRAGMA busy_timeout = {LOCK_WAIT_MS}")
                     cursor.execute(f"PRAGMA cache_size = -{CACHE_KB}")
             self._file.note()
             self._file.check()

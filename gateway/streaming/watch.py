@@ -62,6 +62,9 @@ class Edge(Protocol):
     async def keep_alive(self) -> None:
         """Write a comment, with the head before it if that has not gone out."""
 
+    async def cut(self) -> None:
+        """Break the connection; what is written from then on goes nowhere."""
+
 
 class LiveCall:
     """A call between admission and its end. Moments are time.monotonic; 0 means not yet.
@@ -262,7 +265,9 @@ class Watch:
         patience = self.patience
         if live.edge.writing_since:
             if now - live.edge.writing_since > patience.stall_s:
-                return CallerStalled()
+                if not live.outlives_caller:
+                    return CallerStalled()
+                live.help(live.edge.cut())
             return None
         total_s = patience.total_stream_s if live.is_stream else patience.total_s
         if now - live.started_at > total_s:

@@ -167,7 +167,7 @@ def test_a_call_that_runs_is_not_run_beside_itself(
 
     assert_refused(beside, 409, "conflict")
     assert beside.headers["retry-after"] == "1"
-    assert beside.headers["x-should-retry"] == "false"
+    assert beside.headers["x-should-retry"] == "true"
     assert again.body == first.body
 
 

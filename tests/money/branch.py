@@ -20,8 +20,9 @@ from django.db import OperationalError, connection
 from accounts import book
 from gateway.journal.file import Position
 from gateway.stores.bank import Bank
+from gateway.stores.client import Client
 from gateway.stores.feed import ChangeFeed, newest_change
-from gateway.stores.writer import Client, Writer
+from gateway.stores.writer import Writer
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ import pytest
 from django.db import OperationalError
 from django.utils import timezone
 
-from gateway.core.errors import Conflict
+from gateway.core.errors import Conflict, IdempotencyMismatch
 from gateway.core.ids import new_request_id
 from gateway.models import KeptAnswer, ServingProcess
 from gateway.stores import replays
@@ -36,7 +36,7 @@ class Database:
 
 
 async def claim(database: Database, process_id: str) -> Claim:
-    return await Replays(database.run).claim(
+    return await Replays(database.run, database.run, lambda: lambda: False).claim(
         workspace_id=WORKSPACE,
         key="a key",
         fingerprint="a body",
@@ -45,12 +45,13 @@ async def claim(database: Database, process_id: str) -> Claim:
     )
 
 
-def enter_process(process_id: str, *, lease_s: int) -> None:
+def enter_process(process_id: str, *, lease_s: int, state: str = "alive") -> None:
     now = timezone.now()
     ServingProcess.objects.create(
         id=process_id,
         host="here",
         pid=1,
+        state=state,
         started_at=now,
         heartbeat_at=now,
         lease_until=now + timedelta(seconds=lease_s),
@@ -75,34 +76,55 @@ def test_a_running_call_of_this_process_keeps_its_key_when_the_lease_could_not_b
     asyncio.run(work())
 
 
-def test_a_call_of_a_process_whose_lease_is_over_loses_its_key() -> None:
-    enter_process(THEIRS, lease_s=-60)
+@pytest.mark.parametrize("state", ["alive", "reaped"])
+def test_a_call_of_a_dead_process_loses_its_key_once_its_journal_was_posted(state: str) -> None:
+    enter_process(THEIRS, lease_s=-60, state=state)
 
     async def work() -> None:
         database = Database()
         await claim(database, THEIRS)
-        assert (await claim(database, OURS)).kept is None
+        if state == "alive":  # the answer may be in its journal
+            with pytest.raises(Conflict):
+                await claim(database, OURS)
+        else:
+            assert (await claim(database, OURS)).kept is None
 
     asyncio.run(work())
 
 
-@pytest.mark.parametrize("has_answer", [True, False], ids=["kept", "dropped"])
-def test_a_key_is_brought_up_to_date_once_the_database_is_there_again(
-    has_answer: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_asks_at_the_same_time_runs_once_or_waits() -> None:
+    async def work() -> list[Any]:
+        database = Database()
+        replays = Replays(database.run, database.run, lambda: lambda: False)
+        wish = {"workspace_id": WORKSPACE, "key": "a key", "process_id": OURS}
+        return await asyncio.gather(
+            *(
+                replays.claim(**wish, fingerprint=text, call_id=new_request_id())
+                for text in ("a", "a", "b")
+            ),
+            return_exceptions=True,
+        )
+
+    first, second, third = asyncio.run(work())
+
+    assert first.kept is None
+    assert isinstance(second, Conflict)
+    assert isinstance(third, IdempotencyMismatch)
+
+
+def test_a_key_is_freed_once_the_database_is_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replays, "RETRY_S", 0.01)
 
-    async def is_as_it_should_be() -> bool:
-        found = KeptAnswer.objects.first()
-        return found is not None and found.finished if has_answer else found is None
+    async def is_free() -> bool:
+        return not KeptAnswer.objects.exists()
 
     async def work() -> None:
         database = Database()
         claimed = await claim(database, OURS)
         database.is_away = True
-        await (claimed.keep(200, [], b"an answer") if has_answer else claimed.drop())
-        assert KeptAnswer.objects.filter(finished=False).exists()
+        await claimed.drop()
+        assert KeptAnswer.objects.exists()
         database.is_away = False
-        await async_wait_until(is_as_it_should_be, what="the key to be brought up to date")
+        await async_wait_until(is_free, what="the key to be freed")
 
     asyncio.run(work())

@@ -1,0 +1,28 @@
+"""Who gets the answers of the writer (gateway.stores.writer)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from gateway.stores.teller import Answer
+
+
+class Client(Protocol):
+    """Who gets the answers: the bank."""
+
+    def deliver(self, answer: Callable[[], None]) -> None:
+        """Run the answer soon where the client lives."""
+
+    def on_drawn(self, answer: Answer) -> None: ...
+
+    def on_draw_failed(self, workspace_id: str) -> None: ...
+
+    def on_fenced(self) -> None: ...
+
+    def on_rejoined(self) -> None: ...
+
+    def on_reaped(self) -> None: ...
+
+    @property
+    def may_rejoin(self) -> bool: ...

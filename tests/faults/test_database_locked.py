@@ -1,0 +1,89 @@
+"""Another program holds the database's write lock: who has to write is told so at once, and
+everybody else is served."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from email.message import Message
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gateway.launch.seed import WORKSPACE
+from tests.support.servers import GatewayServer, run_manage
+
+AT_ONCE = 24
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Message
+    body: Any
+
+
+def ask(
+    server: GatewayServer, path: str = "/chat/completions", *, key: str, name: str = ""
+) -> Answer:
+    """Make a call, under an Idempotency-Key if one is named, or get another address."""
+    body = {"model": server.model, "messages": [{"role": "user", "content": "Hello"}]}
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    request = urllib.request.Request(
+        f"{server.base_url}{path}",
+        data=json.dumps(body).encode() if path == "/chat/completions" else None,
+        headers=headers | ({"Idempotency-Key": name} if name else {}),
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=15) as answer:
+            return Answer(answer.status, answer.headers, json.load(answer))
+    except urllib.error.HTTPError as refusal:
+        return Answer(refusal.code, refusal.headers, json.load(refusal))
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    other = sqlite3.connect(file, timeout=30, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    finally:
+        other.execute("ROLLBACK")
+        other.close()
+
+
+def test_only_who_has_to_write_is_refused_and_nobody_waits_for_them(
+    gateway: GatewayServer, home: Path
+) -> None:
+    unseen = gateway.manage("issue_key", WORKSPACE, "unseen")["secret"]
+    assert ask(gateway, key=gateway.key).status == 200
+    kept = ask(gateway, key=gateway.key, name="before")
+
+    with ThreadPoolExecutor(AT_ONCE) as threads, locked(home / "tollhouse.sqlite3"):
+        claims = [
+            threads.submit(ask, gateway, key=gateway.key, name=f"during-{n}")
+            for n in range(AT_ONCE)
+        ]
+        ordinary = [ask(gateway, key=gateway.key).status for _ in range(20)]
+        cold = ask(gateway, key=unseen)
+        pages = [ask(gateway, path, key=gateway.key).status for path in ("/models", "/health")]
+        again = ask(gateway, key=gateway.key, name="before")
+        refused = [claim.result() for claim in claims]
+
+    assert ordinary == [200] * 20
+    assert cold.status == 200
+    assert pages == [200, 200]
+    assert (again.status, again.headers["idempotent-replayed"]) == (200, "true")
+    assert again.body == kept.body
+    assert {answer.status for answer in refused} == {503}
+    assert {answer.body["error"]["code"] for answer in refused} == {"database_unavailable"}
+    assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
+    assert ask(gateway, key=gateway.key, name="during-0").status == 200
+    gateway.stop()
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
+        rows = book.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
+        assert dict(rows.fetchall())["ok"] == 24
+    assert run_manage(home, "prove").returncode == 0
