@@ -51,14 +51,15 @@ EXPORT = "/calls.csv?period=30d"
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
     parser.add_argument("--home", type=Path, help="default <TOLLHOUSE_HOME>/bench/large")
-    parser.add_argument("--no-load", action="store_true", help="only each page by itself")
+    parser.add_argument("--only", choices=("pages", "load"))
     options = parser.parse_args()
     home = options.home or Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var") / "bench/large"
     facts = json.loads((home / "bench.json").read_text())
     with running_server(home.resolve()) as port:
         cookie = sign_in(port)
-        show_pages(port, cookie, facts["secret"])
-        if not options.no_load:
+        if options.only != "load":
+            show_pages(port, cookie, facts["secret"])
+        if options.only != "pages":
             show_load(port, cookie, facts["secret"], facts["model"])
     return 0
 

@@ -19,6 +19,7 @@ app.autodiscover_tasks(["gateway"])
 # A run that waited longer than its period is dropped: the next one does the same work.
 app.conf.beat_schedule = {
     "reap": {"task": "gateway.reap", "schedule": 10, "options": {"expires": 10}},
+    "checkpoint": {"task": "gateway.checkpoint", "schedule": 10, "options": {"expires": 10}},
     "prove": {"task": "gateway.prove", "schedule": MINUTE_S, "options": {"expires": MINUTE_S}},
     "roll up": {
         "task": "gateway.roll_up",

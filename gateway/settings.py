@@ -128,7 +128,9 @@ DATABASES: dict[str, dict[str, Any]] = {
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            # A log that grew beside a long reader gives its space back (docs/adr/0038).
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+            " PRAGMA journal_size_limit=67108864;",
         },
     }
 }

@@ -7,6 +7,7 @@ import logging
 from celery import shared_task
 from django.core.management import call_command
 
+from gateway.services.checkpointing import checkpoint
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
@@ -38,6 +39,12 @@ def prove_task() -> None:
 def roll_up_task() -> None:
     """Add the totals of quarters of an hour up to those of hours and days."""
     roll_up()
+
+
+@shared_task(name="gateway.checkpoint")
+def checkpoint_task() -> None:
+    """Empty SQLite's write-ahead log when it has grown."""
+    checkpoint()
 
 
 @shared_task(name="gateway.prune")

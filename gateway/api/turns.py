@@ -14,12 +14,15 @@ from django.utils.decorators import sync_and_async_middleware
 
 from gateway.admission.address import find_caller, neighbourhood
 from gateway.api.mount import SCOPE_KEY
-from gateway.core.turns import Turns
+from gateway.core.turns import Turns, beside_calls
 from gateway.ingress.head import read_head
 from gateway.outbound.networks import read_networks
 
 MOST = 16
 MOST_OF_ONE = 8  # of one workspace, or of one address that shows no key
+# Pages compute more than the API's answers, and people wait more easily than calls.
+MOST_PAGES = 3
+MOST_PAGES_OF_ONE = 2  # of one address
 
 Answer = Callable[[Any], Any]
 
@@ -29,7 +32,7 @@ def take_turns(answer: Answer) -> Answer:
     """Middleware, the first: a request's body has been read by then, its views have not begun."""
     if not iscoroutinefunction(answer):
         return answer
-    turns = Turns(MOST, MOST_OF_ONE)
+    turns, page_turns = Turns(MOST, MOST_OF_ONE), Turns(MOST_PAGES, MOST_PAGES_OF_ONE)
     trusted = tuple(read_networks(settings.TRUSTED_PROXIES))
 
     def owner_of(scope: dict[str, Any]) -> str:
@@ -43,7 +46,9 @@ def take_turns(answer: Answer) -> Answer:
         scope = getattr(request, "scope", None)
         if scope is None:  # of a client in this process, whose thread it is
             return await answer(request)
-        async with turns.turn(owner_of(scope)):
-            return await answer(request)
+        which = turns if SCOPE_KEY in scope else page_turns
+        async with which.turn(owner_of(scope)):
+            with beside_calls():
+                return await answer(request)
 
     return answer_in_turn
