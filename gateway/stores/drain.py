@@ -21,7 +21,7 @@ from accounts import book
 from gateway.journal.file import Position
 from gateway.journal.record import Admitted, Damage, Entry, Refused, Settled
 from gateway.stores.inserts import Row
-from gateway.stores.journal_faults import keep_damage
+from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
@@ -76,9 +76,10 @@ def source_of(process_id: uuid.UUID, end: Position) -> str:
 def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> dict[str, int]:
     """Write everything that the records say, inside the caller's transaction.
 
-    A call ends once: a settled record of a call that has ended already, or was never admitted,
-    is left out. What ended calls still owe is drawn from the wallets, as far as they cover it. What
-    could not be read is noted as a fault.
+    A call ends once: a settled record of a call that has ended already, or was never admitted, is
+    left out. Where the journal is damaged, one whose beginning is nowhere is posted by itself. What
+    ended calls still owe is drawn from the wallets, as far as they cover it. What could not be read
+    is noted as a fault.
     Returns, in nano-USD per workspace, what the process's purse had paid by itself.
     """
     rows = Rows(str(process_id))
@@ -90,7 +91,9 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     running: list[Settled] = []
     for record in settled.values():
         (fresh if admitted.pop(record.call_id, None) else running).append(record)
-    running = _still_in_progress(rows, running)
+    running, unknown = _still_in_progress(rows, running)
+    if unknown and (damages or has_faults(process_id)):
+        fresh += unknown
     charges = _charges(fresh + running)
     losses: list[Settled] = []
     if any(record.owed_nusd for record in settled.values()):
@@ -158,21 +161,22 @@ def _grouped(records: Sequence[Settled]) -> Iterable[tuple[int, list[Settled]]]:
     return ((quarter, group) for (quarter, _), group in groups.items())
 
 
-def _still_in_progress(rows: Rows, records: list[Settled]) -> list[Settled]:
-    """Return those whose row, written by an earlier batch, is still waiting for its end."""
+def _still_in_progress(rows: Rows, records: list[Settled]) -> tuple[list[Settled], list[Settled]]:
+    """Return those whose row, written by an earlier batch, is still waiting for its end, and those
+    that have no row."""
     by_id = {rows.id_of(record.call_id): record for record in records}
     ids = iter(by_id)
-    running: list[Settled] = []
+    statuses: dict[Any, str] = {}
     with connection.cursor() as cursor:
         while chunk := list(islice(ids, CHUNK)):
             marks = ", ".join(["%s"] * len(chunk))
             cursor.execute(
-                "SELECT id FROM gateway_callrecord "  # noqa: S608 (placeholders only)
-                f"WHERE status = 'in_progress' AND id IN ({marks})",
+                f"SELECT id, status FROM gateway_callrecord WHERE id IN ({marks})",  # noqa: S608 (placeholders only)
                 chunk,
             )
-            running += [by_id[_same(row[0])] for row in cursor.fetchall()]
-    return running
+            statuses |= {_same(row[0]): row[1] for row in cursor.fetchall()}
+    running = [record for id_, record in by_id.items() if statuses.get(id_) == "in_progress"]
+    return running, [record for id_, record in by_id.items() if id_ not in statuses]
 
 
 def _same(value: Any) -> Any:

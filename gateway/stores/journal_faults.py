@@ -68,6 +68,11 @@ def keep_record(
     )
 
 
+def has_faults(process_id: uuid.UUID) -> bool:
+    """True when something of the process's journal is known to be lost."""
+    return JournalFault.objects.filter(process_id=process_id).exists()
+
+
 def note_missing(process_id: uuid.UUID, folder: Path, position: Position) -> None:
     """Note that a journal, or the end of it, is gone: what only it had is lost."""
     log.error("journal %s ends before %s: calls that only it had are lost", folder, position)

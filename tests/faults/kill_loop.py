@@ -1,5 +1,8 @@
 """SIGKILL the server again and again under load, then let the book be proved.
 
+Between the kills its disk turns read-only, its database is locked, its home is moved, and bits of
+its journal are flipped: only the records with a flipped bit may be missing, and each is reported.
+
 `python -m tests.faults.kill_loop --calls 10000` runs the large one and prints its report.
 """
 
@@ -13,12 +16,15 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from itertools import chain, count
 from pathlib import Path
 from random import Random
 from typing import Any
 
+from tests.faults.disruptions import KINDS, Disruptions
 from tests.faults.load import Seen, keep_calling
 from tests.support.servers import (
     GatewayServer,
@@ -39,16 +45,23 @@ CALM = 0.15
 
 @dataclass
 class Report:
-    """What a run came to. The last five are what must be nothing."""
+    """What a run came to. The last five are what must be nothing.
+
+    damaged, reported: how many records were made unreadable, and how many `prove` tells of.
+    """
 
     seed: int
     calls: int
     kills: int
     duration_s: float
+    disruptions: dict[str, int]
     outcomes: dict[str, int]
     statuses: dict[str, int]
     ids_seen: int
     upstream_calls: int
+    damaged: int = 0
+    reported: int = 0
+    other_faults: list[str] = field(default_factory=list)
     ids_without_record: list[str] = field(default_factory=list)
     holds_left: int = 0
     purses_left: int = 0
@@ -58,31 +71,43 @@ class Report:
     @property
     def is_clean(self) -> bool:
         left = self.holds_left + self.purses_left + self.processes_left
-        return not (self.ids_without_record or self.breaks or left)
+        missing = self.ids_without_record or self.other_faults
+        return self.damaged == self.reported and not (missing or self.breaks or left)
 
 
 def run_kill_loop(
-    home: Path, *, calls: int, seed: int, kills: int | None = None, callers: int = CALLERS
+    home: Path,
+    *,
+    calls: int,
+    seed: int,
+    kills: int | None = None,
+    callers: int = CALLERS,
+    kinds: Sequence[str] = KINDS,
 ) -> Report:
     """Run on a home that was prepared, until so many calls were made.
 
     Kills stop after so many, if given, or when CALM of the calls are left: those that the caller
     leaves need some quiet to be estimated and settled. So many kills share the calls, however
-    fast these are.
+    fast these are. kinds: what befalls the server around the kills, each in turn.
     """
     started_s = time.monotonic()
     rng = Random(seed)
     seen = Seen()
+    disruptions = Disruptions(home.with_name("read-only"), rng)
     with running_upstream() as upstream:
-        with running_gateway(home) as server:
+        with running_gateway(home, env=disruptions.environment) as server:
             _give_it_work(server, upstream)
-            killed = asyncio.run(_kill_under_load(server, seen, rng, calls, kills, callers))
-            wait_until(lambda: _count_running(home) == 0, what="calls to be settled")
+            chosen = chain.from_iterable(rng.sample(kinds, len(kinds)) for _ in count())
+            killed = asyncio.run(
+                _kill_under_load(server, seen, disruptions, chosen, calls, kills, callers)
+            )
+            wait_until(lambda: _count_running(server.home) == 0, what="calls to be settled")
             # The last one is killed too; whoever starts next reaps it, and leaves in good order.
             server.kill()
             server.restart()
             server.stop()
-        report = _report(home, upstream, seen)
+        report = _report(server.home, upstream, seen)
+    report.disruptions, report.damaged = disruptions.log, disruptions.damaged
     report.seed, report.kills = seed, killed + 1
     report.duration_s = round(time.monotonic() - started_s, 1)
     return report
@@ -97,9 +122,16 @@ def _give_it_work(server: GatewayServer, upstream: UpstreamServer) -> None:
 
 
 async def _kill_under_load(
-    server: GatewayServer, seen: Seen, rng: Random, calls: int, kills: int | None, callers: int
+    server: GatewayServer,
+    seen: Seen,
+    disruptions: Disruptions,
+    kinds: Iterator[str],
+    calls: int,
+    kills: int | None,
+    callers: int,
 ) -> int:
     """Return how often the server was killed."""
+    rng = disruptions.rng
     load = asyncio.ensure_future(
         keep_calling(server.origin, server.key, seen, rng, callers=callers, wanted=calls)
     )
@@ -110,8 +142,11 @@ async def _kill_under_load(
         kill_at_s = time.monotonic() + rng.uniform(*KILL_AFTER_S)
         while time.monotonic() < kill_at_s and seen.calls < share and not load.done():
             await asyncio.wait([load], timeout=LOOK_S)
+        kind = next(kinds)
+        await disruptions.before_kill(kind, server)
         server.kill()
         killed += 1
+        await asyncio.to_thread(disruptions.after_kill, kind, server)
         await asyncio.to_thread(server.restart)
     await load
     return killed
@@ -126,6 +161,7 @@ def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
             calls=seen.calls,
             kills=0,
             duration_s=0,
+            disruptions={},
             outcomes=dict(seen.outcomes),
             statuses=dict(statuses.fetchall()),
             ids_seen=len(seen.ids),
@@ -140,6 +176,11 @@ def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
     done = run_manage(home, "prove", "--json", "--book", f"{upstream.origin}/book")
     proof: dict[str, Any] = json.loads(done.stdout)
     report.breaks = proof["breaks"]
+    for fault in proof["journal_faults"]:
+        if fault["kind"] == "damaged":
+            report.reported += fault["records"]
+        else:
+            report.other_faults.append(f"{fault['kind']}: {fault['reason']}")
     return report
 
 

@@ -17,6 +17,8 @@ from gateway.core.ids import find_request_id
 ID_HEADER = "x-request-id"
 STREAM_ID = re.compile(rb'"id":\s?"([^"]+)"')
 PAUSE_S = 0.02
+UNAVAILABLE = "status 503"
+REFUSED_PAUSE_S = 0.1  # as SDKs wait before they ask again
 
 
 @dataclass
@@ -56,7 +58,10 @@ async def _call_repeatedly(
 ) -> None:
     while seen.calls < wanted:
         try:
-            seen.outcomes[await _call(session, seen, rng)] += 1
+            outcome = await _call(session, seen, rng)
+            seen.outcomes[outcome] += 1
+            if outcome == UNAVAILABLE:
+                await asyncio.sleep(REFUSED_PAUSE_S)
         except httpx.ConnectError:
             await asyncio.sleep(PAUSE_S)  # nobody is there: not a call
         except (httpx.HTTPError, OSError):
@@ -78,9 +83,12 @@ async def _call(session: httpx.AsyncClient, seen: Seen, rng: Random) -> str:
         "stream": kind != "buffered",
     }
     async with session.stream("POST", "/v1/chat/completions", json=body) as answer:
+        outcome = f"status {answer.status_code}"
+        if outcome == UNAVAILABLE:  # perhaps for the reason that nothing can be written down
+            return outcome
         seen.note_id(answer.headers.get(ID_HEADER))
         if answer.status_code != 200:
-            return f"status {answer.status_code}"
+            return outcome
         if kind == "buffered":
             seen.note_id(json.loads(await answer.aread())["id"])
             return kind

@@ -1,4 +1,5 @@
-"""The server is killed at random under load; not a nano-dollar and not a record may be missing."""
+"""The server is killed at random under load, its disk, database, journal and home disturbed; not a
+nano-dollar and not a record may be missing but those that were made unreadable."""
 
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ def test_killed_server_loses_no_money_and_no_record(home: Path) -> None:
 
     assert report.is_clean, report
     assert report.kills > 5
+    assert all(report.disruptions.values())
+    assert report.damaged > 0
     assert report.outcomes["buffered"] > 0
     assert report.outcomes["left"] > 0
     assert report.statuses["platform_aborted"] > 0

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -84,5 +87,39 @@ def test_a_server_that_is_stopped_meanwhile_says_so_by_its_exit(
 
     assert code == STORAGE_FAILED
     assert code not in (0, -signal.SIGTERM)
+    known = statuses(home)
+    assert {known.get(call_id) for call_id in ids} == {"ok"}
+
+
+@pytest.fixture
+def failing_disk(tmp_path: Path) -> Iterator[Path]:
+    """A mounted ext4 file system of 64 MB, which `remount,abort` turns read-only for good."""
+    if os.geteuid() != 0 or shutil.which("mkfs.ext4") is None or not Path("/dev/loop0").exists():
+        pytest.skip("a disk that fails takes root, mkfs.ext4 and a loop device")
+    image, folder = tmp_path / "disk.img", tmp_path / "disk"
+    folder.mkdir()
+    with image.open("wb") as file:
+        file.truncate(64 * 1024 * 1024)
+    subprocess.run(["mkfs.ext4", "-q", "-F", str(image)], check=True, timeout=60)
+    mounting = ["mount", "-o", "loop", str(image), str(folder)]
+    if subprocess.run(mounting, capture_output=True, timeout=60, check=False).returncode != 0:
+        pytest.skip("a disk that fails takes the right to mount one")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
+
+
+def test_a_real_disk_that_fails_loses_no_answered_call(home: Path, failing_disk: Path) -> None:
+    (failing_disk / "journal").mkdir()
+    (home / "journal").symlink_to(failing_disk / "journal")
+    with running_gateway(home) as server:
+        ids = call_until_drawn(server)
+        abort = ["mount", "-o", "remount,abort", str(failing_disk)]
+        subprocess.run(abort, check=True, timeout=60)
+        ids += call_until_refused(server)
+        health = get(server, "/health")
+        code = server.stop()
+
+    assert (health.status, health.code) == (503, "storage_unavailable")
+    assert code == STORAGE_FAILED
     known = statuses(home)
     assert {known.get(call_id) for call_id in ids} == {"ok"}

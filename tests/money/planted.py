@@ -173,7 +173,7 @@ def call_may_end_twice(patch: Patch) -> None:
         self._writer.append_surely(record)
 
     patch.setattr(bank.Bank, "settled", settled)
-    patch.setattr(drain, "_still_in_progress", lambda rows, records: records)
+    patch.setattr(drain, "_still_in_progress", lambda rows, records: (records, []))
 
 
 @bug
