@@ -14,6 +14,7 @@ from gateway.core.errors import PdfNotSupported
 from gateway.core.request import RequestHead
 from gateway.files.bring import Bringer, unless_gone
 from gateway.files.fetch_process import FetchProcess
+from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
 from gateway.ingress import placing
 from gateway.ingress.system_prompt import SystemPrompts
@@ -40,6 +41,7 @@ class Contents:
         self._renderer = Renderer()
         self._prompts = SystemPrompts(self._renderer)
         self._fetcher = FetchProcess(networks)
+        self._media_urls = MediaUrls(networks)
         self._bringer = Bringer(self._fetcher, PdfReader(), placing)
 
     async def prepare(self, templates: Iterable[str]) -> None:
@@ -49,6 +51,7 @@ class Contents:
     async def aclose(self) -> None:
         await self._renderer.aclose()
         await self._fetcher.aclose()
+        self._media_urls.close()
 
     async def bring_files(
         self,
@@ -57,14 +60,23 @@ class Contents:
         model: ModelRecord,
         hang_up: Callable[[], Awaitable[None]],
     ) -> Call:
-        """Return the call with its files as the model gets them, for a caller who could pay."""
+        """Return the call with its files as the model gets them, for a caller who could pay.
+
+        Addresses that stay in the call are judged where a provider of ours would ask there.
+        """
+        owner = caller.key.workspace_id
+        if call.media_urls:
+            has_others = call.models is not None or bool(model.fallbacks)
+            work = self._media_urls.check(
+                call.media_urls, model.targets, owner, may_go_elsewhere=has_others
+            )
+            await unless_gone(hang_up, work)
         wanted = self._bringer.wanted(call, model)
         if not wanted:
             return call
         async with self._vouched(caller, call, model):
-            owner = caller.key.workspace_id
-            work = self._bringer.bring(call, model, wanted, owner)
-            brought: Call = await unless_gone(hang_up, work)
+            bringing = self._bringer.bring(call, model, wanted, owner)
+            brought: Call = await unless_gone(hang_up, bringing)
         return replace(brought, pdf_page_nusd=self._page_nusd) if brought.pdf_pages else brought
 
     def check_other(self, call: Call, model: ModelRecord) -> tuple[str, ...]:

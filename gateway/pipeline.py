@@ -126,7 +126,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
-        if call.files:
+        if call.files or call.media_urls:
             call = await stages.bring_files(known, call, model, hang_up)
             # That took its time, and it is known now what the files ask of the model.
             known = await identify(stages, head, caller)

@@ -228,6 +228,8 @@ BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) *
 BODY_MEMORY_BYTES = read_int("TOLLHOUSE_BODY_MEMORY_MB", 256, least=16, most=65_536) * 1024 * 1024
 # Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
+# Whether a provider's address may be link-local, or one of a cloud's metadata service.
+LINK_LOCAL_PROVIDERS = read_bool("TOLLHOUSE_LINK_LOCAL_PROVIDERS", False)
 # What a page of a PDF costs that is made into a picture for a model that reads no PDFs.
 PDF_PAGE_NUSD = read_nusd("TOLLHOUSE_PDF_PAGE_FEE_USD", "0.001", most="10")
 # What calls of one key may cost a day (UTC) beyond the balance of their workspace, before they are

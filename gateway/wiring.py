@@ -108,7 +108,9 @@ class Runtime:
         self.keyring = Keyring(keys.ask)
         self.log = CallLog(self.bank)
         self.feed: ChangeFeed | None = None
-        network: Transport = NetworkTransport(connect_s=patience.connect_s)
+        network: Transport = NetworkTransport(
+            connect_s=patience.connect_s, takes_link_local=settings.LINK_LOCAL_PROVIDERS
+        )
         if settings.RETRIES:
             network = RetryingTransport(network, settings.RETRIES)
         self.transports = Transports(network, SimulatedTransport())

@@ -22,7 +22,8 @@ class Call(msgspec.Struct, frozen=True):
     pdf). idempotency_key: empty when there is none.
     requires_parameters: nothing may be dropped on the way to the provider. models: the names
     to fall back to, or None when the caller leaves that to the model.
-    files: those that have to be fetched, and PDFs. pdf_pages: that were made into pictures, each
+    files: those that have to be fetched, and PDFs. media_urls: addresses that stay in the request,
+    each behind its place in it. pdf_pages: that were made into pictures, each
     for pdf_page_nusd.
     """
 
@@ -43,6 +44,7 @@ class Call(msgspec.Struct, frozen=True):
     body: bytes
     models: Sequence[str] | None = None
     files: tuple[Attachment, ...] = ()
+    media_urls: tuple[tuple[str, str], ...] = ()
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
 

@@ -49,13 +49,15 @@ class Blocks(msgspec.Struct, frozen=True):
     """What the blocks of a request come to.
 
     needs: abilities a model must have (vision, audio). respelled: blocks to be written in the
-    normal form, by message and block position. bound_tokens: of all files.
+    normal form, by message and block position. bound_tokens: of all files. media_urls: addresses
+    of pictures, each behind its place in the request.
     """
 
     needs: frozenset[str]
     respelled: dict[tuple[int, int], dict[str, Any]]
     files: tuple[Attachment, ...] = ()
     bound_tokens: int = 0
+    media_urls: tuple[tuple[str, str], ...] = ()
 
 
 def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
@@ -63,6 +65,7 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
     needs: set[str] = set()
     respelled: dict[tuple[int, int], dict[str, Any]] = {}
     files: list[Attachment] = []
+    media_urls: list[tuple[str, str]] = []
     bound_tokens = 0
     for row, message in enumerate(messages):
         if not isinstance(message, schema.UserMessage) or isinstance(message.content, str):
@@ -71,7 +74,7 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
             path = f"messages[{row}].content[{column}]"
             if isinstance(part, schema.ImagePart):
                 needs.add("vision")
-                _check_image(part, path)
+                media_urls += _check_image(part, path)
                 if isinstance(part.image_url, str):
                     image = {"url": part.image_url}
                     respelled[row, column] = {"type": "image_url", "image_url": image}
@@ -87,7 +90,7 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
                 if file.attachment is not None:
                     files.append(file.attachment)
     _check_addresses(files)
-    return Blocks(frozenset(needs), respelled, tuple(files), bound_tokens)
+    return Blocks(frozenset(needs), respelled, tuple(files), bound_tokens, tuple(media_urls))
 
 
 def respell(messages: bytes, blocks: Blocks) -> bytes:
@@ -98,7 +101,8 @@ def respell(messages: bytes, blocks: Blocks) -> bytes:
     return msgspec.json.encode(decoded)
 
 
-def _check_image(part: schema.ImagePart, path: str) -> None:
+def _check_image(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
+    """Return the address behind its place, where the picture did not come along."""
     image = part.image_url
     url, param = (image, f"{path}.image_url") if isinstance(image, str) else (image.url, "")
     param = param or f"{path}.image_url.url"
@@ -109,8 +113,9 @@ def _check_image(part: schema.ImagePart, path: str) -> None:
             raise InvalidFile("The image is none: its bytes are something else.", param=param)
         if declared and declared not in (found, "image/jpg"):
             raise InvalidFile(f"The image is {found}, not {declared}.", param=param)
-        return
+        return []
     _check_address(url, param)
+    return [(param, url)]
 
 
 def _check_address(url: str, param: str) -> None:

@@ -65,11 +65,12 @@ def read_call(
         _check_members(request, members, unknown)
     needs: frozenset[str] = frozenset()
     files: tuple[Attachment, ...] = ()
+    media_urls: tuple[tuple[str, str], ...] = ()
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
         _check_assistant_messages(request)
         blocks = read_blocks(request.messages)
-        needs, files = blocks.needs, blocks.files
+        needs, files, media_urls = blocks.needs, blocks.files, blocks.media_urls
         if blocks.respelled:
             members["messages"] = respell(members["messages"], blocks)
         bound_tokens = _bound_messages(request.messages) + blocks.bound_tokens
@@ -92,6 +93,7 @@ def read_call(
         body,
         request.models,
         files,
+        media_urls,
     )
 
 

@@ -12,9 +12,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from yarl import URL
 
-from gateway.outbound.networks import Address, Network, may_connect
+from gateway.outbound.networks import Address, Network, is_public, may_connect
 
 MAX_URL_CHARS = 8_192
+INSIDE = "The address is not public."
 PORTS = {"http": 80, "https": 443}
 _NO_URL = re.compile(r"[\x00-\x20\x7f\\]")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -50,6 +51,26 @@ def read_locator(text: str, allowed: Sequence[Network]) -> URL:
     if not isinstance(host, str) and not may_connect(host, port, allowed):
         raise BadAddress("Files are not fetched from this address.")
     return url.with_fragment(None)
+
+
+def read_media_host(text: str, allowed: Sequence[Network]) -> str:
+    """Return the name of the host, which has yet to be resolved, or nothing for a public address.
+
+    Raises BadAddress for an address that is not public, and for a host with two readings.
+    """
+    if len(text) > MAX_URL_CHARS or _NO_URL.search(text):
+        raise BadAddress("The address is too long, or has characters that no address has.")
+    try:
+        host = read_host(urlsplit(text))
+    except BadAddress:
+        raise
+    except ValueError:
+        raise BadAddress("The address is none.") from None
+    if isinstance(host, str):
+        return host
+    if not (is_public(host) or any(host in network for network in allowed)):
+        raise BadAddress(INSIDE)
+    return ""
 
 
 def read_host(parts: SplitResult) -> str | Address:

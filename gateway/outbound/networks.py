@@ -57,6 +57,38 @@ _CARRIES_4 = tuple(
 _ISATAP = 0x5EFE
 _UNIQUE_BIT = 0x0200_0000
 
+# Where a machine learns about itself: whoever can ask there has its credentials.
+_METADATA_4 = tuple(
+    IPv4Network(text)
+    for text in (
+        "169.254.0.0/16",  # link-local
+        "100.100.100.200/32",
+        "168.63.129.16/32",
+        "192.0.0.192/32",
+    )
+)
+_METADATA_6 = tuple(
+    IPv6Network(text)
+    for text in (
+        "fe80::/10",  # link-local
+        "fd00:ec2::254/128",
+        "fd20:ce::254/128",
+    )
+)
+METADATA_NAMES = frozenset(
+    {
+        "instance-data",
+        "instance-data.ec2.internal",
+        "metadata",
+        "metadata.azure.internal",
+        "metadata.goog",
+        "metadata.google.internal",
+        "metadata.tencentyun.com",
+    }
+)
+_SIX_TO_FOUR = IPv6Network("2002::/16")
+_COMPATIBLE = IPv6Network("::/96")
+
 
 def read_networks(texts: Sequence[str]) -> tuple[Network, ...]:
     """Return the networks. Raises ValueError for what is none."""
@@ -78,6 +110,24 @@ def is_public(address: Address) -> bool:
     if address not in _GLOBAL_6 or any(address in network for network in _NOT_PUBLIC_6):
         return False
     return (int(address) >> 32 & 0xFFFF_FFFF) & ~_UNIQUE_BIT != _ISATAP
+
+
+def is_metadata(address: Address) -> bool:
+    """True for a link-local address and for where clouds answer with a machine's credentials, in
+    whatever IPv6 address such a one may be carried."""
+    address = unwrapped(address)
+    if isinstance(address, IPv4Address):
+        return any(address in network for network in _METADATA_4)
+    if any(address in network for network in _METADATA_6):
+        return True
+    carried = []
+    if address in _SIX_TO_FOUR:
+        carried.append(int(address) >> 80)
+    is_isatap = (int(address) >> 32 & 0xFFFF_FFFF) & ~_UNIQUE_BIT == _ISATAP
+    if address in _COMPATIBLE or is_isatap:
+        carried.append(int(address))
+    four = [IPv4Address(number & 0xFFFF_FFFF) for number in carried]
+    return any(one in network for one in four for network in _METADATA_4)
 
 
 def may_connect(address: Address, port: int, allowed: Sequence[Network]) -> bool:

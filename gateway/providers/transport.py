@@ -17,12 +17,14 @@ import ssl
 import time
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from ipaddress import ip_address
 from typing import Any, Protocol
 
 import aiohappyeyeballs
 from yarl import URL
 
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
+from gateway.outbound.networks import is_metadata
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.connection import BrokenOff, Connection, NetworkResponse
 
@@ -114,10 +116,14 @@ class Place:
 
 
 class NetworkTransport:
-    """Connections to every provider, kept alive and shared by all calls of a process."""
+    """Connections to every provider, kept alive and shared by all calls of a process.
 
-    def __init__(self, *, connect_s: float) -> None:
+    takes_link_local: connects to link-local addresses and those of metadata services, too.
+    """
+
+    def __init__(self, *, connect_s: float, takes_link_local: bool = False) -> None:
         self._connect_s = connect_s
+        self._takes_link_local = takes_link_local
         self._places: dict[str, Place] = {}
         self._idle: dict[URL, list[Connection]] = {}
         self._alive: set[Connection] = set()
@@ -186,6 +192,8 @@ class NetworkTransport:
     async def _reach(self, place: Place) -> Connection:
         loop = asyncio.get_running_loop()
         found = await self._names.look_up(place.host, place.port)
+        if not self._takes_link_local:
+            check_addresses(found)
         sock = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1, loop=loop
         )
@@ -237,6 +245,14 @@ class Names:
             self._asked[host, port] = (now, answer)
         found: list[Any] = await asyncio.shield(answer)
         return found
+
+
+def check_addresses(found: list[Any]) -> None:
+    """Raise PermissionError when one of the addresses is link-local or a cloud's metadata
+    service: whoever can have a name point there must not get what is told there."""
+    for *_, address in found:
+        if is_metadata(ip_address(address[0])):
+            raise PermissionError(f"{address[0]} is a link-local or metadata address")
 
 
 def is_failure(answer: asyncio.Future[Any]) -> bool:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import socket
+from ipaddress import IPv4Address, ip_address
 from urllib.parse import SplitResult, urlsplit
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
+
+from gateway.outbound.networks import METADATA_NAMES, is_metadata
 
 URL_CHARS = 400
 SIMULATED = "simulated"
@@ -15,7 +20,9 @@ def read_base_url(text: str, *, kind: str) -> str:
     """Return the URL without a slash at its end.
 
     http and https are taken, with a host and without user name, query or fragment; the built-in
-    simulated kind has simulated:// instead. Raises ValidationError for `base_url`.
+    simulated kind has simulated:// instead. A link-local address, and one where a cloud tells a
+    machine's credentials, is taken with TOLLHOUSE_LINK_LOCAL_PROVIDERS alone.
+    Raises ValidationError for `base_url`.
     """
     url = text.strip()
     if len(url) > URL_CHARS:
@@ -36,7 +43,28 @@ def read_base_url(text: str, *, kind: str) -> str:
         raise _refusal("A URL is no place for a user name or password: use the credential.")
     if "?" in url or "#" in url:
         raise _refusal("A base URL ends before the ? and the #.")
+    if is_metadata_host(parts.hostname) and not settings.LINK_LOCAL_PROVIDERS:
+        raise _refusal(
+            "This is a link-local or metadata address, where clouds hand out a machine's "
+            "credentials. Set TOLLHOUSE_LINK_LOCAL_PROVIDERS=yes if a provider is really there."
+        )
     return url.rstrip("/")
+
+
+def is_metadata_host(host: str) -> bool:
+    """True for a link-local or metadata address in any spelling that a resolver takes, and for
+    the names that such have. Other names are judged when they are connected to."""
+    if host.lower().rstrip(".") in METADATA_NAMES:
+        return True
+    try:
+        return is_metadata(ip_address(host))
+    except ValueError:
+        pass
+    try:
+        # Octal, hexadecimal, fewer parts: as the system reads it.
+        return is_metadata(IPv4Address(socket.inet_aton(host.rstrip("."))))
+    except OSError:
+        return False
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:

@@ -260,6 +260,30 @@ def test_addresses_of_images_go_to_the_provider_as_they_are(
     assert files.requests == []
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("http://127.0.0.2:{port}/x", "http://a@127.0.0.1/x", "http://2130706434:{port}/x"),
+        *("http://169.254.169.254/latest/meta-data", "http://10.0.0.1/a.png", "http://[::1]/a"),
+    ],
+)
+def test_a_provider_of_ours_is_not_sent_inside_for_an_image(
+    files_site: Site, caller: Caller, url: str
+) -> None:
+    with serving_files(lambda path: (200, {}, b"hush"), host="127.0.0.2") as canary:
+        address = url.format(port=canary.port)
+        written = [{"url": address}, address]
+        answers = [
+            caller.ask(messages=said({"type": "image_url", "image_url": image}))
+            for image in written
+        ]
+
+    for answer, param in zip(answers, (".url", ""), strict=True):
+        place = f"messages[0].content[0].image_url{param}"
+        assert_refused(answer, "invalid_file", place)
+        assert files_site.tries(answer.call_id) == []
+
+
 class Slow:
     """A server whose answer waits to be let go."""
 

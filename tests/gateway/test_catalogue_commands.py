@@ -242,3 +242,11 @@ def test_a_simulated_model_is_free_in_one_step() -> None:
     )
 
     assert answer["output_pusd_per_token"] == 0
+
+
+def test_a_provider_where_a_cloud_tells_credentials_is_refused() -> None:
+    where = ("--kind", "vllm", "--base-url", "http://2852039166/v1")
+
+    sentence = refusal_of("add_provider", "up", *where)
+
+    assert "TOLLHOUSE_LINK_LOCAL_PROVIDERS" in sentence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.core.exceptions import ValidationError
+from pytest_django import Settings
 
 from accounts.models import AuditEvent, ConfigChange
 from gateway.core import provider_kinds
@@ -104,6 +105,36 @@ def test_a_base_url_that_could_mislead_is_refused(url: str) -> None:
         make_provider(kind="vllm", base_url=url)
 
     assert set(refusal.value.message_dict) == {"base_url"}
+
+
+METADATA = [
+    *("http://169.254.169.254", "http://169.254.1.1:8000/v1", "http://[::ffff:169.254.169.254]/"),
+    *("http://0xa9fea9fe/", "http://2852039166/v1", "http://169.254.43518/", "http://0251.254.1/"),
+    *("http://[fe80::1]:8000", "http://[fe80::1%25eth0]/", "http://[fd00:ec2::254]/latest"),
+    *("http://168.63.129.16/", "http://100.100.100.200/v1", "http://[64:ff9b::a9fe:a9fe]/"),
+    *(
+        "http://metadata.google.internal/v1",
+        "http://Metadata.Google.Internal./",
+        "http://metadata/",
+    ),
+    *("http://[2002:a9fe:a9fe::1]/", "http://[::169.254.169.254]/", "http://169.254.169.254./"),
+]
+
+
+@pytest.mark.parametrize("url", METADATA)
+def test_a_base_url_that_leads_to_credentials_is_refused(url: str, settings: Settings) -> None:
+    provider = make_provider("first", kind="vllm", base_url="http://10.0.0.5:8000/v1")
+    for save in (
+        lambda: make_provider("second", kind="vllm", base_url=url),
+        lambda: set_base_url(provider, base_url=url, actor=ACTOR),
+    ):
+        with pytest.raises(ValidationError) as refusal:
+            save()
+        assert "TOLLHOUSE_LINK_LOCAL_PROVIDERS" in refusal.value.message_dict["base_url"][0]
+
+    settings.LINK_LOCAL_PROVIDERS = True
+    found = make_provider("second", kind="vllm", base_url=url)
+    assert found.base_url == url.rstrip("/")
 
 
 def test_the_simulated_kind_goes_nowhere_else() -> None:

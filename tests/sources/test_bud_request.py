@@ -277,7 +277,7 @@ def test_S1_26_text_blocks(bud: Client) -> None:
     )
 
 
-@pytest.mark.parametrize("url", ["https://example.com/image.jpg", data_url("image/jpeg", JPEG)])
+@pytest.mark.parametrize("url", ["https://93.184.215.14/image.jpg", data_url("image/jpeg", JPEG)])
 def test_S1_27_image_blocks(bud: Client, url: str) -> None:
     messages = user({"type": "image_url", "image_url": {"url": url}})
 

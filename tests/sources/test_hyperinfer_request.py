@@ -76,7 +76,7 @@ def test_S3_06_text_blocks_need_their_text(hyperinfer: Client) -> None:
 
 
 def test_S3_07_image_blocks_may_tell_the_detail(hyperinfer: Client) -> None:
-    image = {"url": "https://example.com/a.png", "detail": "high"}
+    image = {"url": "https://93.184.215.14/a.png", "detail": "high"}
     messages = user({"type": "image_url", "image_url": image})
 
     assert hyperinfer.sent(messages=messages)["messages"] == messages

@@ -105,7 +105,7 @@ def test_S2_06_text_blocks(infery: Client) -> None:
     assert infery.sent(messages=messages)["messages"] == messages
 
 
-@pytest.mark.parametrize("url", ["http://example.com/a.png", f"data:image/png;base64,{b64(PNG)}"])
+@pytest.mark.parametrize("url", ["http://93.184.215.14/a.png", f"data:image/png;base64,{b64(PNG)}"])
 def test_S2_07_image_blocks(infery: Client, url: str) -> None:
     messages = user({"type": "image_url", "image_url": {"url": url}})
 
@@ -171,7 +171,7 @@ def test_S2_12_json_mode_and_structured_outputs(infery: Client, form: dict[str, 
 
 def test_S2_13_models_that_see_take_images(infery: Client) -> None:
     models = {model["id"]: model for model in infery.get("models").json["data"]}
-    image = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+    image = {"type": "image_url", "image_url": {"url": "https://93.184.215.14/a.png"}}
 
     assert models["seeing-model"]["supportsVision"] is True
     assert models["blind-model"]["supportsVision"] is False

@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from gateway.outbound.networks import is_public, may_connect, read_networks
+from gateway.outbound.networks import is_metadata, is_public, may_connect, read_networks
 
 PUBLIC = [
     *(
@@ -179,3 +179,19 @@ def test_networks_that_an_operator_allows_are_open_at_any_port_and_nothing_else_
 def test_what_is_no_network_is_refused() -> None:
     with pytest.raises(ValueError, match="does not appear to be"):
         read_networks(["somewhere"])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((text, True) for text in ("169.254.169.254", "169.254.0.0", "fe80::1", "febf::1")),
+        *((text, True) for text in ("fd00:ec2::254", "fd20:ce::254", "100.100.100.200")),
+        *((text, True) for text in ("168.63.129.16", "::ffff:169.254.169.254", "fe80::1%eth0")),
+        *((text, True) for text in ("64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "::a9fe:a9fe")),
+        *((text, True) for text in ("2001:db8::5efe:169.254.169.254",)),
+        *((text, False) for text in ("127.0.0.1", "10.0.0.1", "192.168.1.1", "8.8.8.8", "::1")),
+        *((text, False) for text in ("fd00::1", "169.253.0.1", "100.100.100.201", "2002:a00::")),
+    ],
+)
+def test_where_a_machine_learns_its_credentials(text: str, expected: bool) -> None:
+    assert is_metadata(ip_address(text)) is expected

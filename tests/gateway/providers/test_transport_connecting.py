@@ -298,3 +298,29 @@ async def test_a_call_given_up_while_its_name_is_looked_up_is_gone(loop: Loop) -
 
         assert loop.asked == 1
         assert transport._alive == set()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://169.254.169.254/v1", "http://[fe80::1]:1/v1", "http://[::ffff:a9fe:a9fe]/"]
+)
+async def test_no_connection_is_made_where_a_cloud_tells_credentials(url: str) -> None:
+    async with connecting() as transport:
+        with pytest.raises(ProviderUnreachable) as refused:
+            await ask(transport, url)
+
+    assert "metadata" in refused.value.detail
+
+
+async def test_a_name_that_leads_there_is_no_way_around(loop: Loop) -> None:
+    async with connecting() as transport:
+        call = asyncio.create_task(ask(transport, "http://a.example/v1"))
+        for _ in range(5):  # turns of the loop, until it has been asked
+            await asyncio.sleep(0)
+        family, kind = socket.AF_INET, socket.SOCK_STREAM
+        found = [(family, kind, 6, "", (ip, 80)) for ip in ("8.8.8.8", "169.254.169.254")]
+        loop.answers[0].set_result(found)
+
+        with pytest.raises(ProviderUnreachable) as refused:
+            await call
+
+    assert "metadata" in refused.value.detail
