@@ -234,11 +234,13 @@ def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
 
 
 def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyForm:
+    manages = may(request.user, Action.MANAGE_KEYS, workspace)
+    held = frozenset(key.scopes)  # who only tightens is offered what there is
     return KeyForm(
         request.POST or None,
         initial=initial_of(key),
-        models=model_names(),
-        grantable=grantable_scopes(request.user, workspace) | set(key.scopes),
+        models=model_names() if manages or not key.allowed_models else key.allowed_models,
+        grantable=grantable_scopes(request.user, workspace) | held if manages else held,
     )
 
 

@@ -56,6 +56,7 @@ PAGES = {
     "audit": "/audit",
     "audit-installation": "/audit?of=installation",
     "settings": "/settings",
+    "settings-developer-keys": "/settings/developer-keys",
     "workspaces": "/workspaces",
     "workspace-new": "/workspaces/new",
     "models": "/models",

@@ -54,9 +54,13 @@ def code_of(secret: str) -> str:
     return code
 
 
-def sign_in(code: str) -> int:
-    """Sign in with password and code; return what the overview answers then."""
-    cache.clear()  # a code is good once
+def sign_in(code: str, *, forget: bool = True) -> int:
+    """Sign in with password and code; return what the overview answers then.
+
+    forget: which codes were used before.
+    """
+    if forget:
+        cache.clear()
     client = Client()
     client.post("/sign-in", {"login": "ada@example.com", "password": PASSWORD})
     client.post("/sign-in/code", {"code": code})
@@ -141,3 +145,21 @@ def test_without_its_key_a_factor_lets_nobody_in_and_says_why(secret: str, setti
     assert answer.status_code == 403
     assert "sealing keys have changed" in answer.content.decode()
     assert client.get("/").status_code == 302
+
+
+def test_a_code_is_good_once(secret: str) -> None:
+    cache.clear()  # the one that set the app up was used, too
+    code, spare = code_of(secret), recovery_code()
+    first = [sign_in(code, forget=False), sign_in(spare, forget=False)]
+
+    again = [sign_in(code, forget=False), sign_in(spare, forget=False)]
+
+    assert (first, again) == ([200, 200], [302, 302])
+
+
+def test_a_password_alone_opens_no_page_of_the_account(secret: str) -> None:
+    client = Client()
+    client.post("/sign-in", {"login": "ada@example.com", "password": PASSWORD})
+
+    for path in ("/", "/account", "/account/app", "/account/codes", "/keys"):
+        assert client.get(path).status_code == 302

@@ -39,6 +39,13 @@ def workspace(*, name: str, credit_nusd: int) -> str:
     return str(made.pk)
 
 
+def person(*, workspace_id: str, email: str, password: str, role: str) -> None:
+    """Make somebody who can sign in, and a member."""
+    found = Workspace.objects.get(pk=workspace_id)
+    made = accounts.create_user(email=email, password=password, actor=ACTOR)
+    accounts.add_member(found, user=made, role=role, actor=ACTOR)
+
+
 def key(*, workspace_id: str, **rules: Any) -> dict[str, str]:
     found = Workspace.objects.get(pk=workspace_id)
     made = keys.issue_key(workspace=found, label="A key", actor=ACTOR, **rules)
@@ -202,6 +209,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
     for order in (
         *(workspace, key, expire, edit_key, revoke, lock, unlock, grant, provider, model, target),
         *(
+            person,
             rename,
             store_bodies,
             body,
