@@ -13,6 +13,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
+from accounts.adjusting import adjust
 from accounts.book import BookError, InsufficientBalance, grant
 from accounts.book_selectors import Balance, LedgerPage, find_balance, ledger_page
 from accounts.models import LedgerEntry, Workspace
@@ -100,12 +101,12 @@ def grant_credits(request: PageRequest) -> HttpResponse:
         return _form_page(request, with_fresh_token(form), workspace, status=422)
     amount_nusd = form.cleaned_data["amount"]
     try:
-        entry = grant(
+        post = grant if amount_nusd > 0 else adjust
+        entry = post(
             workspace,
             amount_nusd=amount_nusd,
             actor=request.user.email,
             reason=form.cleaned_data["reason"],
-            kind=Kind.GRANT if amount_nusd > 0 else Kind.ADJUSTMENT,
             source=_source(form.cleaned_data["token"]),
         )
     except InsufficientBalance:

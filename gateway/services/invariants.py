@@ -22,8 +22,8 @@ COST_PUSD = (
 )
 # Half-even: up above a half, and at a half when the whole part is odd.
 COST_NUSD = (
-    f"({COST_PUSD} / 1000 + CASE WHEN {COST_PUSD} % 1000 > 500"
-    f" OR ({COST_PUSD} % 1000 = 500 AND {COST_PUSD} / 1000 % 2 = 1) THEN 1 ELSE 0 END)"
+    f"({COST_PUSD} / 1000 + CASE WHEN {COST_PUSD} %% 1000 > 500"
+    f" OR ({COST_PUSD} %% 1000 = 500 AND {COST_PUSD} / 1000 %% 2 = 1) THEN 1 ELSE 0 END)"
 )
 # What a call costs on top of its tokens: pages of PDFs that were made into pictures.
 FEE_NUSD = "(pdf_pages * pdf_page_nusd)"
