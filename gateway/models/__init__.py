@@ -3,7 +3,7 @@
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, Target
 from gateway.models.process import JournalFault, LedgerCheck, ServingProcess
-from gateway.models.proof import ProofMark, ProvenKey, ProvenWallet
+from gateway.models.proof import ProofMark, ProofProgress, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import (
     KeyUsage,
@@ -24,6 +24,7 @@ __all__ = [
     "LatencyRollup",
     "LedgerCheck",
     "ProofMark",
+    "ProofProgress",
     "ProvenKey",
     "ProvenWallet",
     "Provider",

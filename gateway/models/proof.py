@@ -42,3 +42,16 @@ class ProvenKey(models.Model):
 
     def __str__(self) -> str:
         return f"key {self.key_id}: {self.charge_nusd} nUSD"
+
+
+class ProofProgress(models.Model):
+    """One row while a proof of all rows is under way: how far it has come (gateway.services.walk).
+
+    state: what the rest of it has to know. Deleted with the verdict.
+    """
+
+    started_at = models.DateTimeField()
+    state = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"since {self.started_at:%Y-%m-%d %H:%M}"

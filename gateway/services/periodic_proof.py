@@ -3,40 +3,111 @@
 from __future__ import annotations
 
 import logging
+import time
 from datetime import datetime, timedelta
 
 from django.utils import timezone
 
-from gateway.models import LedgerCheck
+from gateway.models import LedgerCheck, ProofProgress
 from gateway.selectors.money import find_last_full_check
-from gateway.services.proof_marks import find_mark
-from gateway.services.proving import Proof, prove
+from gateway.services.proof_marks import drop_mark, find_mark, keep_mark
+from gateway.services.proving import BREAKS_TOLD, Finding, Proof, prove
+from gateway.services.walk import FORMAT, Walk
 
 log = logging.getLogger(__name__)
 
 FULL_EVERY = timedelta(hours=24)
 # A book that does not add up is looked at whole, again and again, in a tenth of the time.
 REST_FACTOR = 10
+WORK_S = 25.0  # of each minute, half of it pauses
+KEEP_S = 5.0  # what a stop costs at most
 
 
-def prove_what_is_due(*, now: datetime | None = None) -> Proof | None:
-    """Prove as much of the book as is due, and return the verdict; None while nothing is.
+def prove_what_is_due(*, now: datetime | None = None, work_s: float = WORK_S) -> Proof | None:
+    """Prove as much of the book as is due, and return the verdict; None while there is none.
 
     A proof of the recent rows alone gives no bad verdict: whatever it finds, the proof of all rows
-    decides. Raises DatabaseError when the database does not answer.
+    decides. That one is made in short steps, for work_s at a time, pauses included; the next run
+    goes on with it. Raises DatabaseError when the database does not answer.
     """
     now = now or timezone.now()
     full = find_last_full_check()
     if full is not None and full.breaks and now < full.checked_at + REST_FACTOR * _duration(full):
         return None
     mark = find_mark()
-    if mark is None or full is None or now >= full.checked_at + FULL_EVERY:
-        return prove()
-    proof = prove(mark=mark)
-    if proof.holds:
+    recent = None if mark is None else prove(mark=mark)
+    if recent is not None and not recent.holds:
+        log.warning("recent rows do not add up (%s): proving all of them", recent.breaks[0])
+        recent = None
+    is_due = full is None or now >= full.checked_at + FULL_EVERY or ProofProgress.objects.exists()
+    if recent is not None and not is_due:
+        return recent
+    return prove_all(now, work_s=work_s) or recent
+
+
+def prove_all(now: datetime, *, work_s: float) -> Proof | None:
+    """Go on with the proof of all rows; return its verdict, None when it has not come to its end.
+
+    What a first walk finds wrong may have come late, to where it had been already. So there is a
+    second one, and its verdict counts.
+    """
+    ends_s, kept_s = time.monotonic() + work_s, time.monotonic()
+    progress = _find_progress(now)
+    walk = Walk(progress.state)
+    while not walk.is_done:
+        began_s = time.monotonic()
+        walk.step()
+        step_s = time.monotonic() - began_s
+        walk.state["work_us"] += round(step_s * 1_000_000)
+        if time.monotonic() + step_s > ends_s:
+            progress.save()
+            return None
+        if began_s > kept_s + KEEP_S:
+            progress.save()
+            kept_s = began_s
+        time.sleep(step_s)  # others read and write, too
+    proof = _conclude(walk)
+    if not proof.holds:
+        drop_mark()
+    progress.delete()
+    if proof.holds or walk.state["again"]:
         return proof
-    log.warning("recent rows do not add up (%s): proving all of them", proof.breaks[0])
-    return prove()
+    log.warning("not all rows add up (%s): looking once more", proof.breaks[0])
+    again = Walk.begin(timezone.now())
+    again.state["again"] = True
+    ProofProgress.objects.create(started_at=now, state=again.state)
+    return prove_all(now, work_s=ends_s - time.monotonic())
+
+
+def _conclude(walk: Walk) -> Proof:
+    """Return the verdict: of the walk, and of the rows that came after its mark if that held."""
+    found = {finding.id: finding for finding in walk.findings}
+    plan = walk.plan
+    if any(finding.breaks for finding in walk.findings):
+        work_ms = walk.state["work_us"] // 1000
+        return Proof(timezone.now(), work_ms, None, walk.findings, plan)
+    keep_mark(plan)
+    rest = prove(mark=find_mark())
+    findings = [_joined(found.get(finding.id), finding) for finding in rest.findings]
+    duration_ms = walk.state["work_us"] // 1000 + rest.duration_ms
+    return Proof(rest.checked_at, duration_ms, None, findings, rest.next_mark)
+
+
+def _joined(walked: Finding | None, rest: Finding) -> Finding:
+    if walked is None:
+        return rest
+    breaks = [*walked.breaks, *rest.breaks][:BREAKS_TOLD]
+    return Finding(rest.id, rest.title, walked.checked + rest.checked, breaks)
+
+
+def _find_progress(now: datetime) -> ProofProgress:
+    """Return the proof that is under way, or begin one: too old a one is of no use."""
+    progress = ProofProgress.objects.first()
+    if progress is not None:
+        if progress.started_at > now - FULL_EVERY and progress.state.get("format") == FORMAT:
+            return progress
+        progress.delete()
+    return ProofProgress.objects.create(started_at=now, state=Walk.begin(timezone.now()).state)
 
 
 def _duration(check: LedgerCheck) -> timedelta:

@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from gateway.models import CallRecord, LedgerCheck, ProofMark
@@ -85,7 +86,7 @@ def prove(
     with reading_one_moment():
         rules = (*ALL, *rollup_rules(), *total_rules(scope.since))
         findings = [_check(scope, invariant) for invariant in rules]
-        findings.append(_check_large(scope))
+        findings.append(check_large(scope.calls()))
         if outside_book is not None:
             findings += [Finding(*result) for result in compare(outside_book, BREAKS_TOLD)]
         next_mark = plan_mark(started_at)
@@ -136,11 +137,9 @@ def _check(scope: Scope, invariant: Invariant) -> Finding:
     return Finding(invariant.id, invariant.title, checked, breaks)
 
 
-def _check_large(scope: Scope) -> Finding:
-    """Check the calls whose numbers could overflow in SQL, one by one and exactly."""
-    ended = scope.calls().exclude(
-        status__in=[CallRecord.Status.IN_PROGRESS, CallRecord.Status.REFUSED]
-    )
+def check_large(calls: QuerySet[CallRecord]) -> Finding:
+    """Check those calls whose numbers could overflow in SQL, one by one and exactly."""
+    ended = calls.exclude(status__in=[CallRecord.Status.IN_PROGRESS, CallRecord.Status.REFUSED])
     large = ended.extra(where=[f"NOT ({SMALL})"])  # noqa: S610 (constant)
     checked, breaks = 0, []
     for call in large.iterator():

@@ -20,8 +20,13 @@ _QUARTER = {
 
 def rollup_rules() -> tuple[Invariant, ...]:
     """Return the rules in the words of the database in use."""
-    quarter = _QUARTER[connection.vendor]
+    quarter = quarter_of_calls()
     return (_usage(quarter), _latency(quarter))
+
+
+def quarter_of_calls() -> str:
+    """Return SQL for the quarter of an hour in which a call began."""
+    return _QUARTER[connection.vendor]
 
 
 def _usage(quarter: str) -> Invariant:

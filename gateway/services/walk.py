@@ -1,0 +1,286 @@
+"""The proof of all rows in short steps, so that it can rest, stop and go on (docs/adr/0038).
+
+A walk proves the book as it was when it began. What its mark (gateway.services.proof_marks) says
+had been posted by then cannot change any more: ledger entries up to a number in each wallet, and
+calls that began before a quarter of an hour. Of the calls since then, the mark has what their keys
+had been charged. So each part can be read at another time, and the sums still have to agree. What
+came after the mark is for a proof of recent rows, which follows.
+
+The state is a tree of JSON: it is kept between steps (gateway.models.ProofProgress).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import Max, Min, OuterRef, Subquery
+
+from accounts.ids import stored_id
+from accounts.models import Workspace
+from gateway.models import CallRecord, ProofMark, ProvenKey, ProvenWallet, UsageRollup
+from gateway.selectors.id_times import moment_of
+from gateway.selectors.periods import floor_to_quarter
+from gateway.services import walk_sums
+from gateway.services.invariants import ALL
+from gateway.services.proof_marks import MarkPlan, plan_mark
+from gateway.services.proof_scope import ID_MARGIN
+from gateway.services.proving import BREAKS_TOLD, Finding, check_large, reading_one_moment
+from gateway.services.total_rules import total_rules
+
+FORMAT = 1
+ROWS = 5_000  # of calls or entries in a step: a tenth of a second
+DAY = timedelta(days=1)
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+OF_ENTRIES = ("I1b", "I5", "I20")
+OF_CALLS = ("I4b", "I6", "I9", "I11", "I17")
+_RULES = {rule.id: rule for rule in ALL}
+_ENTRIES = """
+WITH entries AS (SELECT * FROM accounts_ledgerentry
+                 WHERE wallet_id = %s AND sequence > %s AND sequence <= %s),
+     proven_wallets AS (SELECT workspace_id, CAST(%s AS BIGINT) AS posted_nusd
+                        FROM accounts_wallet WHERE workspace_id = %s)
+"""
+_CALLS = """
+WITH calls AS (SELECT * FROM gateway_callrecord WHERE id > %s AND id <= %s AND created_at < %s)
+"""
+_SUMS_OF_ENTRIES = "SELECT COUNT(*), COALESCE(SUM(amount_nusd), 0) FROM entries"
+_USAGE_OF_ENTRIES = (
+    "SELECT wallet_id, key_id, SUM(amount_nusd), -SUM(calls) FROM entries"
+    " WHERE kind = 'usage' GROUP BY 1, 2"
+)
+_CHARGES_OF_CALLS = (
+    "SELECT workspace_id, key_id, SUM(charge_nusd), COUNT(*) FROM calls"
+    " WHERE charge_nusd <> 0 GROUP BY 1, 2"
+)
+
+
+class Walk:
+    """One proof of all rows, under way. state: what `begin` made, or what was kept of it."""
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        self.state = state
+
+    @classmethod
+    def begin(cls, now: datetime) -> Walk:
+        """Set the mark up to which the book will be proved."""
+        with reading_one_moment():
+            plan = plan_mark(now)
+            newest = CallRecord.objects.aggregate(newest=Max("id"))["newest"] or UUID(int=0)
+        return cls(
+            {
+                "format": FORMAT,
+                "since": plan.mark.since.isoformat(),
+                "marked_at": plan.mark.marked_at.isoformat(),
+                "wallets": [
+                    [wallet.workspace_id.hex, wallet.posted_nusd, wallet.sequence]
+                    for wallet in plan.wallets
+                ],
+                "keys": [
+                    [key.workspace_id.hex, key.key_id.hex, key.charge_nusd, key.calls]
+                    for key in plan.keys
+                ],
+                "newest": newest.hex,
+                "stage": "entries",
+                "wallet": 0,
+                "entry": [0, 0],  # sequence, and the balance after it
+                "call": UUID(int=0).hex,
+                "taken_off": LONG_AGO.isoformat(),
+                "day": "",
+                "spent": {},
+                "usage": {},
+                "latency": {},
+                "checked": dict.fromkeys(("I1b", "I4b"), 0),
+                "breaks": {},
+                "work_us": 0,
+                "again": False,
+            }
+        )
+
+    @property
+    def is_done(self) -> bool:
+        return bool(self.state["stage"] == "done")
+
+    @property
+    def plan(self) -> MarkPlan:
+        """The mark that is proved when the walk is done and has found no break."""
+        mark = ProofMark(since=self._since, marked_at=_moment(self.state["marked_at"]))
+        wallets = [
+            ProvenWallet(workspace_id=UUID(id), posted_nusd=posted_nusd, sequence=sequence)
+            for id, posted_nusd, sequence in self.state["wallets"]
+        ]
+        keys = [
+            ProvenKey(workspace_id=UUID(id), key_id=UUID(key), charge_nusd=charge_nusd, calls=calls)
+            for id, key, charge_nusd, calls in self.state["keys"]
+        ]
+        return MarkPlan(mark, wallets, keys)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """What the walk has come to so far."""
+        checked, breaks = self.state["checked"], self.state["breaks"]
+        return [
+            Finding(rule, _title(rule), checked.get(rule, 0), breaks.get(rule, [])[:BREAKS_TOLD])
+            for rule in sorted({*checked, *breaks})
+        ]
+
+    def step(self) -> None:
+        """Read one part, as of one moment. After a step that raised, the state is of no use."""
+        stages: dict[str, Callable[[], None]] = {
+            "entries": self._read_entries,
+            "calls": self._read_calls,
+            "totals": self._read_totals,
+        }
+        with reading_one_moment():
+            stages[self.state["stage"]]()
+
+    @property
+    def _since(self) -> datetime:
+        return _moment(self.state["since"])
+
+    def _read_entries(self) -> None:
+        state = self.state
+        if state["wallet"] == len(state["wallets"]):
+            state["stage"] = "calls"
+            return
+        wallet_id, posted_nusd, newest = state["wallets"][state["wallet"]]
+        sequence, balance_nusd = state["entry"]
+        until = min(sequence + ROWS, newest)
+        wallet = stored_id(UUID(wallet_id))
+        part = _Part(_ENTRIES, [wallet, sequence, until, balance_nusd, wallet])
+        [(count, amount_nusd)] = part.ask(_SUMS_OF_ENTRIES)
+        findings = [part.check(rule) for rule in OF_ENTRIES]
+        walk_sums.add(state["spent"], _named(part.ask(_USAGE_OF_ENTRIES)), 1)
+        self._note(findings)
+        self._found("I18", count)
+        if count != until - sequence:
+            self._break("I18", f"wallet {wallet_id}: {count} entries from {sequence} to {until}")
+        balance_nusd += amount_nusd
+        state["entry"] = [until, balance_nusd]
+        if until == newest:
+            self._found("I1", 1)
+            if balance_nusd != posted_nusd:
+                told = f"posted {posted_nusd}, entries {balance_nusd}"
+                self._break("I1", f"wallet {wallet_id}: {told}")
+            state["wallet"], state["entry"] = state["wallet"] + 1, [0, 0]
+
+    def _read_calls(self) -> None:
+        state = self.state
+        after, newest = UUID(state["call"]), UUID(state["newest"])
+        ids = CallRecord.objects.filter(id__gt=after, id__lte=newest).order_by("id")
+        until = ids.values_list("id", flat=True)[ROWS - 1 : ROWS].first() or newest
+        moment = connection.ops.adapt_datetimefield_value(self._since)
+        part = _Part(_CALLS, [stored_id(after), stored_id(until), moment])
+        findings = [part.check(rule) for rule in OF_CALLS]
+        calls = CallRecord.objects.filter(id__gt=after, id__lte=until, created_at__lt=self._since)
+        findings.append(check_large(calls))
+        charges = _named(part.ask(_CHARGES_OF_CALLS))
+        usage = part.ask(walk_sums.question(walk_sums.USAGE))
+        latency = part.ask(walk_sums.question(walk_sums.LATENCY))
+        walk_sums.add(state["spent"], charges, 1)
+        walk_sums.add(state["usage"], usage, 5)
+        walk_sums.add(state["latency"], latency, 3)
+        self._note(findings)
+        self._found("I13", sum(row[2] for row in charges))
+        is_last = until == newest
+        self._take_off(self._since if is_last else floor_to_quarter(moment_of(until) - ID_MARGIN))
+        state["call"] = until.hex
+        if is_last:
+            self._compare()
+            state["stage"] = "totals"
+
+    def _take_off(self, until: datetime) -> None:
+        """Take off the totals of quarters whose calls have all been read."""
+        since, until = _moment(self.state["taken_off"]), min(until, self._since)
+        if until <= since:
+            return
+        usage, latency = self.state["usage"], self.state["latency"]
+        rows, calls = walk_sums.take_off(usage, latency, since, until)
+        self._found("I13b", rows)
+        self._found("I13c", calls)
+        self.state["taken_off"] = until.isoformat()
+
+    def _compare(self) -> None:
+        """Say what has not come to nothing: calls, less the ledger or less the totals."""
+        state = self.state
+        since = ((id, key, charge, calls) for id, key, charge, calls in state["keys"])
+        walk_sums.add(state["spent"], _named(since), 1)
+        for rule, groups in (("I13", "spent"), ("I13b", "usage"), ("I13c", "latency")):
+            for name, sums in state[groups].items():
+                if any(sums):
+                    self._break(rule, f"{name}: calls less what is kept of them: {sums}")
+
+    def _read_totals(self) -> None:
+        """Compare the totals of one day, and of its hours, with those of its quarters."""
+        state = self.state
+        day = _moment(state["day"]) if state["day"] else _first_day()
+        if day is None or day >= self._since:
+            state["stage"] = "done"
+            return
+        is_last = day + DAY >= self._since
+        for rule in total_rules(day, None if is_last else day + DAY):
+            part = _Part("", [])
+            self._note([part.check_rule(rule.id, rule.count, rule.breaks)])
+        state["day"] = (day + DAY).isoformat()
+
+    def _note(self, findings: Iterable[Finding]) -> None:
+        for finding in findings:
+            self._found(finding.id, finding.checked)
+            for text in finding.breaks:
+                self._break(finding.id, text)
+
+    def _found(self, rule: str, count: int) -> None:
+        self.state["checked"][rule] = self.state["checked"].get(rule, 0) + count
+
+    def _break(self, rule: str, text: str) -> None:
+        told = self.state["breaks"].setdefault(rule, [])
+        if len(told) < BREAKS_TOLD:
+            told.append(text)
+
+
+class _Part:
+    """Some rows, under the names that rules give them."""
+
+    def __init__(self, names: str, values: list[Any]) -> None:
+        self._names, self._values = names, values
+
+    def ask(self, question: str) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            cursor.execute(self._names + question, self._values)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+    def check(self, rule: str) -> Finding:
+        return self.check_rule(rule, _RULES[rule].count, _RULES[rule].breaks)
+
+    def check_rule(self, rule: str, count: str, breaks: str) -> Finding:
+        [(checked,)] = self.ask(count)
+        told = [str(text) for (text,) in self.ask(f"{breaks} LIMIT {BREAKS_TOLD}")]
+        return Finding(rule, "", checked, told)
+
+
+def _named(rows: Iterable[tuple[Any, ...]]) -> list[tuple[str, int, int]]:
+    """Return the sums of workspaces' keys, their two ids as one name."""
+    return [
+        (f"{UUID(str(workspace)).hex} key {UUID(str(key)).hex}", charge, calls)
+        for workspace, key, charge, calls in rows
+    ]
+
+
+def _title(rule: str) -> str:
+    return _RULES[rule].title if rule in _RULES else ""
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+def _first_day() -> datetime | None:
+    totals = UsageRollup.objects.filter(workspace_id=OuterRef("pk")).order_by("starts_at")
+    oldest = Subquery(totals.values("starts_at")[:1])
+    found = Workspace.objects.annotate(oldest=oldest).aggregate(first=Min("oldest"))["first"]
+    day: datetime | None = found and found.replace(hour=0, minute=0)
+    return day
