@@ -22,6 +22,7 @@ GatewayError
 │   ├── ImageNotSupported
 │   ├── AudioNotSupported
 │   ├── PdfNotSupported
+│   ├── Quarantined
 │   ├── Conflict
 │   ├── AnswerNotKept
 │   └── IdempotencyMismatch
@@ -207,6 +208,11 @@ class AudioNotSupported(RequestError):
 class PdfNotSupported(RequestError):
     code = "pdf_not_supported_by_model"
     meaning = "The model reads no PDF files, and no page of this one has text to give it instead."
+
+
+class Quarantined(RequestError):
+    status, code, should_retry = 422, "quarantined", False
+    meaning = "The same content made a process of ours fail; it is not tried again for a while."
 
 
 class Conflict(RequestError):

@@ -21,8 +21,9 @@ from pathlib import Path
 
 import msgspec
 
-from gateway.core.errors import InvalidFile, RateLimited
+from gateway.core.errors import InvalidFile, Quarantined, RateLimited
 from gateway.core.files import Page
+from gateway.core.quarantine import Quarantine
 from gateway.core.turns import Turns
 from gateway.files.cache import PageCache
 
@@ -38,6 +39,8 @@ MAX_PRESENT = 32
 MAX_PRESENT_OF_ONE = 16
 # A process that has said everything ends within this.
 END_S = 1.0
+# So long a document is not read again that broke its process, or had most of its time.
+QUARANTINE_S = 3600.0
 WORKER = Path(__file__).with_name("pdf_worker.py")
 FAULTS = {
     "broken": "The PDF is broken.",
@@ -46,7 +49,12 @@ FAULTS = {
     "large": "The pages of the PDF are too large.",
 }
 UNREADABLE = "The PDF could not be read."
+QUARANTINED = "Reading this PDF failed before; it is not tried again for an hour."
 _decoder: msgspec.msgpack.Decoder[list[Page] | str] = msgspec.msgpack.Decoder(list[Page] | str)
+
+
+class ReaderFailed(InvalidFile):
+    """The process that read the document was killed, hung, or said what makes no sense."""
 
 
 class PdfReader:
@@ -58,6 +66,7 @@ class PdfReader:
         self._cache = PageCache()
         self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
         self._present: Counter[str] = Counter()
+        self._quarantine = Quarantine(QUARANTINE_S)
         # More than have a turn: one that was killed may take a moment to be gone.
         self._threads = ThreadPoolExecutor(2 * MAX_AT_ONCE, "pdf")
 
@@ -66,7 +75,8 @@ class PdfReader:
     ) -> Sequence[Page]:
         """Return the document's pages, from memory if the owner has had it read within a day.
 
-        Raises InvalidFile for a document that cannot be read, RateLimited when too many wait.
+        Raises InvalidFile for a document that cannot be read, Quarantined for one whose process
+        was killed or hung before, RateLimited when too many wait.
         """
         if len(content) > MAX_PDF_BYTES:
             raise InvalidFile(f"The PDF is larger than {MAX_PDF_BYTES // 2**20} MB.", param=param)
@@ -75,8 +85,14 @@ class PdfReader:
         key = (owner, with_pictures, digest)
         pages = self._cache.find(key)
         if pages is None:
+            if key in self._quarantine:
+                raise Quarantined(QUARANTINED, param=param)
             mode = "see" if with_pictures else "read"
-            pages = await self._convert(content, mode, owner=owner, param=param)
+            try:
+                pages = await self._convert(content, mode, owner=owner, param=param)
+            except ReaderFailed:
+                self._quarantine.add(key)
+                raise
             self._cache.keep(key, pages)
         return pages
 
@@ -87,15 +103,20 @@ class PdfReader:
         if present.total() >= MAX_PRESENT or present[owner] >= MAX_PRESENT_OF_ONE:
             raise RateLimited("Too many PDFs are being converted.", retry_after_s=5)
         present[owner] += 1
+        clock = asyncio.get_running_loop().time
+        began_at = ends_at = clock() + self._convert_s
         try:
             async with asyncio.timeout(self._convert_s), self._turns.turn(owner):
+                began_at = clock()
                 answer = await self._run(content, mode)
             found = _decoder.decode(answer)
         except TimeoutError:
             message = f"The PDF could not be converted within {self._convert_s:g} s."
-            raise InvalidFile(message, param=param) from None
+            # One that waited for its turn is not to blame.
+            failed = ReaderFailed if ends_at - began_at > self._convert_s / 2 else InvalidFile
+            raise failed(message, param=param) from None
         except msgspec.MsgspecError:
-            raise InvalidFile(UNREADABLE, param=param) from None
+            raise ReaderFailed(UNREADABLE, param=param) from None
         finally:
             present[owner] -= 1
             if not present[owner]:

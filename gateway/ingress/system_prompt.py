@@ -14,11 +14,11 @@ import msgspec
 from msgspec.structs import replace
 
 from gateway.core.call import Call
-from gateway.core.errors import GatewayError, RequestError
+from gateway.core.errors import GatewayError, Quarantined, RequestError
 from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.ingress import schema
 from gateway.ingress.processors import Inferada
-from gateway.prompts.renderer import PromptFailed, Renderer
+from gateway.prompts.renderer import PromptFailed, PromptQuarantined, Renderer
 from gateway.prompts.variables import MAX_PLACEHOLDERS, Filling, TooManyPlaceholders, values_at
 from gateway.snapshot.types import ModelRecord, PromptRecord
 
@@ -61,6 +61,11 @@ class SystemPrompts:
                 own = await self._renderer.render(own, values)
             elif own:
                 own = Filling(values).fill(own)
+        except PromptQuarantined:
+            raise Quarantined(
+                "The model's prompt template failed with the same values; it is not rendered with "
+                "them for a minute."
+            ) from None
         except PromptFailed as error:
             raise GatewayError(
                 "The model's prompt template cannot be rendered.",

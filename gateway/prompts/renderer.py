@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from gateway.core.quarantine import Quarantine
 from gateway.prompts.variables import Values
 
 logger = logging.getLogger(__name__)
@@ -29,12 +30,22 @@ OUT_OF_TIME = "It takes longer than a prompt may take."
 WAIT_S = 10.0
 # What used up its time is not tried again for so long: others wait for the cell meanwhile.
 REST_S = 5.0
+# And with the same values for so long.
+QUARANTINE_S = 60.0
 MAX_KEPT = 256
 MAX_LINE_BYTES = 2**20
 
 
 class PromptFailed(Exception):
     """A template cannot be rendered. The message is for operators."""
+
+
+class CellFailed(PromptFailed):
+    """The cell was ended by what it was asked."""
+
+
+class PromptQuarantined(PromptFailed):
+    """The template made its cell fail before, with the same values."""
 
 
 class Renderer:
@@ -46,12 +57,14 @@ class Renderer:
         self._names: dict[str, tuple[str, ...]] = {}
         self._said: OrderedDict[tuple[Any, ...], str | PromptFailed] = OrderedDict()
         self._resting: dict[str, float] = {}
+        self._quarantine = Quarantine(QUARANTINE_S)
 
     async def prepare(self, texts: Iterable[str]) -> None:
         """Compile these templates and forget all others. One that fails is logged."""
         wanted = set(texts)
         self._names = {text: names for text, names in self._names.items() if text in wanted}
         self._resting.clear()
+        self._quarantine.clear()
         for text in wanted - self._names.keys():
             try:
                 await self._compile(text)
@@ -59,7 +72,7 @@ class Renderer:
                 logger.error("A prompt template cannot be used: %s", error)
 
     async def render(self, text: str, values: Values) -> str:
-        """Return what the template says. Raises PromptFailed."""
+        """Return what the template says. Raises PromptFailed, PromptQuarantined."""
         names = self._names.get(text)
         if names is None:
             names = await self._compile(text)
@@ -67,7 +80,13 @@ class Renderer:
         key = (text, *given.items())
         known = self._said.get(key)
         if known is None:
-            known = await self._ask_for(text, given)
+            if key in self._quarantine:
+                raise PromptQuarantined(OUT_OF_TIME)
+            try:
+                known = await self._ask_for(text, given)
+            except CellFailed:
+                self._quarantine.add(key)
+                raise
             self._said[key] = known
             if len(self._said) > MAX_KEPT:
                 self._said.popitem(last=False)
@@ -99,10 +118,12 @@ class Renderer:
             try:
                 async with asyncio.timeout(WAIT_S):
                     return await self._talk(json.dumps(wish).encode() + b"\n")
-            except (OSError, ValueError, TimeoutError):
+            except (OSError, ValueError) as error:
                 await self._end()
                 self._resting[text] = clock.time() + REST_S
-                raise PromptFailed(OUT_OF_TIME) from None
+                # A machine that stands still is not the template's fault.
+                failed = PromptFailed if isinstance(error, TimeoutError) else CellFailed
+                raise failed(OUT_OF_TIME) from None
             except asyncio.CancelledError:
                 # The answer would be taken for that of the next question.
                 await self._end()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gateway.core.errors import InvalidFile, RateLimited
+from gateway.core.errors import InvalidFile, Quarantined, RateLimited
 from gateway.core.files import Page
 from gateway.files import pdf
 from gateway.files.pdf import PdfReader
@@ -215,6 +215,35 @@ async def test_a_process_that_goes_wrong_is_one_bad_file(tmp_path: Path, deed: s
     worker.write_text(f"import os, sys\n{deed}\n")
 
     assert await refusal(write_pdf("x") + bytes(5 * MB), PdfReader(worker=worker)) == pdf.UNREADABLE
+
+
+async def test_a_document_that_broke_its_process_is_not_read_again(tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    worker = tmp_path / "worker.py"
+    worker.write_text(f"import os\nopen({str(runs)!r}, 'a').write('x')\nos.kill(os.getpid(), 11)\n")
+    reader = PdfReader(worker=worker)
+
+    assert await refusal(write_pdf("x"), reader) == pdf.UNREADABLE
+    again = await asyncio.gather(
+        *(read(write_pdf("x"), reader=reader) for _ in range(20)), return_exceptions=True
+    )
+
+    assert {type(error) for error in again} == {Quarantined}
+    assert runs.read_text() == "x"
+    # Another document, or the same of somebody else, has nothing to do with it.
+    assert await refusal(write_pdf("y"), reader) == pdf.UNREADABLE
+    with pytest.raises(InvalidFile):
+        await read(write_pdf("x"), reader=reader, owner="somebody else")
+
+
+async def test_a_document_that_hung_its_process_is_not_read_again(tmp_path: Path) -> None:
+    worker = tmp_path / "worker.py"
+    worker.write_text("import time\ntime.sleep(600)\n")
+    reader = PdfReader(worker=worker, convert_s=0.1)
+
+    assert "within" in await refusal(write_pdf("x"), reader)
+    with pytest.raises(Quarantined):
+        await read(write_pdf("x"), reader=reader)
 
 
 async def test_the_process_knows_nothing_of_ours_and_can_open_nothing(

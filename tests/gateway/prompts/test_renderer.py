@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.prompts.renderer import COMMAND, ENVIRONMENT, ROOT, PromptFailed, Renderer
+from gateway.prompts.renderer import (
+    COMMAND,
+    ENVIRONMENT,
+    ROOT,
+    PromptFailed,
+    PromptQuarantined,
+    Renderer,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -87,9 +94,22 @@ async def test_the_loop_goes_on_while_a_template_does_not_end(renderer: Renderer
 
 
 async def test_what_used_up_its_time_rests(renderer: Renderer) -> None:
-    for _ in range(2):
+    values = [{"now_day": 1}, {"now_day": 2}]
+    for value in values:
         with pytest.raises(PromptFailed, match="longer"):
-            await renderer.render(ENDLESS, {})
+            await renderer.render(ENDLESS + "{{ now_day }}", value)
+
+    assert renderer._cell is None
+
+
+async def test_what_ended_its_cell_is_not_tried_with_the_same_values(renderer: Renderer) -> None:
+    await renderer.render("{{ now_day }}", {"now_day": 1})  # a cell that a busy machine started
+    with pytest.raises(PromptFailed):
+        await renderer.render(ENDLESS, {})
+    renderer._resting.clear()
+
+    with pytest.raises(PromptQuarantined):
+        await renderer.render(ENDLESS, {})
 
     assert renderer._cell is None
 
