@@ -86,8 +86,8 @@ class JournalWriter:
         """
         payload = self._encode(record)
         number = self._number
-        frame = HEADER.pack(MAGIC, number, len(payload), crc32(payload, number))
-        frame += payload + END_MARK
+        header = HEADER.pack(MAGIC, number, len(payload), crc32(payload, number))
+        frame = header + payload + END_MARK
         offset = self._offset
         end = offset + len(frame)
         if end + leave_bytes > self._size:

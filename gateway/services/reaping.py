@@ -34,7 +34,7 @@ from gateway.journal.file import (
 from gateway.journal.record import Damage, Entry, Record, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
-from gateway.stores.journal_faults import note_missing
+from gateway.stores.journal_faults import damaged_segments, note_missing
 from gateway.stores.process import claim_end, folder_of, is_here, is_locked, set_position
 from gateway.stores.salvage import apply_one_by_one
 
@@ -52,16 +52,12 @@ ABORTED_CODE = "server_restarting"
 
 @dataclass(frozen=True, slots=True)
 class Reaped:
-    """What was done for one dead process. Amounts are nano-USD.
-
-    damaged: the segments of its journal of which a part could not be read.
-    """
+    """What was done for one dead process. Amounts are nano-USD."""
 
     process_id: uuid.UUID
     records: int
     aborted_calls: int
     returned_nusd: int
-    damaged: frozenset[int] = frozenset()
 
 
 @dataclass(slots=True)
@@ -141,29 +137,25 @@ def end_process(
         start = Position(process.drained_segment, process.drained_offset)
         if not folder.exists() or not reaches(folder, start):
             note_missing(process.pk, folder, start)
-        end, records, damaged = _replay(process.pk, folder, start)
+        end, records = _replay(process.pk, folder, start)
         aborted = _abort_running(process.pk, end)
         returned_nusd = book.close_purses(process.pk)
         set_position(process.pk, end)
+        damaged = damaged_segments(process.pk)
     _clear_away(folder, end, damaged)
-    reaped = Reaped(process.pk, records, aborted, returned_nusd, damaged)
+    reaped = Reaped(process.pk, records, aborted, returned_nusd)
     if state == State.REAPED:
         log.warning("reaped a dead process: %s", reaped)
     return reaped
 
 
-def _replay(
-    process_id: uuid.UUID, folder: Path, start: Position
-) -> tuple[Position, int, frozenset[int]]:
-    """Post what the process had not drained. Return where that ends, how many records that were,
-    and which segments have damaged parts."""
-    end, count, damaged = start, 0, set[int]()
+def _replay(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Position, int]:
+    """Post what the process had not drained; return where that ends, and how many records."""
+    end, count = start, 0
     for entries, position in _batches(folder, start):
         _post(process_id, entries, source_of(process_id, position))
-        parts = [entry.segment for entry in entries if isinstance(entry, Damage)]
-        end, count = position, count + len(entries) - len(parts)
-        damaged.update(parts)
-    return end, count, frozenset(damaged)
+        end, count = position, count + sum(not isinstance(entry, Damage) for entry in entries)
+    return end, count
 
 
 def _post(process_id: uuid.UUID, records: list[Entry], source: str) -> None:

@@ -73,6 +73,12 @@ def has_faults(process_id: uuid.UUID) -> bool:
     return JournalFault.objects.filter(process_id=process_id).exists()
 
 
+def damaged_segments(process_id: uuid.UUID) -> list[int]:
+    """Return the numbers of the segments of which a part could not be read."""
+    damaged = JournalFault.objects.filter(process_id=process_id, kind=JournalFault.Kind.DAMAGED)
+    return [number for number in damaged.values_list("segment", flat=True) if number is not None]
+
+
 def note_missing(process_id: uuid.UUID, folder: Path, position: Position) -> None:
     """Note that a journal, or the end of it, is gone: what only it had is lost."""
     log.error("journal %s ends before %s: calls that only it had are lost", folder, position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import uuid
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from django.test import Client
 from accounts.models import Invitation, Membership, Role, Wallet, Workspace
 from dashboard import workspace_rows
 from dashboard.form_token import new_form_token
+from gateway.journal.record import Damage
+from gateway.stores.journal_faults import keep_damage
 from tests.dashboard.visitors import HTMX, signed_in
 from tests.factories import make_key, make_member, make_user, make_workspace
 
@@ -44,6 +47,18 @@ def test_the_list_shows_money_people_and_keys(operator: Client) -> None:
         2,
     )
     assert "$12.50" in answer.content.decode()
+
+
+def test_the_list_says_when_a_part_of_the_journal_could_not_be_posted(operator: Client) -> None:
+    before = operator.get(LIST).content.decode()
+    damage = Damage(segment=0, start=0, end=100, records=2, data=b"\xff" * 100)
+    keep_damage(uuid.uuid4(), [damage])
+
+    page = operator.get(LIST).content.decode()
+
+    assert "manage.py prove" not in before
+    assert "1 part of the journal could not be posted" in page
+    assert "manage.py prove" in page
 
 
 def test_the_list_is_narrowed_and_paged(operator: Client, monkeypatch: Any) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import msgspec
+import pytest
 
 from gateway.journal.file import read_records
 from gateway.journal.frames import HEADER, MAGIC
 from gateway.journal.record import Damage, Settled
-from tests.faults.calling import call, call_until_drawn, get, locked_database, statuses
+from tests.faults.calling import DATABASE, call, call_until_drawn, get, locked_database, statuses
 from tests.support.servers import GatewayServer, run_manage, running_gateway
 
 CALLS = 40
@@ -70,10 +73,20 @@ def proof_of(home: Path) -> dict[str, Any]:
     return proof
 
 
+@pytest.mark.parametrize("stored", ["relative", "absolute"])
 def test_a_home_that_was_moved_after_a_crash_loses_no_call(
-    gateway: GatewayServer, home: Path
+    gateway: GatewayServer, home: Path, stored: str
 ) -> None:
     ids = die_with_calls_in_the_journal(gateway)
+    if stored == "absolute":  # by a process of an earlier version
+        with closing(sqlite3.connect(home / DATABASE)) as book, book:
+            folder = f"{home}/journal/"
+            changed = book.execute(
+                "UPDATE gateway_servingprocess SET journal_path = ? || substr(journal_path, 9)"
+                " WHERE journal_path LIKE 'journal/%'",
+                [folder],
+            )
+            assert changed.rowcount > 0
     elsewhere = home.with_name("moved")
     home.rename(elsewhere)
 

@@ -68,6 +68,10 @@ class SteppedWriter(Writer):
             return False
         return True
 
+    def sync(self) -> None:
+        """Do what the thread does that keeps the journal durable."""
+        self._backlog.keep_durable()
+
     @property
     def folder(self) -> Path:
         return self._life.folder
@@ -104,6 +108,10 @@ class Branch:
         worked = self.writer.run_step()
         self.spin()
         return worked
+
+    def sync(self) -> None:
+        """Make the journal durable."""
+        self.writer.sync()
 
     def hear(self) -> None:
         """Take in what the change feed has."""
