@@ -23,6 +23,7 @@ from gateway.core.profiles import BY_NAME
 NAME_CHARS = 80
 PERSON_CHARS = 120
 REASON_CHARS = 200
+LAST_OWNER = "last_owner"  # code of the error that a workspace would be left without an owner
 _SLUG_CHARS = 70  # leaves room for the number that makes it unique
 
 
@@ -225,7 +226,8 @@ def _refuse_to_leave_ownerless(membership: Membership, role: str, *, field: str 
     others = Membership.objects.filter(workspace=membership.workspace, role=Role.OWNER)
     if role == Role.OWNER and not others.exclude(pk=membership.pk).exists():
         words = f"{membership.workspace} needs an owner: make somebody else one first."
-        raise ValidationError({field: words} if field else words)
+        error = ValidationError(words, code=LAST_OWNER)
+        raise ValidationError({field: error}) if field else error
 
 
 def _record_member(

@@ -22,6 +22,7 @@ from keys.selectors import may_change, may_edit
 from keys.services import IssuedKey
 
 REFUSED = "Only owners and admins change or revoke keys that others made."
+ABOVE = "This key has a scope that only an owner or admin can give."
 
 
 @transaction.atomic
@@ -63,9 +64,12 @@ def change_key(
 
     Who does not manage keys tightens: nothing becomes wider than it was, or than the policy.
     """
-    stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
-    if stored.revoked_at is None and not may_edit(person, stored):
+    # Locked, where the database locks rows: nobody tightens it between this look and the writing.
+    stored = ApiKey.objects.select_for_update().get(pk=key.pk)
+    if not may_change(person, stored):
         raise NotAllowed(REFUSED)
+    if stored.revoked_at is None and not may_edit(person, stored):
+        raise NotAllowed(ABOVE)
     before = reach_of(stored)
     changed = [
         services.update_key(key, changed_by=person, actor=person.email, **rules),

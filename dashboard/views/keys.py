@@ -320,4 +320,4 @@ def _why_not(person: User, key: ApiKey) -> str:
         return ""
     if not may_change(person, key):
         return member_actions.REFUSED
-    return "This key has a scope that only an owner or admin can give."
+    return member_actions.ABOVE

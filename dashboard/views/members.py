@@ -20,7 +20,7 @@ from accounts.invitations import invite as make_invitation
 from accounts.models import Invitation, Membership, Role, Workspace
 from accounts.permissions import Action, NotAllowed, roles_given_by
 from accounts.selectors import members_of, open_invitations
-from accounts.services import change_role
+from accounts.services import LAST_OWNER, change_role
 from dashboard.forms.members import KEEP, InviteForm, RemoveForm, RoleForm
 from dashboard.forms.refusal import show_refusal
 from dashboard.htmx import PageRequest, render_page
@@ -185,7 +185,7 @@ def choose_role(request: PageRequest, membership_id: int) -> HttpResponse:
         page="dashboard/members/role.html",
         partial="dashboard/members/_role.html",
         context=RoleContext(membership=membership, form=form, is_you=is_you),
-        status=422 if form.errors else 200,
+        status=_status(form),
     )
 
 
@@ -210,8 +210,14 @@ def remove(request: PageRequest, membership_id: int) -> HttpResponse:
             keys=keys_left_by(membership).count(),
             is_you=is_you,
         ),
-        status=422 if form.errors else 200,
+        status=_status(form),
     )
+
+
+def _status(form: forms.Form) -> int:
+    """Return 409 where the workspace is in the way, 422 where what was filled in is."""
+    found = [error.code for errors in form.errors.as_data().values() for error in errors]
+    return 409 if LAST_OWNER in found else 422 if found else 200
 
 
 def _end(request: PageRequest, membership: Membership, form: forms.Form) -> bool:

@@ -282,7 +282,10 @@ def test_credentials_are_sealed_anew(settings: Any) -> None:
 
     settings.SEALING_KEYS = ["new-" * 10]
     provider.refresh_from_db()
-    assert answers == [{"resealed": 1}, {"resealed": 0}]
+    assert answers == [
+        {"resealed": 1, "resealed_factors": 0},
+        {"resealed": 0, "resealed_factors": 0},
+    ]
     assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-live"
 
 
