@@ -5,6 +5,7 @@ Only up to the mark of gateway.services.rolling_up: behind it there are none yet
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from django.db import connection
@@ -24,19 +25,25 @@ _OF_KEYS, _OF_WORKSPACES = "gateway_keyusage", "gateway_workspaceusage"
 _DURATIONS_OF_QUARTERS, _DURATIONS_OF_SPANS = "gateway_latencyrollup", "gateway_workspacelatency"
 
 
-def total_rules(since: datetime | None, until: datetime | None = None) -> tuple[Invariant, ...]:
-    """Return the rules for the hours and the days that lie between the moments, None: for all."""
+SPANS_S = (QUARTER_S, HOUR_S, DAY_S)
+
+
+def total_rules(
+    since: datetime | None, until: datetime | None = None, *, spans_s: Sequence[int] = SPANS_S
+) -> tuple[Invariant, ...]:
+    """Return the rules for the spans that lie between the moments, None: for all there are."""
     row = RollupMark.objects.first()
     mark = LONG_AGO if row is None else row.until
     start, end = since or LONG_AGO, until or FAR_AHEAD
-    hours = _Stretch(HOUR_S, _up(start, HOUR_S), _down(end, HOUR_S), mark)
-    days = _Stretch(DAY_S, _up(start, DAY_S), _down(end, DAY_S), _down(mark, DAY_S))
-    quarters = _Stretch(QUARTER_S, hours.start, hours.end, mark)
+    hours = _Stretch(HOUR_S, _up(start, HOUR_S), _down(end, HOUR_S), mark, spans_s)
+    days = _Stretch(DAY_S, _up(start, DAY_S), _down(end, DAY_S), _down(mark, DAY_S), spans_s)
+    quarters = _Stretch(QUARTER_S, hours.start, hours.end, mark, spans_s)
+    counted = hours if HOUR_S in spans_s else days
     return (
         _rule(
             "I13d",
             "totals of keys per hour and day are the sums of their quarters",
-            f"SELECT COUNT(*) FROM {hours.found(_OF_KEYS)}",  # noqa: S608
+            f"SELECT COUNT(*) FROM {counted.found(_OF_KEYS)}",  # noqa: S608
             (_KEYS, _SUMS),
             [
                 *hours.sides(_QUARTERS, 0, _OF_KEYS, _KEYS, _SUMS),
@@ -46,7 +53,7 @@ def total_rules(since: datetime | None, until: datetime | None = None) -> tuple[
         _rule(
             "I13e",
             "totals of workspaces are the sums of their keys'",
-            f"SELECT COUNT(*) FROM {hours.found(_OF_WORKSPACES)}",  # noqa: S608
+            f"SELECT COUNT(*) FROM {counted.found(_OF_WORKSPACES)}",  # noqa: S608
             (_WORKSPACES, _SUMS),
             [
                 *quarters.sides(_QUARTERS, 0, _OF_WORKSPACES, _WORKSPACES, _SUMS),
@@ -57,7 +64,7 @@ def total_rules(since: datetime | None, until: datetime | None = None) -> tuple[
         _rule(
             "I13f",
             "latency counts of workspaces are the sums of their models'",
-            f"SELECT COUNT(*) FROM {hours.found(_DURATIONS_OF_SPANS)}",  # noqa: S608
+            f"SELECT COUNT(*) FROM {counted.found(_DURATIONS_OF_SPANS)}",  # noqa: S608
             (_DURATIONS, ("calls",)),
             [
                 *quarters.sides(
@@ -75,11 +82,17 @@ def total_rules(since: datetime | None, until: datetime | None = None) -> tuple[
 
 
 class _Stretch:
-    """Totals of span_s from start up to end, which are there up to the mark alone."""
+    """Totals of span_s from start up to end, which are there up to the mark alone.
 
-    def __init__(self, span_s: int, start: datetime, end: datetime, mark: datetime) -> None:
+    asked: the spans that are to be compared.
+    """
+
+    def __init__(
+        self, span_s: int, start: datetime, end: datetime, mark: datetime, asked: Sequence[int]
+    ) -> None:
         self.span_s, self.start, self.end = span_s, start, end
         self._until = min(end, mark)
+        self._is_asked = span_s in asked
 
     def found(self, table: str) -> str:
         return _within(table, self.span_s, self.start, self.end)
@@ -93,6 +106,8 @@ class _Stretch:
         sums: tuple[str, ...],
     ) -> list[str]:
         """Return the queries for what is added up, and for the totals of it, negative."""
+        if not self._is_asked:
+            return []
         grouped = ", ".join(f"r.{name}" for name in groups)
         added = ", ".join(f"r.{name}" for name in sums)
         less = ", ".join(f"-r.{name}" for name in sums)

@@ -29,10 +29,11 @@ from gateway.services.invariants import ALL
 from gateway.services.proof_marks import MarkPlan, plan_mark
 from gateway.services.proof_scope import ID_MARGIN
 from gateway.services.proving import BREAKS_TOLD, Finding, check_large, reading_one_moment
-from gateway.services.total_rules import total_rules
+from gateway.services.total_rules import DAY_S, HOUR_S, QUARTER_S, total_rules
 
 FORMAT = 1
-ROWS = 5_000  # of calls or entries in a step: a tenth of a second
+ROWS = 3_000  # of calls or entries in a step: well below a tenth of a second
+SOME_HOURS = timedelta(hours=3)
 DAY = timedelta(days=1)
 LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 OF_ENTRIES = ("I1b", "I5", "I20")
@@ -89,6 +90,7 @@ class Walk:
                 "entry": [0, 0],  # sequence, and the balance after it
                 "call": UUID(int=0).hex,
                 "taken_off": LONG_AGO.isoformat(),
+                "totals": "",
                 "day": "",
                 "spent": {},
                 "usage": {},
@@ -214,17 +216,29 @@ class Walk:
                     self._break(rule, f"{name}: calls less what is kept of them: {sums}")
 
     def _read_totals(self) -> None:
-        """Compare the totals of one day, and of its hours, with those of its quarters."""
+        """Compare the totals of some hours with those of their quarters, or at the end of a day
+        those of the day with its hours."""
         state = self.state
-        day = _moment(state["day"]) if state["day"] else _first_day()
-        if day is None or day >= self._since:
+        start = _moment(state["totals"]) if state["totals"] else _first_day()
+        if start is None or (start >= self._since and not state["day"]):
             state["stage"] = "done"
             return
-        is_last = day + DAY >= self._since
-        for rule in total_rules(day, None if is_last else day + DAY):
-            part = _Part("", [])
-            self._note([part.check_rule(rule.id, rule.count, rule.breaks)])
-        state["day"] = (day + DAY).isoformat()
+        if state["day"]:
+            day = _moment(state["day"])
+            rules = total_rules(day, self._or_all(day + DAY), spans_s=(DAY_S,))
+            state["day"] = ""
+        else:
+            end = start + SOME_HOURS
+            rules = total_rules(start, self._or_all(end), spans_s=(QUARTER_S, HOUR_S))
+            if end.hour == 0 or end >= self._since:
+                state["day"] = start.replace(hour=0).isoformat()
+            state["totals"] = end.isoformat()
+        part = _Part("", [])
+        self._note([part.check_rule(rule.id, rule.count, rule.breaks) for rule in rules])
+
+    def _or_all(self, end: datetime) -> datetime | None:
+        """Return the end of a part of the totals, None when it is the last: all that are left."""
+        return None if end >= self._since else end
 
     def _note(self, findings: Iterable[Finding]) -> None:
         for finding in findings:
