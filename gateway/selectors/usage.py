@@ -24,6 +24,7 @@ from gateway.selectors.stretches import (
     DAY_S,
     WORKSPACE_SPANS_S,
     find_stretches,
+    plain_rows,
     rows_of,
     usage_rows,
 )
@@ -146,11 +147,11 @@ def totals_by_key(
 
 def percentiles(visible: Visible, period: Period) -> dict[str, Percentiles]:
     """Return the percentiles of each measure over the whole period, for less than spans costs."""
-    counts = {measure: Counter[int]() for measure in LatencyRollup.Measure}
+    counts: dict[str, Counter[int]] = {each: Counter() for each in LatencyRollup.Measure}
     for rows in _latency(visible, period):
-        grouped = rows.values("measure", "bucket").annotate(total=Sum("calls"))
-        for row in grouped.order_by():
-            counts[LatencyRollup.Measure(row["measure"])][row["bucket"]] += row["total"]
+        grouped = rows.values_list("measure", "bucket").annotate(total=Sum("calls"))
+        for measure, bucket, calls in plain_rows(grouped.order_by()):
+            counts[measure][bucket] += int(calls)
     return {measure: _percentiles(buckets) for measure, buckets in counts.items()}
 
 
@@ -159,15 +160,15 @@ def spans(visible: Visible, period: Period) -> Spans:
 
     Durations are kept per workspace, not per key: who may see only some keys gets none.
     """
-    counts = {
-        measure: [Counter[int]() for _ in range(period.steps)] for measure in LatencyRollup.Measure
+    last = period.steps - 1
+    counts: dict[str, list[Counter[int]]] = {
+        measure: [Counter() for _ in range(period.steps)] for measure in LatencyRollup.Measure
     }
     for rows in _latency(visible, period, longest_s=period.step_s):
         stepped = rows.annotate(step=step_number(period))
-        grouped = stepped.values("step", "measure", "bucket").annotate(total=Sum("calls"))
-        for row in grouped.order_by():
-            step = min(row["step"], period.steps - 1)
-            counts[LatencyRollup.Measure(row["measure"])][step][row["bucket"]] += row["total"]
+        grouped = stepped.values_list("step", "measure", "bucket").annotate(total=Sum("calls"))
+        for step, measure, bucket, calls in plain_rows(grouped.order_by()):
+            counts[measure][min(step, last)][bucket] += int(calls)
     return Spans(
         whole={
             measure: _percentiles(sum(steps, Counter[int]())) for measure, steps in counts.items()
