@@ -28,6 +28,11 @@ from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
 from gateway.edge.limits import Limits  # noqa: E402
+from gateway.edge.load import (  # noqa: E402
+    memory_limit_bytes,
+    most_connections,
+    raise_descriptor_limit,
+)
 from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
@@ -87,6 +92,8 @@ GuardedHttpProtocol.guard = Guard(
         default_profile=settings.DEFAULT_PROFILE,
         trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
         is_public_https=settings.PUBLIC_URL.startswith("https:"),
+        connections=most_connections(raise_descriptor_limit()),
+        memory_bytes=memory_limit_bytes(settings.MEMORY_LIMIT_MB),
     ),
     BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().take_form).find,
     refusal_page,

@@ -243,7 +243,11 @@ EDGE = {
     "body_memory_bytes": BODY_MEMORY_BYTES,
     "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
     "refusals_per_s": read_int("TOLLHOUSE_REFUSALS_PER_S", 250, least=0, most=100_000),
+    # How long running calls may take to end after a stop was asked for.
+    "drain_s": read_int("TOLLHOUSE_DRAIN_S", 30, least=0, most=3600),
 }
+# Requests are refused while the process uses more memory; 0: 85 % of what there is.
+MEMORY_LIMIT_MB = read_int("TOLLHOUSE_MEMORY_LIMIT_MB", 0, least=0, most=1 << 24)
 # Calls with a bad key that one address may make in ten seconds (gateway.admission.guesses).
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
 # Limits on requests of keys that have none of their own; 0: there are none. Without a burst as

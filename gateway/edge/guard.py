@@ -7,11 +7,14 @@ and is answered starts none.
 from __future__ import annotations
 
 import asyncio
+import random
 from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from gateway.admission.address import find_caller, is_in, neighbourhood, parse_address
+from gateway.core.errors import GatewayError, ServerStopping
 from gateway.core.request import RequestHead
 from gateway.edge.body_budget import BodyBudget
 from gateway.edge.body_limits import UNLIMITED
@@ -19,6 +22,7 @@ from gateway.edge.cors import Origins
 from gateway.edge.hosts import Hosts
 from gateway.edge.https import Https
 from gateway.edge.limits import Limits
+from gateway.edge.load import RETRY_AFTER_S, Memory, overloaded
 from gateway.edge.refusal_rate import RefusalRate
 
 WALK_S = 0.5
@@ -27,6 +31,8 @@ NEVER = float("inf")
 # but one address does not get more at once than this many times its share.
 SETTLE_S = 1.0
 BURST = 16
+# Idle connections that are dismissed at once when there are too many of all addresses.
+MADE_ROOM = 8
 
 ErrorPage = Callable[[int, str], tuple[list[tuple[bytes, bytes]], bytes]]
 
@@ -78,6 +84,10 @@ class Guard:
         self._idle: WeakValueDictionary[str, Idle] = WeakValueDictionary()
         self._uncounted = Idle()
         self._is_walking = False
+        self._memory = Memory(limits.memory_bytes)
+        self._is_draining = False
+        # None while requests are taken; else makes the refusal of each.
+        self.refuse: Callable[[], GatewayError] | None = None
 
     def idle_beside(self, peer: str) -> Idle:
         """Return the idle connections of a peer's address, to be entered and left."""
@@ -97,6 +107,17 @@ class Guard:
         allowed = self.limits.idle_connections * BURST
         return len(idle) >= allowed and idle is not self._uncounted
 
+    def begin_drain(self) -> None:
+        """Take no more requests: the server stops when the running ones have ended."""
+        self._is_draining = True
+        self.refuse = stopping
+
+    def make_room(self, now: float) -> None:
+        """Dismiss one idle connection, of the address that has most of them."""
+        idle = max(self._idle.values(), key=len, default=None)
+        if idle:
+            self._dismiss(list(islice(idle.items(), MADE_ROOM)), now)
+
     def watch(self, loop: asyncio.AbstractEventLoop, connections: Iterable[Any]) -> None:
         """Begin to walk over these connections, for as long as there are any."""
         if not self._is_walking:
@@ -112,6 +133,8 @@ class Guard:
         for idle in list(self._idle.values()):
             if len(idle) > self.limits.idle_connections:
                 self._thin_out(idle, now)
+        if not self._is_draining:
+            self.refuse = short_of_memory if self._memory.look() else None
         self._is_walking = False
         if everyone:
             self.watch(loop, connections)
@@ -119,6 +142,20 @@ class Guard:
     def _thin_out(self, idle: Idle, now: float) -> None:
         """Dismiss those that have been idle longest, down to what one address may keep."""
         surplus = len(idle) - self.limits.idle_connections
-        for connection, since in list(idle.items())[:surplus]:
+        self._dismiss(list(islice(idle.items(), surplus)), now)
+
+    def _dismiss(self, connections: list[tuple[Connection, float]], now: float) -> None:
+        for connection, since in connections:
             if since + SETTLE_S <= now:
                 connection.dismiss()
+
+
+def short_of_memory() -> GatewayError:
+    return overloaded("The server is short of memory. Nothing was run; try again in a moment.")
+
+
+def stopping() -> GatewayError:
+    delay_s = random.uniform(*RETRY_AFTER_S)  # noqa: S311
+    return ServerStopping(
+        "The server is restarting. Nothing was run; try again in a moment.", retry_after_s=delay_s
+    )

@@ -6,10 +6,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 
+from httptools import HttpParserError
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 
 from gateway.admission.profile import choose_profile
-from gateway.core.errors import GatewayError
+from gateway.core.errors import GatewayError, RequestError
 from gateway.core.ids import new_request_id
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.request import RequestHead
@@ -32,8 +33,9 @@ def last_words(
     request_id = new_request_id()
     status, headers, body = refusal(error, request_id, profile)
     if guard.error_page is not None and wants_page(path, asked):
+        wait = [header for header in headers if header[0] == b"retry-after"]
         headers, body = guard.error_page(status, error.message)
-        headers = [*headers, (b"content-length", b"%d" % len(body))]
+        headers = [*headers, *wait, (b"content-length", b"%d" % len(body))]
     headers.append((b"x-request-id", request_id.encode()))
     if not profile.is_ours:
         headers.append((b"x-compat-profile", profile.name.encode()))
@@ -82,3 +84,12 @@ class SlowClose:
     def close(self) -> None:
         """Say that nothing follows, read on for a while, then close."""
         self._linger()
+
+
+def as_refusal(error: HttpParserError) -> GatewayError:
+    """Return the refusal that a callback raised, or what the parser has to say, in our words."""
+    cause = error.__context__
+    if isinstance(cause, GatewayError):
+        return cause
+    reason = str(error).rstrip(".")
+    return RequestError(f"The request is not valid HTTP: {reason[:1].lower()}{reason[1:]}.")

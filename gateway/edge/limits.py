@@ -41,6 +41,9 @@ class Limits:
     is_public_https: the address that people use is https://, whoever speaks TLS.
     refusals_per_s: of one address, before further ones wait; 0 is any number.
     body_memory_bytes: what the bodies of all requests may take (gateway.edge.body_budget).
+    connections: how many may be open, of all addresses. memory_bytes: how much the process may
+    use before it refuses requests; 0 is any amount. drain_s: how long running calls may take to
+    end when the server stops.
     """
 
     head_s: float = 10
@@ -49,6 +52,9 @@ class Limits:
     idle_connections: int = 256
     refusals_per_s: int = 250
     body_memory_bytes: int = DEFAULT_BYTES
+    connections: int = 1 << 19
+    memory_bytes: int = 0
+    drain_s: float = 30
     allowed_hosts: Sequence[str] = ("*",)
     cors_origins: Sequence[str] = ()
     default_profile: str = "unified"

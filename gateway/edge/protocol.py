@@ -23,11 +23,12 @@ from gateway.core.errors import (
     UriTooLong,
 )
 from gateway.core.request import WRITE_NOW
+from gateway.edge.body_after_upgrade import BodyOnly
 from gateway.edge.body_limits import CALL_TARGETS, UNLIMITED
 from gateway.edge.body_protocol import BodyProtocol, release_unclaimed
-from gateway.edge.guard import NEVER, Idle
+from gateway.edge.guard import NEVER, SETTLE_S, Idle
 from gateway.edge.head import check_head, check_size
-from gateway.edge.last_words import SlowClose, last_words
+from gateway.edge.last_words import SlowClose, as_refusal, last_words
 from gateway.edge.limits import (
     LINGER_S,
     MAX_FRAMING_BYTES,
@@ -37,10 +38,17 @@ from gateway.edge.limits import (
     MAX_REQUEST_LINE_BYTES,
     MAX_UNFINISHED_HEAD_BYTES,
 )
+from gateway.edge.load import overloaded
 from gateway.edge.pace import Pace
 from gateway.edge.reply import Reply
 
 BETWEEN, HEAD, BODY = range(3)
+# Beyond what may be connected, so many more are told so; each is waited for so long.
+MOST_SHED = 32
+SURPLUS_S = 1.0
+TOO_MANY = "The server has too many connections. Nothing was run; try again in a moment."
+# The loop reads what has arrived at least once in this time, before the timer that is set for it.
+LAST_LOOK_S = 0.01
 
 
 class GuardedHttpProtocol(BodyProtocol):
@@ -62,6 +70,7 @@ class GuardedHttpProtocol(BodyProtocol):
         self._would_keep_alive = False
         self._is_upgrading = False
         self._is_deaf = False
+        self._is_surplus = False
         self._last_words = b""
         self._is_trusted = False
         self._running: Reply | None = None
@@ -80,6 +89,22 @@ class GuardedHttpProtocol(BodyProtocol):
             self._is_trusted = guard.https.trusts(self.client[0])
         guard.watch(self.loop, self.connections)
         self._rest()
+        surplus = len(self.connections) - guard.limits.connections
+        if surplus > 0:
+            self._shed(surplus)
+
+    def _shed(self, surplus: int) -> None:
+        """Answer one connection too many with 503 once its request begins to arrive, and make
+        room. When there are many, at once: descriptors must not run out."""
+        self.guard.make_room(self.loop.time())
+        if surplus > MOST_SHED:
+            self._is_deaf = True
+            self._idle.pop(self, None)
+            self.transport.write(last_words(overloaded(TOO_MANY), self.guard, b"", []))
+            self.transport.close()
+            return
+        self._is_surplus = True
+        self.deadline = self.loop.time() + SURPLUS_S
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -96,6 +121,12 @@ class GuardedHttpProtocol(BodyProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
+            return
+        if self._is_surplus and len(self.connections) > self.guard.limits.connections:
+            self._is_deaf = True
+            self._idle.pop(self, None)
+            self._say(last_words(overloaded(TOO_MANY), self.guard, b"", []))
+            self.deadline = self.loop.time() + SURPLUS_S
             return
         self._chunk_bytes = len(data)
         if self._phase == HEAD:
@@ -127,6 +158,8 @@ class GuardedHttpProtocol(BodyProtocol):
             check_size(self.url, self.headers)
         version = self.parser.get_http_version()
         fields = check_head(version, self.url, self.headers, self.guard.hosts)
+        if self.guard.refuse is not None:
+            raise self.guard.refuse()
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         if self.expect_100_continue and version == "1.0":
@@ -190,6 +223,13 @@ class GuardedHttpProtocol(BodyProtocol):
         elif not self._is_deaf:
             self._rest()
 
+    def drain(self) -> None:
+        """End with the running answer. Who has only just connected is about to ask, and told."""
+        if self._is_answering():
+            self.shutdown()
+        elif self._idle.get(self, NEVER) + SETTLE_S <= self.loop.time():
+            self.dismiss()
+
     def shutdown(self) -> None:
         self._would_keep_alive = False
         super().shutdown()
@@ -201,7 +241,7 @@ class GuardedHttpProtocol(BodyProtocol):
         if self._is_deaf:
             self.transport.abort()
         elif self._phase == BETWEEN:
-            self.transport.close()
+            self.dismiss()
         elif self._phase == BODY:
             self._judge_pace(now)
         elif self._is_answering():
@@ -211,9 +251,15 @@ class GuardedHttpProtocol(BodyProtocol):
             self._refuse(RequestTimeout(f"The head did not arrive within {patience_s:g} s."))
 
     def dismiss(self) -> None:
-        """Close an idle connection because its address has too many."""
-        self._idle.pop(self, None)
-        self.transport.close()
+        """Close an idle connection, unless a request turns out to have arrived: what has come and
+        was not read yet would reset it, when the loop has been busy."""
+        self.deadline = NEVER
+        self.loop.call_later(LAST_LOOK_S, self._close_if_idle, self.cycle)
+
+    def _close_if_idle(self, last: RequestResponseCycle | None) -> None:
+        if self in self._idle and self.cycle is last and self._phase == BETWEEN:
+            self._idle.pop(self, None)
+            self.transport.close()
 
     def _rest(self) -> None:
         """Nothing is being answered: wait for a request, or for the rest of one."""
@@ -332,28 +378,3 @@ class GuardedHttpProtocol(BodyProtocol):
         ]
         self.parser = HttpRequestParser(BodyOnly(self))
         self.parser.feed_data(b"POST / HTTP/1.1\r\n%s\r\n" % b"".join(framing))
-
-
-class BodyOnly:
-    """What a parser calls for one body, and not for its head or what follows it."""
-
-    def __init__(self, protocol: GuardedHttpProtocol) -> None:
-        self._protocol = protocol
-
-    def on_body(self, body: bytes) -> None:
-        if not self._protocol._is_deaf:
-            self._protocol.on_body(body)
-
-    def on_message_complete(self) -> None:
-        if not self._protocol._is_deaf:
-            self._protocol.on_message_complete()
-            self._protocol._is_deaf = True
-
-
-def as_refusal(error: HttpParserError) -> GatewayError:
-    """Return the refusal that a callback raised, or what the parser has to say, in our words."""
-    cause = error.__context__
-    if isinstance(cause, GatewayError):
-        return cause
-    reason = str(error).rstrip(".")
-    return RequestError(f"The request is not valid HTTP: {reason[:1].lower()}{reason[1:]}.")

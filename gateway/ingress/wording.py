@@ -44,6 +44,7 @@ TO_TAXONOMY: Mapping[str, str] = {
     "database_unavailable": "provider_unavailable",
     "storage_unavailable": "provider_unavailable",
     "server_restarting": "provider_unavailable",
+    "overloaded": "provider_unavailable",
 }
 UPPER_BY_STATUS: Mapping[int, str] = {
     400: "VALIDATION_ERROR",

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-DRAIN_S = 30  # how long live calls may take to end after a stop was asked for
-
 # The server's exit code when its journal could not be made durable by the time it was stopped.
 STORAGE_FAILED = 74
 
@@ -17,13 +15,13 @@ def server_command(*, host: str, port: int) -> list[str]:
     uvicorn is told to leave the peer's address alone.
     """
     return [
-        *(sys.executable, "-m", "uvicorn", "gateway.asgi:application"),
+        *(sys.executable, "-m", "gateway.launch.server", "gateway.asgi:application"),
         *("--host", host, "--port", str(port)),
         *("--loop", "uvloop", "--http", "gateway.edge.protocol:GuardedHttpProtocol"),
         *("--ws", "none", "--lifespan", "on"),
         *("--no-proxy-headers", "--no-server-header", "--no-access-log"),
         *("--log-level", "warning", "--timeout-keep-alive", "75"),
-        *("--timeout-graceful-shutdown", str(DRAIN_S), "--backlog", "2048"),
+        *("--backlog", "2048"),
     ]
 
 

@@ -9,23 +9,25 @@ from types import FrameType
 
 from gateway.launch.child import Child
 from gateway.launch.failure import CannotStart
-from gateway.launch.programs import DRAIN_S
 
 POLL_S = 0.1
 FIRST_BACK_OFF_S = 1.0
 LONGEST_BACK_OFF_S = 30.0
 STEADY_S = 60.0  # a child that ran this long has proved itself: its back-off starts anew
-KILL_AFTER_S = DRAIN_S + 10
+KILL_AFTER_S = 10.0  # beyond what the calls may take
 
 
 class Supervisor:
     """Children in the order of their start; the first is stopped first.
 
-    say: takes a line for the person at the terminal.
+    say: takes a line for the person at the terminal. drain_s: how long calls may take to end.
     """
 
-    def __init__(self, children: Sequence[Child], *, say: Callable[[str], object]) -> None:
+    def __init__(
+        self, children: Sequence[Child], *, say: Callable[[str], object], drain_s: float
+    ) -> None:
         self._children = list(children)
+        self._kill_after_s = drain_s + KILL_AFTER_S
         self._say = say
         self._stops = 0  # how often we were asked
         self._restart_at: dict[str, float] = {}
@@ -74,7 +76,7 @@ class Supervisor:
         while any(child.is_running() for child in self._children):
             if self._stops > max(patience, 1):
                 break
-            if time.monotonic() - asked > KILL_AFTER_S:
+            if time.monotonic() - asked > self._kill_after_s:
                 self._say("It takes too long: ending what is left.")
                 break
             time.sleep(POLL_S)

@@ -43,8 +43,8 @@ def run(
         quickstart = name_served_model(home, quickstart, prefer=prefer)
         is_usable = is_key_usable(quickstart)
         connections.close_all()  # nothing of ours is open while the children run
-        children = _children(model_port)
-        supervisor = Supervisor(children, say=say)
+        children, drain_s = _children(model_port), settings.EDGE["drain_s"]
+        supervisor = Supervisor(children, say=say, drain_s=drain_s)
         supervisor.listen_for_signals()
         try:
             supervisor.start()
@@ -59,7 +59,7 @@ def run(
                     )
                 )
             supervisor.watch()
-            say("Stopping: live calls have 30 s to end. Ctrl-C again ends them now.")
+            say(f"Stopping: live calls have {drain_s} s to end. Ctrl-C again ends them now.")
         finally:
             supervisor.stop()
         if children[0].ended() == STORAGE_FAILED:

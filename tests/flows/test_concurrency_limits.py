@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from gateway.launch import programs
 from tests.flows.caller import Answer, Caller, LiveCall
 from tests.flows.site import Site, running_site
 from tests.flows.test_admission import assert_refused
@@ -289,9 +288,8 @@ def test_a_locked_workspace_is_refused_in_the_line_too(
     assert waiting.answer().error["code"] == "workspace_locked"
 
 
-def test_a_server_that_stops_tells_who_waits(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(programs, "DRAIN_S", 1)
-    with running_site(home) as site:
+def test_a_server_that_stops_tells_who_waits(home: Path) -> None:
+    with running_site(home, {"TOLLHOUSE_DRAIN_S": "1"}) as site:
         caller = limited(site)
         with caller.begin(HANG) as call:
             site.running(caller, count=1)

@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from gateway.launch import programs
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site, running_site
 from tests.flows.test_concurrency_limits import begin_waiting
@@ -261,11 +260,8 @@ def stored(site: Site, answer: Answer) -> dict[str, str]:
     return site.office.do("body", call_id=answer.call_id) or {}
 
 
-def test_a_server_that_stops_tells_who_waits_for_files(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(programs, "DRAIN_S", 1)
-    env = {"TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32"}
+def test_a_server_that_stops_tells_who_waits_for_files(home: Path) -> None:
+    env = {"TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32", "TOLLHOUSE_DRAIN_S": "1"}
     slow = Slow()
     with running_site(home, env) as site, serving_files(slow) as server:
         caller = site.caller()

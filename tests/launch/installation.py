@@ -79,7 +79,7 @@ class Installation:
         """Return the process ids of the children by a word of their command line."""
         pid = self.process.pid
         pids = [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-        words = {"uvicorn": "server", "launch.worker": "worker", "local_model": "model"}
+        words = {"launch.server": "server", "launch.worker": "worker", "local_model": "model"}
         lines = {child: Path(f"/proc/{child}/cmdline").read_text() for child in pids}
         return {
             name: child

@@ -26,6 +26,9 @@ from tests.support.waiting import wait_until
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 120
 STOP_S = 90
+# In the environment of a gateway: how many descriptors it may have, fewer of them to begin with.
+DESCRIPTORS = "TEST_DESCRIPTORS"
+LIMITED = 'ulimit -S -n 64; ulimit -H -n "$0"; exec "$@"'
 
 
 def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -219,9 +222,12 @@ def _spawn_gateway(
 ) -> subprocess.Popen[bytes]:
     from gateway.launch.programs import server_command
 
+    command = server_command(host="127.0.0.1", port=port)
+    if most := extra.get(DESCRIPTORS):
+        command = ["/bin/sh", "-c", LIMITED, most, *command]
     with log.open("ab") as output:
         return subprocess.Popen(
-            server_command(host="127.0.0.1", port=port),
+            command,
             cwd=ROOT,
             env=environment(home, extra),
             stdout=output,
