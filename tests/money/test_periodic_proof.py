@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -16,7 +17,7 @@ from accounts import book as money
 from accounts.models import Workspace
 from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.periodic_proof import FULL_EVERY, prove_what_is_due
-from gateway.services.proof_marks import find_mark
+from gateway.services.proof_marks import find_mark, plan_mark
 from gateway.services.proving import Proof, prove, record_proof
 from gateway.stores.bank import Bank
 from tests.money.office import admitted, end, hold, make_rich, run_at_bank
@@ -199,6 +200,24 @@ def test_a_long_proof_of_recent_rows_moves_the_mark() -> None:
     assert ProofMark.objects.get() != before
     assert due().entries == 0
     assert due().holds
+
+
+@pytest.mark.usefixtures("recent")
+def test_the_next_mark_reads_recent_calls_alone() -> None:
+    plans: list[str] = []
+
+    def explain(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
+        if "gateway_callrecord" in sql:
+            execute(f"EXPLAIN QUERY PLAN {sql}", params, many, context)
+            plans.extend(str(row[3]) for row in context["cursor"].fetchall())
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(explain):
+        plan_mark(timezone.now())
+
+    reads = [plan for plan in plans if "gateway_callrecord" in plan]
+    assert reads
+    assert all(plan.startswith("SEARCH") for plan in reads), plans
 
 
 def due() -> Proof:

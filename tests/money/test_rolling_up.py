@@ -8,7 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
@@ -95,17 +95,17 @@ TAMPERINGS = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "tampering"), TAMPERINGS)
-def test_tampering_with_longer_totals_is_found(tmp_path: Path, rule: str, tampering: str) -> None:
+def test_tampering_with_longer_totals_is_found(tmp_path: Path) -> None:
     make_calls(tmp_path, make_rich(100_000), 60 * HOUR_S, 30 * HOUR_S)
     roll_up()
-    with connection.cursor() as cursor:
-        cursor.execute(tampering)
-        assert cursor.rowcount > 0
 
-    broken = {finding.id for finding in prove().findings if finding.breaks}
-
-    assert rule in broken
+    for rule, tampering in TAMPERINGS:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(tampering)
+            assert cursor.rowcount > 0, tampering
+            broken = {finding.id for finding in prove().findings if finding.breaks}
+            transaction.set_rollback(True)
+        assert rule in broken, tampering
 
 
 def test_pages_read_longer_totals_and_of_quarters_only_what_is_not_added_up_yet() -> None:

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
 from accounts import book as money
 from accounts.models import Workspace
@@ -95,15 +95,18 @@ TAMPERINGS = [
 
 
 @pytest.mark.usefixtures("workspace")
-@pytest.mark.parametrize(("rule", "tampering"), TAMPERINGS)
-def test_tampering_is_found_in_steps(rule: str, tampering: str) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(tampering)
-        assert cursor.rowcount > 0
+def test_tampering_is_found_in_steps() -> None:
+    """One book for all of them, as it takes longer to make than to prove."""
+    for rule, tampering in TAMPERINGS:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(tampering)
+            assert cursor.rowcount > 0, tampering
 
-    proof = prove_in_steps()
+            broken = {text.split(":")[0] for text in prove_in_steps().breaks}
 
-    assert rule in {text.split(":")[0] for text in proof.breaks}
+            transaction.set_rollback(True)
+        assert rule in broken, tampering
+    assert prove_in_steps().holds
 
 
 def test_a_proof_goes_on_where_it_stopped_while_calls_are_made(
