@@ -55,6 +55,7 @@ HEADER = (
     "first_event_ms",
     "pdf_pages",
     "pdf_fee_usd",
+    "calls",
 )
 _one_at_a_time = Turns(1, 1)
 
@@ -124,6 +125,7 @@ def _cells(call: CallRecord, key_label: str) -> tuple[str, ...]:
         _ms(call.ttft_us) if call.ttft_us is not None else "",
         str(call.pdf_pages),
         format_usd(call.pdf_fee_nusd),
+        str(call.counted_calls),
     )
 
 

@@ -61,7 +61,9 @@ class Lifespan:
                     await self._answer(send, "startup", partial(self._start, stack))
                 elif message["type"] == "lifespan.shutdown":
                     await self._answer(send, "shutdown", runtime.stop)
-                    if isinstance(runtime.writer.outage, StorageUnavailable):
+                    outage = runtime.writer.outage
+                    # With a detail the disk has failed; without it is only nearly full.
+                    if isinstance(outage, StorageUnavailable) and outage.detail:
                         logging.shutdown()
                         os._exit(STORAGE_FAILED)  # uvicorn has no exit code for this
                     return

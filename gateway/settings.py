@@ -235,6 +235,10 @@ PDF_PAGE_NUSD = read_nusd("TOLLHOUSE_PDF_PAGE_FEE_USD", "0.001", most="10")
 # What calls of one key may cost a day (UTC) beyond the balance of their workspace, before they are
 # refused until the day is over (docs/adr/0034).
 KEY_LOSS_NUSD_PER_DAY = read_nusd("TOLLHOUSE_KEY_LOSS_USD_PER_DAY", "1", most="1000000")
+# No calls are admitted while the disk has less free than the larger of these: what is left is for
+# calls that run (gateway.stores.free_space). 0 and 0: it is not looked at.
+MIN_FREE_MB = read_int("TOLLHOUSE_MIN_FREE_MB", 512, least=0, most=100_000_000)
+MIN_FREE_PERCENT = read_int("TOLLHOUSE_MIN_FREE_PERCENT", 2, least=0, most=50)
 # What one connection may ask of us before any application runs (gateway.edge.limits).
 EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),

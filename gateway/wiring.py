@@ -59,6 +59,7 @@ from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
+from gateway.stores.free_space import FreeSpace
 from gateway.stores.key_book import KeyBook
 from gateway.stores.key_records import (
     is_workspace_locked,
@@ -97,7 +98,8 @@ class Runtime:
         patience = Patience(**settings.PATIENCE_S)
         self.snapshot = SnapshotHolder()
         self.watch = Watch(patience)
-        writer = self.writer = Writer(settings.HOME / "journal")
+        space = FreeSpace(settings.HOME, settings.MIN_FREE_MB, settings.MIN_FREE_PERCENT)
+        writer = self.writer = Writer(settings.HOME / "journal", space)
         self.bank = Bank(settings.HOME / "journal", writer=writer)
         self.key_book = KeyBook(writer)
         queue = QueuePatience(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
@@ -191,6 +193,7 @@ class Runtime:
         await self.watch.empty(ServerStopping())
         if self.feed is not None:
             await asyncio.to_thread(self.feed.stop)
+        self.log.refusals.flush()
         await self.bank.stop()
         await self.transports.network.aclose()
         await self.contents.aclose()

@@ -359,7 +359,7 @@ class DatabaseUnavailable(PlatformError):
 
 class StorageUnavailable(PlatformError):
     code = "storage_unavailable"
-    meaning = "The journal cannot be written right now."
+    meaning = "The disk is nearly full or has failed: the journal cannot be written right now."
 
 
 class Overloaded(PlatformError):

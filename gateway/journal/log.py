@@ -11,6 +11,7 @@ from gateway.core.errors import GatewayError
 from gateway.core.grant import Grant
 from gateway.core.receipt import Receipt
 from gateway.journal.record import Admitted, Refused, Settled
+from gateway.journal.refusals import RefusalLog
 from gateway.streaming.meter import Meter
 
 
@@ -32,6 +33,7 @@ class CallLog:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
+        self.refusals = RefusalLog(sink)
 
     def admitted(self, grant: Grant) -> None:
         price = grant.price
@@ -136,7 +138,7 @@ class CallLog:
         client_request_id: str,
         ip: str,
     ) -> None:
-        self._sink.refused(
+        self.refusals.refused(
             Refused(
                 call_id=call_id,
                 workspace_id=workspace_id,

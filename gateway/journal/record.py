@@ -93,7 +93,11 @@ class Settled(msgspec.Struct, array_like=True, tag="s", frozen=True, gc=False):
 
 
 class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):
-    """A call of a known key that was not admitted: nothing held, nothing sent, nothing charged."""
+    """A call of a known key that was not admitted: nothing held, nothing sent, nothing charged.
+
+    counted: how many such calls it stands for, to be added to those of the row with this id; 0 for
+    one that has a row of its own.
+    """
 
     call_id: str
     workspace_id: str
@@ -105,6 +109,7 @@ class Refused(msgspec.Struct, array_like=True, tag="r", frozen=True, gc=False):
     total_us: int
     client_request_id: str = ""
     ip: str = ""
+    counted: int = 0
 
 
 Record = Admitted | Settled | Refused

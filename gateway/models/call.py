@@ -94,6 +94,10 @@ class CallRecord(models.Model):
     ttft_us = models.BigIntegerField(null=True, help_text="Request to first upstream event.")
     upstream_us = models.BigIntegerField(default=0, help_text="The attempt that served.")
 
+    counted_calls = models.BigIntegerField(
+        db_default=1, help_text="How many refused calls the row stands for; 1 for any other."
+    )
+
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
             models.CheckConstraint(

@@ -40,7 +40,8 @@ def _usage(quarter: str) -> Invariant:
             || SUM(completion) || ' tokens, ' || SUM(charged) || ' and ' || SUM(absorbed) || ' nUSD'
         FROM (SELECT {quarter} AS quarter, workspace_id, key_id,
                      CASE WHEN status = 'refused' THEN '' ELSE model END AS model, status,
-                     1 AS calls, prompt_tokens AS prompt, completion_tokens AS completion,
+                     counted_calls AS calls, prompt_tokens AS prompt,
+                     completion_tokens AS completion,
                      charge_nusd AS charged, absorbed_nusd AS absorbed
               FROM calls WHERE status <> 'in_progress'
               UNION ALL

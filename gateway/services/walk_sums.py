@@ -21,7 +21,7 @@ Row = tuple[Any, ...]
 # Group, then sums. What calls add, and what totals take off again.
 USAGE = (
     "SELECT {quarter}, workspace_id, key_id, CASE WHEN status = 'refused' THEN '' ELSE model END,"
-    " status, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens), SUM(charge_nusd),"
+    " status, SUM(counted_calls), SUM(prompt_tokens), SUM(completion_tokens), SUM(charge_nusd),"
     " SUM(absorbed_nusd) FROM calls WHERE status <> 'in_progress' GROUP BY 1, 2, 3, 4, 5"
 )
 LATENCY = (

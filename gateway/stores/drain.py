@@ -24,7 +24,7 @@ from gateway.stores.inserts import Row
 from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
 from gateway.stores.process import is_drained_to, move_position
-from gateway.stores.rows import END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
+from gateway.stores.rows import COUNT_CALLS, END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
 from gateway.stores.shortfall import cover, follow_losses
 from gateway.stores.tally import Tally, quarter_of
 
@@ -107,7 +107,8 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
         tally.count(quarter, group)
     for refusal in refused:
         tally.count_refused(refusal)
-    parts = [*map(rows.of_admitted, admitted.values()), *map(rows.of_refused, refused)]
+    listed = [refusal for refusal in refused if not refusal.counted]
+    parts = [*map(rows.of_admitted, admitted.values()), *map(rows.of_refused, listed)]
     for common, own in parts:
         inserts[common].append(own)
     ended = fresh + running
@@ -116,6 +117,7 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
         INSERT_CALLS.run(cursor, inserts)
         cursor.executemany(END_CALL, [rows.ending_of(record) for record in running])
         cursor.executemany(INSERT_BODY, bodies)
+        COUNT_CALLS.run(cursor, counted(rows, refused))
     keep_answers([record.kept for record in ended if record.kept])
     book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
     tally.write_rollups()
@@ -134,6 +136,21 @@ def cover_all(
     fresh = [cover(process_id, record, losses) for record in fresh]
     running = [cover(process_id, record, losses) for record in running]
     return fresh, running, losses
+
+
+def counted(rows: Rows, refused: Iterable[Refused]) -> dict[Row, list[Row]]:
+    """Return the rows of refusals that are only counted, each once."""
+    sums: dict[str, int] = defaultdict(int)
+    firsts: dict[str, Refused] = {}
+    for refusal in refused:
+        if refusal.counted:
+            sums[refusal.call_id] += refusal.counted
+            firsts.setdefault(refusal.call_id, refusal)
+    groups: dict[Row, list[Row]] = defaultdict(list)
+    for call_id, refusal in firsts.items():
+        common, own = rows.of_refused(refusal)
+        groups[common].append((*own, sums[call_id]))
+    return groups
 
 
 def _sort(

@@ -71,6 +71,14 @@ OWN_COLUMNS = (
 )
 COLUMNS = (*COMMON_COLUMNS, *OWN_COLUMNS)
 INSERT_CALLS = Insert("gateway_callrecord", COMMON_COLUMNS, OWN_COLUMNS)
+# A row that stands for many refused calls, and goes on being added to for a minute.
+COUNT_CALLS = Insert(
+    "gateway_callrecord",
+    COMMON_COLUMNS,
+    (*OWN_COLUMNS, "counted_calls"),
+    on_conflict="ON CONFLICT (id) DO UPDATE SET "
+    "counted_calls = gateway_callrecord.counted_calls + excluded.counted_calls",
+)
 # What every journal's Admitted has said already: to set it again would cost each index a move.
 KNOWN_COLUMNS = frozenset(
     {"id", "process_id", "workspace_id", "key_id", "created_at", "requested_model", "streamed"}

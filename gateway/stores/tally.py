@@ -69,8 +69,8 @@ class Tally:
             self._count_durations((quarter, like.workspace_id, like.model[:200]), calls)
 
     def count_refused(self, record: Refused) -> None:
-        """Add a call that was not let in; it counts by status alone."""
-        self._sums(quarter_of(record), record, "", "refused")[0] += 1
+        """Add calls that were not let in; they count by status alone."""
+        self._sums(quarter_of(record), record, "", "refused")[0] += record.counted or 1
 
     def spends(self) -> list[Spend]:
         """Return what each key has spent."""

@@ -28,8 +28,10 @@ from gateway.journal.record import Record, Refused
 from gateway.services.reaping import Reaper
 from gateway.stores.backlog import Backlog
 from gateway.stores.client import Client
+from gateway.stores.clock import steady_s
 from gateway.stores.database_file import DatabaseFile
 from gateway.stores.drain import Fenced
+from gateway.stores.free_space import FreeSpace
 from gateway.stores.jobs import Jobs
 from gateway.stores.life import Life
 from gateway.stores.process import HEARTBEAT_S, renew_lease
@@ -46,7 +48,6 @@ STOP_WITHIN_S = 10.0
 # Who was stopped for longer (SIGSTOP, a machine put to sleep) may have been taken for dead. Well
 # below what a reaper waits for: the rest of a lease, and a while.
 SLEEP_S = 15.0
-STEADY_CLOCK: int = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 # Pages of indexes that calls of many keys are written to; SQLite's own 2 MB are soon too few.
 CACHE_KB = 8_000
 IDS_TOLD = 100
@@ -55,8 +56,9 @@ IDS_TOLD = 100
 class Writer:
     """Runs the thread, and does one step of its work at a time: see `step`."""
 
-    def __init__(self, journal_home: Path) -> None:
+    def __init__(self, journal_home: Path, space: FreeSpace | None = None) -> None:
         self._journal_home = journal_home
+        self._space = space or FreeSpace(journal_home, 0, 0)
         self._wishes: SimpleQueue[Draw | GiveBack | str | None] = SimpleQueue()
         self._questions: SimpleQueue[tuple[int, Callable[[int], None]]] = SimpleQueue()
         self._jobs = Jobs()
@@ -92,6 +94,7 @@ class Writer:
         self._opened.wait()
         if self._failure is not None:
             raise self._failure
+        self._space.look()
         self._syncer.start()
 
     def stop(self) -> None:
@@ -117,13 +120,14 @@ class Writer:
         return self._backlog.appended
 
     def is_in_doubt(self, at: float) -> bool:
-        """True after a long stop, until it is known that nobody ended this process meanwhile.
+        """True after a long stop, until it is known that nobody ended this process meanwhile, and
+        while the disk is nearly full: no call may begin.
 
         at: now, in seconds since the epoch. A clock that was set raises no doubt.
         """
         if at - self._awake_at > SLEEP_S and steady_s() - self._awake_s > SLEEP_S:
             return True
-        return self._sleeps != self._outlived
+        return self._sleeps != self._outlived or self._space.is_short
 
     @property
     def outage(self) -> PlatformError | None:
@@ -134,6 +138,8 @@ class Writer:
         if failure is not None:
             problem = "The disk has failed to keep what was written to it. No calls are admitted."
             return StorageUnavailable(problem, detail=str(failure))
+        if self._space.is_short:
+            return StorageUnavailable(f"{self._space.trouble} No calls are admitted.")
         if trouble := self._file.trouble():
             return DatabaseUnavailable(f"{trouble} No calls are admitted.")
         return None
@@ -145,8 +151,7 @@ class Writer:
         self._wishes.put(None)
 
     def run(self, query: Callable[..., Any], *arguments: object) -> Future[Any]:
-        """Run a query in the thread, between two batches, not in one that would wait for this one's
-        lock. It is tried once."""
+        """Run a query once in the thread, where it waits for no other lock of this process."""
         future = self._jobs.put(query, *arguments)
         if self._ending.is_set():
             self._jobs.fail(DatabaseAway("the server is stopping"))
@@ -384,6 +389,7 @@ class Writer:
         while not self._ending.wait(SYNC_EVERY_S):
             self._notice_sleep()
             self._backlog.keep_durable()
+            self._space.look()
             if self._file.look():
                 self._sleeps += 1  # in doubt until the lease was renewed in the right file
 
@@ -392,8 +398,3 @@ class Writer:
         if now_s - self._awake_s > SLEEP_S:
             self._sleeps += 1  # before the trace of it is gone
         self._awake_at, self._awake_s = time.time(), now_s
-
-
-def steady_s() -> float:
-    """Return seconds by a clock that is never set and, on Linux, runs while the machine sleeps."""
-    return time.clock_gettime(STEADY_CLOCK)

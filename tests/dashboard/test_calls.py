@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import time
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -17,7 +18,10 @@ from dashboard.call_detail import exact_usd
 from dashboard.call_export import HEADER, neutral
 from dashboard.call_words import error_words
 from dashboard.templatetags.money import usd
+from gateway.core.ids import new_request_id
+from gateway.journal.record import Refused
 from gateway.models import CallBody, CallRecord
+from gateway.stores.drain import apply
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_member, make_user, make_workspace
@@ -116,6 +120,22 @@ def test_an_id_that_is_not_there_says_so(client: Client) -> None:
     page = client.get(URL, {"id": str(uuid.uuid4())})
 
     assert b"No call of this workspace that you may see" in page.content
+
+
+def test_refusals_that_are_only_counted_say_how_many_they_are(
+    client: Client, workspace: Workspace
+) -> None:
+    key = ApiKey.objects.filter(workspace=workspace).earliest("id")
+    names = (new_request_id(), str(workspace.pk), str(key.pk), time.time())
+    for number, counted in enumerate((1_000, 234)):
+        record = Refused(*names, 429, "rate_limit_exceeded", "a-model", 1, counted=counted)
+        apply(uuid.uuid4(), [record], source=f"a batch {number}")
+
+    page = client.get(URL).content.decode()
+    detail = client.get(f"{URL}/{names[0]}").content.decode()
+
+    assert "rate_limit_exceeded \N{MULTIPLICATION SIGN} 1,234" in page
+    assert "1,234 calls of this minute" in detail
 
 
 def test_calls_that_another_model_served_are_found_and_say_so(client: Client) -> None:

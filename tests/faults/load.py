@@ -84,7 +84,7 @@ async def _call(session: httpx.AsyncClient, seen: Seen, rng: Random) -> str:
     }
     async with session.stream("POST", "/v1/chat/completions", json=body) as answer:
         outcome = f"status {answer.status_code}"
-        if outcome == UNAVAILABLE:  # perhaps for the reason that nothing can be written down
+        if outcome == UNAVAILABLE:  # perhaps nothing can be written down; or only counted
             return outcome
         seen.note_id(answer.headers.get(ID_HEADER))
         if answer.status_code != 200:
