@@ -65,7 +65,7 @@ def list_workspaces(request: PageRequest) -> HttpResponse:
             query=query,
             older_url=f"{reverse('dashboard:workspace-list')}?{asked}" if older else "",
             is_first=before is None,
-            journal_faults=count_journal_faults(),
+            journal_faults=count_journal_faults(days=30),
         ),
     )
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from gateway.models import JournalFault
 
-MOST_TOLD = 100
+MOST_TOLD = 1_000
 
 
-def count_journal_faults() -> int:
-    """Return how many faults are noted."""
-    return JournalFault.objects.count()
+def count_journal_faults(*, days: int | None = None) -> int:
+    """Return how many faults were found, in the last days if so many are named."""
+    faults = JournalFault.objects.all()
+    if days is not None:
+        faults = faults.filter(found_at__gte=timezone.now() - timedelta(days=days))
+    return faults.count()
 
 
 def describe_journal_faults() -> list[dict[str, Any]]:

@@ -123,7 +123,7 @@ def test_a_flipped_bit_costs_one_record_which_is_kept_aside_and_told(
     assert (home / fault["file"]).read_bytes() == raw
     assert state["journal_faults"] == 1
     assert told.returncode == 0
-    assert "1 journal faults" in told.stdout
+    assert "1 journal fault:" in told.stdout
     assert "cannot be read" in gateway.log.read_text()
     assert segment.with_suffix(".damaged").exists()
 

@@ -54,7 +54,8 @@ class Command(BaseCommand):
         return "\n".join([*lines, "", seen, verdict])
 
     def _faults_as_text(self, faults: list[dict[str, Any]]) -> str:
-        heading = f"{len(faults)} journal faults: these records are not in the ledger as written."
+        noun = "fault" if len(faults) == 1 else "faults"
+        heading = f"{len(faults)} journal {noun}: these records are not in the ledger as written."
         lines = [
             f"  {fault['found_at'][:19]} {fault['kind']:<9} {fault['records']:>6} records"
             f"  {fault['call_id'] or fault['reason']}  {fault['file']}"
