@@ -263,6 +263,7 @@ class ChatCaller:
         last = self._write_last(receipt, answer) if known is None else self._write_failure(known)
         self._last_bytes = last
         if answer is not None:
+            answer.forget()
             return 200, self._buffered_headers(last, receipt), last
         headers = self._sent_headers if self._has_head else self._stream_headers()
         return 200, headers, b"".join(self._transcript) + last

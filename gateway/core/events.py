@@ -62,3 +62,10 @@ class Answer(msgspec.Struct, frozen=True):
     choices: tuple[Choice, ...]
     usage: Usage | None
     extras: Members = msgspec.field(default_factory=dict)
+
+    def forget(self) -> None:
+        """Let go of what was generated, once it is written: it may be long, and whoever wrote it
+        has to wait for the database."""
+        for choice in self.choices:
+            if isinstance(choice.message, dict):
+                choice.message.clear()

@@ -72,12 +72,13 @@ class SlowClose:
     A socket that is closed with unread bytes resets the connection, and takes the answer along.
     """
 
-    __slots__ = ("_linger", "_transport", "abort", "is_closing", "write")
+    __slots__ = ("_linger", "_transport", "abort", "is_closing", "write", "writelines")
 
     def __init__(self, transport: asyncio.Transport, linger: Callable[[], None]) -> None:
         self._transport = transport
         self._linger = linger
         self.write = transport.write
+        self.writelines = transport.writelines
         self.abort = transport.abort
         self.is_closing = transport.is_closing
 

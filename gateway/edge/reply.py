@@ -17,6 +17,8 @@ from gateway.edge.refusal_rate import RefusalRate
 
 Message = dict[str, Any]
 
+# Up to here one write of a copy costs less than a write of two pieces.
+MAX_JOINED_BYTES = 64 * 1024
 # All that may be in a header: no control characters.
 PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + b"\t"
 
@@ -140,7 +142,10 @@ class Reply(RequestResponseCycle):
             self.expected_content_length = self._length_bytes
             self.transport.write(head)
             return False
-        self.transport.write(head + body)
+        if len(body) > MAX_JOINED_BYTES:
+            self.transport.writelines((head, body))
+        else:
+            self.transport.write(head + body)
         self.response_complete = True
         self.message_event.set()
         if not self.keep_alive:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -41,6 +42,7 @@ from gateway.ingress.rules import USUAL, Rules, check_rules
 from gateway.ingress.schema import ChatRequest
 
 MAX_NAME_CHARS = 256
+LONG = 256 * 1024
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
 _UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
@@ -57,7 +59,8 @@ def read_call(
         check_rules(request, rules)
     if not profile.is_ours:
         _check_profile(request, profile)
-    members = {name: bytes(raw) for name, raw in schema.member_decoder.decode(body).items()}
+    raws = schema.member_decoder.decode(body)
+    members = {name: bytes(raw) for name, raw in raws.items()} if len(body) < LONG else share(raws)
     unknown: tuple[str, ...] = ()
     # Most calls have nothing but members whose type says everything about them.
     if not members.keys() <= schema.SELF_EXPLANATORY:
@@ -95,6 +98,14 @@ def read_call(
         files,
         media_urls,
     )
+
+
+def share(raws: dict[str, msgspec.Raw]) -> dict[str, bytes]:
+    """Return the members of a long body: its messages as a part of it, not as a copy of most."""
+    members: dict[str, Any] = {
+        name: memoryview(raw) if name == "messages" else bytes(raw) for name, raw in raws.items()
+    }
+    return members
 
 
 def _smaller(one: int | None, other: int | None) -> int | None:

@@ -147,21 +147,23 @@ def _write_body(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKi
     """Return the upstream body: the caller's members, in their order and their own bytes, but
     for ours, which stay here, and those we have to say differently."""
     ours = _say_ourselves(call, grant, target, kind)
-    parts = []
+    parts: list[bytes] = []
     for name, raw in call.members.items():
         said = ours.pop(name, raw)
         if said is not None and name not in OURS and not name.startswith(OURS_PREFIX):
-            parts.append(_write_name(name) + said)
+            parts += (_write_name(name), said)
     for name, said in ours.items():
         if said is not None:
-            parts.append(_write_name(name) + said)
-    return b"{" + b",".join(parts) + b"}"
+            parts += (_write_name(name), said)
+    parts[0] = b"{" + parts[0][1:]
+    parts.append(b"}")
+    return b"".join(parts)  # once: a body may be long
 
 
 @lru_cache(maxsize=1024)
 def _write_name(name: str) -> bytes:
-    """Return `"name":`. Most calls have the same few members."""
-    return _encode(name) + b":"
+    """Return `,"name":`. Most calls have the same few members."""
+    return b"," + _encode(name) + b":"
 
 
 def _say_ourselves(

@@ -7,6 +7,7 @@ or to the limit of one, and the others wait with what they have, unread bytes le
 from __future__ import annotations
 
 import asyncio
+from io import BytesIO
 
 from gateway.core.errors import ProviderUnavailable, StreamBroken
 from gateway.providers.transport import UpstreamResponse
@@ -61,23 +62,24 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
     """Return the whole body. Raises ProviderUnavailable when it is compressed or too large."""
     if response.is_encoded:
         raise ProviderUnavailable(COMPRESSED)
-    parts: list[bytes] = []
-    size = taken_bytes = 0
+    # It grows in place: parts in a list would be joined to a copy, and leave many small holes.
+    whole = BytesIO()
+    taken_bytes = 0
     try:
         while chunk := await response.read():
-            parts.append(chunk)
-            size += len(chunk)
+            whole.write(chunk)
+            size = whole.tell()
             if size > SMALL_BYTES:
                 if size > limit_bytes or (not taken_bytes and is_longer(response, limit_bytes)):
                     raise ProviderUnavailable(TOO_LARGE)
-                await _memory.take(parts, len(chunk))
+                await _memory.take(whole, len(chunk))
                 taken_bytes += len(chunk)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        return whole.getvalue()
     except response.broken_by as error:
         raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
     finally:
         if taken_bytes:
-            _memory.give_back(parts, taken_bytes)
+            _memory.give_back(whole, taken_bytes)
 
 
 def is_longer(response: UpstreamResponse, limit_bytes: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -55,6 +56,12 @@ def begin_upload(site: Site, caller: Caller, lines: ExitStack, megabytes: float)
     size = int(megabytes * MB)
     line.send(b"%x\r\n" % size + b" " * size + b"\r\n")
     return line
+
+
+def memory_bytes(site: Site) -> int:
+    """Return what the server has in memory that no file has: the journal is not among it."""
+    status = Path(f"/proc/{site.gateway.process.pid}/status").read_text()
+    return int(status.partition("RssAnon:")[2].split()[0]) * 1024
 
 
 def take_refused(held: list[Line]) -> int:
@@ -141,6 +148,58 @@ def test_the_body_of_a_running_call_counts_until_the_call_ends(
         tight.upstream.open_gate(f"body{number}")
         assert line.listen(answers=1).answer.status == 200
     assert send(tight, caller, saying(b"a" * MB)) == 200
+
+
+def test_a_long_body_is_in_memory_three_times_while_its_call_runs(
+    tight: Site, caller: Caller, witness: Witness, lines: ExitStack
+) -> None:
+    """As body, as messages and as what goes to the provider; its members are parts of it."""
+    size_bytes = (MEMORY_MB - 1) * MB
+    script = {"role": "user", "content": "script:gate=long"}
+    body = call(messages=[{"role": "user", "content": "a" * size_bytes}, script])
+    witness.expected_calls = 1
+    before = witness.rss_bytes()
+
+    line = lines.enter_context(Line(tight.gateway.port))
+    line.send(with_key(request(body=body), caller.secret))
+    tight.running(caller, count=1)
+
+    assert witness.rss_bytes() - before < (COPIES + 0.5) * size_bytes
+    tight.upstream.open_gate("long")
+    assert line.listen(answers=1).answer.status == 200
+
+
+@pytest.mark.parametrize(("is_kept", "most"), [(False, 1.5), (True, 2.5)], ids=["plain", "kept"])
+def test_large_answers_take_little_more_than_their_size(  # D9
+    tight: Site, caller: Caller, witness: Witness, lines: ExitStack, is_kept: bool, most: float
+) -> None:
+    """Ten at once, each of them 10 MB; where they are kept for their idempotency keys, the record
+    of each call has its answer too, until it is posted."""
+    gate = f"large-{is_kept}"
+    script = f"script:tokens=16000&token_bytes=640&gate={gate}"
+    body = call(messages=[{"role": "user", "content": script}], max_tokens=16_000)
+    witness.expected_calls = 10
+    asking = [lines.enter_context(Line(tight.gateway.port)) for _ in range(10)]
+    for number, line in enumerate(asking):
+        raw = request(*[f"Idempotency-Key: large-{number}"] * is_kept, body=body)
+        line.send(with_key(raw, caller.secret))
+    tight.running(caller, count=10)
+    before = memory_bytes(tight)
+    peaks = [before]
+    is_over = threading.Event()
+
+    def watch() -> None:
+        while not is_over.wait(0.002):
+            peaks.append(max(peaks.pop(), memory_bytes(tight)))
+
+    watching = threading.Thread(target=watch)
+    watching.start()
+    tight.upstream.open_gate(gate)
+    sizes = [len(line.listen(answers=1).answer.body) for line in asking]
+    is_over.set()
+    watching.join()
+    assert min(sizes) > 10_000_000
+    assert peaks[0] - before < most * sum(sizes)
 
 
 def test_a_body_that_is_alone_is_let_in_however_long(
