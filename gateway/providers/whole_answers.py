@@ -15,7 +15,7 @@ from gateway.providers.transport import UpstreamResponse
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # So much of an answer counts for nothing; of the rest of all answers there is so much.
 SMALL_BYTES = 256 * 1024
-MAX_ANSWERS_BYTES = 128 * 1024 * 1024
+MAX_ANSWERS_BYTES = 64 * 1024 * 1024
 COMPRESSED = "The provider's answer is compressed though we asked not to."
 TOO_LARGE = "The provider's answer is too large."
 
