@@ -41,7 +41,10 @@ def serve_by(site: Site, origin: str, flood: str) -> str:
 
 
 def assert_ended_for_free(site: Site, answer: Answer) -> None:
-    assert (answer.status, answer.error["code"]) == (502, "provider_unavailable"), answer.body
+    # A busy machine may have begun the answer with a keep-alive.
+    error = answer.error if answer.status == 502 else answer.chunks[-1]["error"]
+    assert answer.status in (200, 502)
+    assert error["code"] == "provider_unavailable"
     record = site.record(answer.call_id)
     assert (record["status"], record["charge_basis"]) == ("upstream_error", "zero_upstream")
     assert record["charge_nusd"] == 0
