@@ -20,6 +20,7 @@ from gateway.core.call import Call
 from gateway.core.errors import GatewayError, NoUpstreamAvailable, ServerStopping
 from gateway.core.events import Answer
 from gateway.core.grant import Grant
+from gateway.core.money import Usage
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
@@ -71,8 +72,8 @@ class Stages:
     """Every decision the gateway makes. settle and log never raise and never wait.
 
     bring_files: the call with its files as the model gets them. It and admit, which may have to
-    wait, are told how to see the caller hang up. count_prompt: our own count of a prompt, for a
-    call whose provider reported none.
+    wait, are told how to see the caller hang up. count: our own count of a call, for one whose
+    provider reported none.
     """
 
     choose_profile: Callable[[RequestHead, Any], Profile]
@@ -91,9 +92,9 @@ class Stages:
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any, Sequence[Any]], Sequence[Any]]
     prepare: Callable[[Call, Grant, Any], relay.Exchange]
-    needs_count: Callable[[Meter], bool]
-    count_prompt: Callable[[Call], Awaitable[int]]
-    settle: Callable[[Grant, Meter, BaseException | None, int], Receipt]
+    needs_count: Callable[[Meter, BaseException | None], bool]
+    count: Callable[[Call, Meter], Awaitable[Usage]]
+    settle: Callable[[Grant, Meter, BaseException | None, Usage], Receipt]
     log: Callable[[Grant, Meter, Receipt, BaseException | None, Call, str, bytes], None]
     watch: Watch
 
@@ -201,7 +202,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
             grant, call = tab.pass_to(target) if grant.spares else (grant, call)
             meter.begin_attempt(target)
             try:
-                exchange = stages.prepare(call, grant, target)
+                meter.exchange = exchange = stages.prepare(call, grant, target)
                 if call.stream:
                     covered = (grant.limit_tokens, call.n)
                     await relay_stream(exchange, caller, meter, live, tab.close_well, *covered)
@@ -288,19 +289,19 @@ class Tab:
     async def close(self, error: BaseException | None, answer: Answer | None = None) -> Receipt:
         """Settle and log, the first time it is called; the same receipt ever after.
 
-        Counting a prompt takes a thread, and only a caller that is gone or a provider that
+        Counting takes a thread, and only a caller that is gone or a provider that
         reported nothing makes it necessary. An interruption meanwhile changes nothing.
         """
         if self._receipt is not None:
             return self._receipt
         stages, meter = self._stages, self._meter
-        prompt_tokens = 0
-        if stages.needs_count(meter) and (error is None or isinstance(error, GatewayError)):
-            prompt_tokens = await stages.count_prompt(self._call)
+        counted = Usage()
+        if stages.needs_count(meter, error) and (error is None or isinstance(error, GatewayError)):
+            counted = await stages.count(self._call, meter)
         if error is not None and self._caller.has_head():
             meter.has_answered = True  # it was told 200 with the first keep-alive
         if self._receipt is None:
-            receipt = stages.settle(self._grant, meter, error, prompt_tokens)
+            receipt = stages.settle(self._grant, meter, error, counted)
             kept = b""
             if self._claim is not None and (error is None or receipt.charge_nusd):
                 # A part of the record: neither is ever there without the other. What was charged

@@ -20,8 +20,9 @@ from django.conf import settings
 from django.db import Error as DatabaseError
 from msgspec.structs import replace
 
+from gateway.accounting.prompt import count_prompt
 from gateway.accounting.settle import needs_estimate, settle
-from gateway.accounting.tokens import count_tokens
+from gateway.accounting.tokens import count_output
 from gateway.admission.admit import Admission
 from gateway.admission.caller import Caller
 from gateway.admission.fallback import Fallbacks
@@ -30,6 +31,7 @@ from gateway.admission.limits import Limits
 from gateway.admission.limits import Patience as QueuePatience
 from gateway.admission.profile import choose_profile
 from gateway.contents import Contents
+from gateway.core.attachment_tokens import rules_of
 from gateway.core.call import Call
 from gateway.core.errors import (
     GatewayError,
@@ -39,10 +41,12 @@ from gateway.core.errors import (
     WorkspaceLocked,
 )
 from gateway.core.grant import Grant
+from gateway.core.money import Usage
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.ingress.openai_chat import least_prompt_tokens, read_call
+from gateway.ingress.prompt_parts import read_prompt
 from gateway.ingress.rules import Rules
 from gateway.journal.log import CallLog
 from gateway.outbound.networks import read_networks
@@ -127,6 +131,7 @@ class Runtime:
             check=check_parameters,
             write_down=self.log.admitted,
             take_id=WantedIds(read).take,
+            least_tokens=least_prompt_tokens,
             trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
             wrong_keys=settings.WRONG_KEYS,
         )
@@ -148,7 +153,7 @@ class Runtime:
             route=plan,
             prepare=self.prepare,
             needs_count=needs_estimate,
-            count_prompt=count_prompt,
+            count=count_call,
             settle=settle,
             log=self.close,
             watch=self.watch,
@@ -371,5 +376,12 @@ def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile, rule
     return replace(call, members={**call.members, "user": f'"{alias}"'.encode()})
 
 
-async def count_prompt(call: Call) -> int:
-    return await asyncio.to_thread(count_tokens, prompt_text(call))
+async def count_call(call: Call, meter: Meter) -> Usage:
+    """Return our own count of what a call was."""
+    return await asyncio.to_thread(_count_call, call, meter)
+
+
+def _count_call(call: Call, meter: Meter) -> Usage:
+    native_model = "" if meter.target is None else meter.target.native_model
+    prompt_tokens = count_prompt(read_prompt(call), rules_of(native_model))
+    return Usage(prompt_tokens, count_output(meter.pieces, meter.deltas, meter.chars))

@@ -4,7 +4,7 @@ Every outcome leads to one status and one charge basis (docs/adr/0009):
 
     came to its end            ok                usage, or estimate when none was reported
     came to its end, empty     ok                zero_empty
-    the caller left or stalled cancelled         usage, estimate, or zero_empty before output
+    the caller left or stalled cancelled         usage or estimate; zero_empty before it was sent
     cut by a rule of ours      partial           estimate of what was delivered
     the provider failed        upstream_error    zero_upstream
     we failed                  platform_aborted  zero_platform
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from time import perf_counter_ns
 
-from gateway.accounting.tokens import estimate_output
 from gateway.core.errors import AdmissionError, CallerGone, UpstreamError
 from gateway.core.grant import Grant
 from gateway.core.money import Price, Usage, cost_nusd
@@ -29,13 +28,13 @@ ODD_FACTOR = 16
 ODD_TOKENS = 10_000
 
 
-def settle(grant: Grant, meter: Meter, error: BaseException | None, prompt_tokens: int) -> Receipt:
+def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usage) -> Receipt:
     """Return what the call came to.
 
-    error: what ended it before its end, or None. prompt_tokens: our own count of the prompt,
-    used when the provider reported none.
+    error: what ended it before its end, or None. counted: our own count, used when the provider
+    reported none.
     """
-    status, basis, usage = _judge(meter, error, prompt_tokens)
+    status, basis, usage = _judge(meter, error, counted)
     price = grant.price if meter.target is None else meter.target.price
     cost = cost_nusd(usage, price)
     if grant.pdf_pages:
@@ -77,35 +76,31 @@ def fee_nusd(grant: Grant) -> int:
     return grant.pdf_pages * grant.pdf_page_nusd
 
 
-def _judge(meter: Meter, error: BaseException | None, prompt_tokens: int) -> tuple[str, str, Usage]:
-    produced = meter.usage or _estimate(meter, prompt_tokens)
+def _judge(meter: Meter, error: BaseException | None, counted: Usage) -> tuple[str, str, Usage]:
+    produced = meter.usage or counted
     if error is None:
         if not produced.completion_tokens and not meter.deltas:
             return "ok", "zero_empty", produced
         return "ok", "usage" if meter.usage else "estimate", produced
     if isinstance(error, CallerGone):
-        return "cancelled", *_delivered(meter, produced)
+        return "cancelled", *_delivered(meter, produced, is_owed=meter.was_sent)
     if isinstance(error, AdmissionError):
-        return "partial", *_delivered(meter, produced)
+        return "partial", *_delivered(meter, produced, is_owed=False)
     lost = produced if meter.deltas else Usage()
     if isinstance(error, UpstreamError):
         return "upstream_error", "zero_upstream", lost
     return "platform_aborted", "zero_platform", lost
 
 
-def _delivered(meter: Meter, produced: Usage) -> tuple[str, Usage]:
-    if not meter.deltas:
+def _delivered(meter: Meter, produced: Usage, *, is_owed: bool) -> tuple[str, Usage]:
+    """is_owed: the prompt is to be paid even if nothing came of it."""
+    if not meter.deltas and not is_owed:
         return "zero_empty", Usage()
     return "usage" if meter.usage else "estimate", produced
 
 
-def _estimate(meter: Meter, prompt_tokens: int) -> Usage:
-    return Usage(
-        prompt_tokens=prompt_tokens,
-        completion_tokens=estimate_output(meter.deltas, meter.chars),
-    )
-
-
-def needs_estimate(meter: Meter) -> bool:
-    """True when settling will need our own count of the prompt."""
-    return meter.usage is None and meter.deltas > 0
+def needs_estimate(meter: Meter, error: BaseException | None) -> bool:
+    """True when settling will need our own count of the call."""
+    if meter.usage is not None:
+        return False
+    return meter.deltas > 0 or (meter.was_sent and isinstance(error, CallerGone))

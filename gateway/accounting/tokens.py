@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from threading import Lock
 
 import tiktoken
 
-# Above this a count by rule is used: the exact one would take too long to be worth it.
-MAX_EXACT_CHARS = 400_000
-CHARS_PER_TOKEN = 4
-# Providers send a token a piece, mostly; longer pieces hold several.
-MAX_CHARS_OF_ONE_TOKEN = 8
+# A text is counted in slices; of one that is longer than so many, evenly spread ones.
+SLICE_CHARS = 20_000
+MAX_SLICES = 200
+# Pieces of an answer are tokens unless ours of the same text are more by this factor. Words that
+# come one by one are, too, where our tokenizer would cut most of them.
+MORE_THAN_PIECES = 1.15
+CUT_WORDS = 1.6
 _loading = Lock()
 
 _WORDS = (
@@ -48,17 +51,40 @@ def _load() -> tiktoken.Encoding:
 
 
 def count_tokens(text: str) -> int:
-    """Return the number of o200k tokens, or a quarter of the characters of a very long text.
+    """Return the number of o200k tokens; of a text above 4 million characters, about as many.
 
-    Takes up to tens of milliseconds: call it in a thread.
+    Takes up to a second: call it in a thread.
     """
-    if len(text) > MAX_EXACT_CHARS:
-        return -(-len(text) // CHARS_PER_TOKEN)
-    return len(_encoding().encode_ordinary(text))
+    encode = _encoding().encode_ordinary
+    if len(text) <= SLICE_CHARS:
+        return len(encode(text))
+    starts = range(0, len(text), SLICE_CHARS)
+    counted = starts if len(starts) <= MAX_SLICES else starts[:: -(-len(starts) // MAX_SLICES)]
+    slices = [text[start : start + SLICE_CHARS] for start in counted]
+    tokens = sum(len(encode(one)) for one in slices)
+    return round(tokens * len(text) / sum(map(len, slices)))
 
 
-def estimate_output(deltas: int, chars: int) -> int:
-    """Return how many tokens a streamed output was, from its pieces and its characters."""
-    if deltas and chars / deltas > MAX_CHARS_OF_ONE_TOKEN:
-        return max(deltas, -(-chars // CHARS_PER_TOKEN))
-    return deltas
+def count_output(pieces: Sequence[str], deltas: int, chars: int) -> int:
+    """Return how many tokens an output was.
+
+    pieces: its texts as they came, all or the first of them. deltas, chars: how many pieces there
+    were, and their characters.
+    """
+    said = [piece for piece in pieces if piece]
+    text = "".join(said)
+    if not text:
+        return deltas
+    tokens = count_tokens(text)
+    if _are_tokens(said, tokens):
+        return deltas
+    return tokens if len(said) >= deltas else round(tokens * chars / len(text))
+
+
+def _are_tokens(pieces: Sequence[str], tokens: int) -> bool:
+    """True when a piece is a token, by the provider's own tokenizer if not by ours."""
+    if tokens <= MORE_THAN_PIECES * len(pieces):
+        return True
+    if tokens < CUT_WORDS * len(pieces):
+        return False
+    return all(piece != piece.strip() and len(piece.split()) == 1 for piece in pieces)

@@ -33,6 +33,7 @@ from gateway.admission.slots import HangUp
 from gateway.admission.worst_case import (
     affordable_tokens,
     cap_of,
+    check_context,
     dearest,
     limit_of,
     rates,
@@ -72,6 +73,7 @@ class Admission:
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
+    least_tokens: how many tokens a prompt is, whoever counts.
     wrong_keys: how many calls with a bad key one address may make in ten seconds.
     """
 
@@ -85,6 +87,7 @@ class Admission:
         check: Check,
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
+        least_tokens: Callable[[Call], int],
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
     ) -> None:
@@ -95,6 +98,7 @@ class Admission:
         self._check = check
         self._write_down = write_down
         self._take_id = take_id
+        self._least_tokens = least_tokens
         self._trusted = tuple(trusted_proxies)
         self._guesses = Guesses(wrong_keys)
 
@@ -204,6 +208,8 @@ class Admission:
             adopted_id = ""
         price = dearest(model)
         limit = limit_of(call, model)
+        if model.context_tokens is not None:
+            check_context(call, limit, model.context_tokens, self._least_tokens)
         also_nusd = max([one.want_nusd for one in others]) if others else 0
         hold_nusd, affordable = await self._set_aside(
             key.workspace_id, call, price, limit, model, also_nusd

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from gateway.core.attachment_tokens import rules_of
 from gateway.core.call import Call
+from gateway.core.errors import PromptTooLong
 from gateway.core.money import PUSD_PER_NUSD, Price
 from gateway.snapshot.types import ModelRecord
 
@@ -24,6 +28,28 @@ def limit_of(call: Call, model: ModelRecord) -> int:
     return min(call.max_tokens or model.max_output_tokens, model.max_output_tokens)
 
 
+def check_context(
+    call: Call, limit: int, context_tokens: int, least_tokens: Callable[[Call], int]
+) -> None:
+    """Raise PromptTooLong for a call that cannot fit into the context of its model.
+
+    As with OpenAI the output that a caller asks for has to fit behind the prompt. Only what no
+    tokenizer could make fit is refused: the rest is the provider's to judge.
+    """
+    asked_tokens = 0 if call.max_tokens is None else limit
+    if call.prompt_tokens_bound + asked_tokens <= context_tokens:
+        return
+    prompt_tokens = least_tokens(call)
+    if prompt_tokens + asked_tokens <= context_tokens:
+        return
+    wanted = f"The messages have at least {prompt_tokens} tokens"
+    if asked_tokens:
+        wanted += f", and max_tokens asks for {asked_tokens} more"
+    raise PromptTooLong(
+        f"The model's context is {context_tokens} tokens. {wanted}.", param="messages"
+    )
+
+
 def cap_of(call: Call, limit: int, affordable: int) -> tuple[int, int | None]:
     """Return the output tokens of each choice that are paid for, and the limit to send upstream:
     None where the caller's own words may stay as they are."""
@@ -35,12 +61,20 @@ def rates(call: Call, model: ModelRecord, price: Price) -> tuple[int, int]:
     """Return what the prompt costs at most, with the fee for pages of PDFs, and one output token
     of all choices, in pico-USD."""
     prompt_tokens = call.prompt_tokens_bound
+    if call.pictures:
+        prompt_tokens += bound_pictures(call, model)
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
     prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
     if call.pdf_pages:
         prompt_pusd += call.pdf_pages * call.pdf_page_nusd * PUSD_PER_NUSD
     return prompt_pusd, call.n * price.output_pusd
+
+
+def bound_pictures(call: Call, model: ModelRecord) -> int:
+    """Return what the pictures of a call are at most, whichever target of the model it gets."""
+    rules = {rules_of(target.native_model).picture for target in model.targets}
+    return sum(max([rule(picture) for rule in rules], default=0) for picture in call.pictures)
 
 
 def affordable_tokens(hold_nusd: int, prompt_pusd: int, token_pusd: int) -> int:

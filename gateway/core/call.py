@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from gateway.core.attachment_tokens import Picture
 from gateway.core.files import Attachment
 
 
@@ -17,7 +18,8 @@ class Call(msgspec.Struct, frozen=True):
     goes to a provider of the same format is made of these, so nothing is re-spelled.
     max_tokens: the smaller of the two spellings, or None when the caller set no limit.
     include_usage: what stream_options asked for, or None when it did not say.
-    prompt_tokens_bound: an upper bound, for the hold. unknown: names of members that are
+    prompt_tokens_bound: an upper bound, for the hold, without `pictures`, of which models make what
+    they do. unknown: names of members that are
     neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio,
     pdf). idempotency_key: empty when there is none.
     requires_parameters: nothing may be dropped on the way to the provider. models: the names
@@ -47,6 +49,7 @@ class Call(msgspec.Struct, frozen=True):
     media_urls: tuple[tuple[str, str], ...] = ()
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
+    pictures: tuple[Picture, ...] = ()
 
     def gives(self, name: str) -> bool:
         """True when the caller gave the member a value: null means absent throughout."""

@@ -6,6 +6,7 @@ GatewayError
 │   ├── UnsupportedParameter
 │   ├── UnknownProcessor
 │   ├── PluginUnavailable
+│   ├── PromptTooLong
 │   ├── PayloadTooLarge
 │   ├── UnsupportedMediaType
 │   ├── RequestTimeout
@@ -128,6 +129,11 @@ class UnknownProcessor(RequestError):
 class PluginUnavailable(RequestError):
     code = "plugin_unavailable"
     meaning = "Nothing here runs this plugin."
+
+
+class PromptTooLong(RequestError):
+    code = "context_length_exceeded"
+    meaning = "The prompt, with the output asked for, is longer than the model's context."
 
 
 class PayloadTooLarge(RequestError):

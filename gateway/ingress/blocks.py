@@ -16,10 +16,12 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from gateway.core.attachment_tokens import Picture
 from gateway.core.errors import FileNotFound, InvalidFile, RequestError
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.tokens import TOKENS_PER_FILE, bound_file
 from gateway.ingress import schema
+from gateway.ingress.picture_size import size_of
 
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
@@ -49,8 +51,8 @@ class Blocks(msgspec.Struct, frozen=True):
     """What the blocks of a request come to.
 
     needs: abilities a model must have (vision, audio). respelled: blocks to be written in the
-    normal form, by message and block position. bound_tokens: of all files. media_urls: addresses
-    of pictures, each behind its place in the request.
+    normal form, by message and block position. bound_tokens: of all files; pictures have bounds by
+    their models. media_urls: addresses of pictures, each behind its place in the request.
     """
 
     needs: frozenset[str]
@@ -58,6 +60,7 @@ class Blocks(msgspec.Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
     bound_tokens: int = 0
     media_urls: tuple[tuple[str, str], ...] = ()
+    pictures: tuple[Picture, ...] = ()
 
 
 def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
@@ -66,6 +69,7 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
     respelled: dict[tuple[int, int], dict[str, Any]] = {}
     files: list[Attachment] = []
     media_urls: list[tuple[str, str]] = []
+    pictures: list[Picture] = []
     bound_tokens = 0
     for row, message in enumerate(messages):
         if not isinstance(message, schema.UserMessage) or isinstance(message.content, str):
@@ -74,7 +78,8 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
             path = f"messages[{row}].content[{column}]"
             if isinstance(part, schema.ImagePart):
                 needs.add("vision")
-                media_urls += _check_image(part, path)
+                media_urls += _address_of(part, path)
+                pictures.append(picture_of(part, path))
                 if isinstance(part.image_url, str):
                     image = {"url": part.image_url}
                     respelled[row, column] = {"type": "image_url", "image_url": image}
@@ -90,7 +95,14 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
                 if file.attachment is not None:
                     files.append(file.attachment)
     _check_addresses(files)
-    return Blocks(frozenset(needs), respelled, tuple(files), bound_tokens, tuple(media_urls))
+    return Blocks(
+        frozenset(needs),
+        respelled,
+        tuple(files),
+        bound_tokens,
+        tuple(media_urls),
+        tuple(pictures),
+    )
 
 
 def respell(messages: bytes, blocks: Blocks) -> bytes:
@@ -101,9 +113,20 @@ def respell(messages: bytes, blocks: Blocks) -> bytes:
     return msgspec.json.encode(decoded)
 
 
-def _check_image(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
+def _address_of(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
     """Return the address behind its place, where the picture did not come along."""
     image = part.image_url
+    if isinstance(image, str):
+        url, param = image, f"{path}.image_url"
+    else:
+        url, param = image.url, f"{path}.image_url.url"
+    return [] if url[:5].lower() == "data:" else [(param, url)]
+
+
+def picture_of(part: schema.ImagePart, path: str) -> Picture:
+    """Return what is known of a picture: of one that is elsewhere, nothing."""
+    image = part.image_url
+    is_low = not isinstance(image, str) and image.detail == "low"
     url, param = (image, f"{path}.image_url") if isinstance(image, str) else (image.url, "")
     param = param or f"{path}.image_url.url"
     if url[:5].lower() == "data:":
@@ -113,9 +136,9 @@ def _check_image(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
             raise InvalidFile("The image is none: its bytes are something else.", param=param)
         if declared and declared not in (found, "image/jpg"):
             raise InvalidFile(f"The image is {found}, not {declared}.", param=param)
-        return []
+        return Picture(*size_of(content), is_low)
     _check_address(url, param)
-    return [(param, url)]
+    return Picture(is_low=is_low)
 
 
 def _check_address(url: str, param: str) -> None:

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
+from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call
 from gateway.core.errors import (
     PluginUnavailable,
@@ -25,9 +27,9 @@ from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.core.tokens import (
     TOKENS_PER_FILE,
-    TOKENS_PER_IMAGE,
     TOKENS_PER_MESSAGE,
     bound_tokens,
+    least_tokens,
 )
 from gateway.ingress import guided, schema, strict
 from gateway.ingress.answer_format import read_format
@@ -43,6 +45,7 @@ from gateway.ingress.schema import ChatRequest
 
 MAX_NAME_CHARS = 256
 LONG = 256 * 1024
+MANY_MESSAGES = 8
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
 _UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
@@ -69,16 +72,18 @@ def read_call(
     needs: frozenset[str] = frozenset()
     files: tuple[Attachment, ...] = ()
     media_urls: tuple[tuple[str, str], ...] = ()
+    pictures: tuple[Picture, ...] = ()
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
         _check_assistant_messages(request)
         blocks = read_blocks(request.messages)
-        needs, files, media_urls = blocks.needs, blocks.files, blocks.media_urls
+        needs, files = blocks.needs, blocks.files
+        media_urls, pictures = blocks.media_urls, blocks.pictures
         if blocks.respelled:
             members["messages"] = respell(members["messages"], blocks)
         bound_tokens = _bound_messages(request.messages) + blocks.bound_tokens
     # In the order of the fields: more than fifteen names would cost more than all the rest.
-    return Call(
+    call = Call(
         request.model,
         _streams_by_default(head, profile) if request.stream is None else request.stream,
         request.stream_options.include_usage if request.stream_options else None,
@@ -98,6 +103,7 @@ def read_call(
         files,
         media_urls,
     )
+    return replace(call, pictures=pictures) if pictures else call
 
 
 def share(raws: dict[str, msgspec.Raw]) -> dict[str, bytes]:
@@ -151,9 +157,9 @@ def _streams_by_default(head: RequestHead, profile: Profile) -> bool:
     return b"application/json" not in accept or b"text/event-stream" in accept
 
 
-def prompt_text(call: Call) -> str:
-    """Return everything of the prompt that a tokenizer would read, joined by newlines."""
-    return "\n".join(text for message in call.messages for text in _texts_of(message))
+def least_prompt_tokens(call: Call) -> int:
+    """Return how many tokens the texts of the prompt are at least, whatever tokenizer counts."""
+    return sum(least_tokens(text) for message in call.messages for text in texts_of(message))
 
 
 def _decode(body: bytes) -> ChatRequest:
@@ -268,13 +274,22 @@ def _bound_plain(messages: Sequence[schema.Message]) -> int | None:
         if not isinstance(content, str) or isinstance(message, schema.AssistantMessage):
             return None
         tokens += bound_tokens(content)
+    if len(messages) > MANY_MESSAGES:
+        return bound_together(messages)
     return tokens
 
 
+def bound_together(messages: Sequence[schema.Message]) -> int:
+    """Return the bound of all texts of a prompt, as of one where they are many: short texts are
+    bounded loosely, which adds up."""
+    texts = [text for message in messages for text in texts_of(message)]
+    whole = ["\n".join(texts)] if len(texts) > MANY_MESSAGES else texts
+    return TOKENS_PER_MESSAGE * len(messages) + sum(map(bound_tokens, whole))
+
+
 def _bound_messages(messages: Sequence[schema.Message]) -> int:
-    tokens = TOKENS_PER_MESSAGE * len(messages)
+    tokens = bound_together(messages)
     for message in messages:
-        tokens += sum(map(bound_tokens, _texts_of(message)))
         if isinstance(message, schema.UserMessage) and not isinstance(message.content, str):
             tokens += sum(map(_bound_part, message.content))
     return tokens
@@ -288,12 +303,10 @@ def _bound_members(members: Mapping[str, bytes]) -> int:
 
 
 def _bound_part(part: object) -> int:
-    if isinstance(part, schema.ImagePart):
-        return TOKENS_PER_IMAGE
     return TOKENS_PER_FILE if isinstance(part, schema.AudioPart) else 0
 
 
-def _texts_of(message: schema.Message) -> Iterator[str]:
+def texts_of(message: schema.Message) -> Iterator[str]:
     """Yield every text of a message."""
     content = message.content
     if isinstance(content, str):

@@ -18,16 +18,18 @@ from gateway.core.grant import Grant
 from gateway.snapshot.types import TargetRecord
 
 
-class UpstreamRequest(msgspec.Struct, frozen=True):
-    """An HTTP request, described but not sent. Always POST with a JSON body.
+class UpstreamRequest(msgspec.Struct):
+    """An HTTP request. Always POST with a JSON body.
 
-    prompt_tokens: our bound on the prompt, for the built-in simulated provider.
+    prompt_tokens: about how long the prompt is, for the built-in simulated provider. was_sent: its
+    bytes have gone out, and the provider has not turned it away.
     """
 
     url: str
     headers: Mapping[str, str]
     body: bytes
     prompt_tokens: int = 0
+    was_sent: bool = False
 
     def __repr__(self) -> str:
         return f"UpstreamRequest({self.url})"

@@ -30,6 +30,11 @@ class ProviderExchange:
         self._transport = transport
         self._request = request
 
+    @property
+    def was_sent(self) -> bool:
+        """True when the request has gone out and was not turned away."""
+        return self._request.was_sent
+
     async def read(self) -> Answer:
         """Return the buffered answer."""
         response = await self._transport.open(self._request)
@@ -56,6 +61,7 @@ class ProviderExchange:
 
     async def _refuse(self, response: UpstreamResponse) -> None:
         """Raise what the provider's refusal means."""
+        self._request.was_sent = False
         try:
             body = await read_error_body(response)
         finally:

@@ -42,6 +42,7 @@ EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
 MAX_CHOICES = 128
+BYTES_PER_TOKEN = 4
 # What reading something else than what the dialect says can come to; too deep JSON included.
 MALFORMED = (
     *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
@@ -80,7 +81,7 @@ class OpenAICompatible:
             url=f"{target.base_url}/chat/completions",
             headers=headers,
             body=_write_body(call, grant, target, BY_NAME[target.kind]),
-            prompt_tokens=call.prompt_tokens_bound,
+            prompt_tokens=len(call.members["messages"]) // BYTES_PER_TOKEN + 1,
         )
 
     def read_answer(self, body: bytes) -> Answer:

@@ -42,6 +42,7 @@ class RetryingTransport:
                 continue
             if response.status not in TURNED_AWAY:
                 return response
+            request.was_sent = False
             asked_s = read_retry_after(response.headers) or 0.0
             if asked_s > MAX_WAIT_S:
                 return response

@@ -67,6 +67,7 @@ class SimulatedTransport:
 
     async def open(self, request: UpstreamRequest) -> SimulatedResponse:
         asked = msgspec.json.decode(request.body)
+        request.was_sent = True
         try:
             script = read_script(asked)
         except MALFORMED:

@@ -136,6 +136,7 @@ class NetworkTransport:
         head = write_head(place.begin, request.headers, len(request.body))
         connection = place.take_idle() or await self._connect(place)
         response = connection.ask(head, request.body)
+        request.was_sent = True
         try:
             await response.head()
         except BrokenOff as error:

@@ -16,6 +16,8 @@ Result = tuple[str, str, int, list[str]]
 Entries = dict[uuid.UUID, list[Mapping[str, Any]]]
 BATCH = 500
 READ_WITHIN_S = 60
+# Our tokenizer is not every provider's.
+MOST_OFF = 1.05
 
 
 def read_outside_book(place: str) -> list[dict[str, Any]]:
@@ -77,10 +79,10 @@ def _fair_estimates(entries: Entries, most: int) -> Result:
             continue
         checked += 1
         generated = max(_usage(entry)[1] for entry in entries[call.pk])
-        if call.completion_tokens > generated:
+        if call.completion_tokens > generated * MOST_OFF + 1:
             told = f"estimated {call.completion_tokens} output tokens, upstream made {generated}"
             breaks.append(f"call {call.pk}: {told}")
-    return "I10", "no estimate is above what was generated", checked, breaks[:most]
+    return "I10", "no estimate is over 5 % above what was generated", checked, breaks[:most]
 
 
 def _calls(entries: Entries) -> Iterator[CallRecord]:

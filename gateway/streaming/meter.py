@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from gateway.core.errors import GatewayError
 
 NS_PER_US = 1_000
+# So many pieces show whether each is a token; longer ones hold several, and are kept.
+SAMPLE_PIECES = 32
+MAX_CHARS_OF_ONE_TOKEN = 8
+MAX_KEPT_CHARS = 200_000
 
 
 class Meter:
@@ -21,6 +25,8 @@ class Meter:
     the provider said are complete; finish_reason: why the first of them is, native_finish_reason:
     the same in the provider's word. tool_calls: which were made, by choice and position.
     fallback: the model that is tried in the place of the one asked for, empty for that itself.
+    exchange: the attempt, which knows whether its request has gone out. pieces: the first texts of
+    the output, all of them while `keeps` is true: they are counted if the provider does not.
     """
 
     __slots__ = (
@@ -29,13 +35,16 @@ class Meter:
         "attempts",
         "chars",
         "deltas",
+        "exchange",
         "failed_ns",
         "fallback",
         "finish_reason",
         "finished",
         "first_event_ns",
         "has_answered",
+        "keeps",
         "native_finish_reason",
+        "pieces",
         "started_ns",
         "target",
         "tool_calls",
@@ -60,10 +69,19 @@ class Meter:
         self.tool_calls: set[tuple[int, Any]] = set()
         self.has_answered = False
         self.fallback = ""
+        self.exchange: Any = None
+        self.pieces: list[str] = []
+        self.keeps = True
+
+    @property
+    def was_sent(self) -> bool:
+        """True when a provider has got the request, and has not refused it."""
+        return self.exchange is not None and self.exchange.was_sent
 
     def begin_attempt(self, target: Any) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
         self.target = target
+        self.exchange = None
         self.usage = None
         self.finish_reason = self.native_finish_reason = ""
         self.finished.clear()
@@ -77,6 +95,14 @@ class Meter:
         if chars:
             self.deltas += 1
             self.chars += chars
+
+    def keep(self, text: str) -> None:
+        """Keep a text of the output. Pieces that are a token each need not be kept for long: they
+        are counted by their number."""
+        self.pieces.append(text)
+        if len(self.pieces) >= SAMPLE_PIECES:
+            are_short = self.chars <= MAX_CHARS_OF_ONE_TOKEN * self.deltas
+            self.keeps = not are_short and self.chars < MAX_KEPT_CHARS
 
     def note_tool_calls(self, choice: int, calls: Any) -> None:
         """Note which tool calls a delta or a message is about."""

@@ -10,17 +10,16 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
-from gateway.core.errors import StreamBroken, UpstreamError
+from gateway.core.errors import CallerLeft, StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
 from gateway.core.receipt import Receipt
-from gateway.streaming.meter import Meter
+from gateway.streaming.meter import MAX_CHARS_OF_ONE_TOKEN, Meter
 from gateway.streaming.watch import LiveCall
 
 # A provider that ignores the output limit is cut here; some send a token in two pieces, others
 # several tokens in one, which are told by their length alone.
 OVERRUN = 1.25
 OVERRUN_TOKENS = 16
-MAX_CHARS_OF_ONE_TOKEN = 8
 NOTHING_MORE = b""
 # A provider may send comments, empty pieces and the like, but so many bytes of them and no more:
 # beyond what comes with each piece of output, and what is passed on of it.
@@ -92,6 +91,9 @@ async def relay_answer(exchange: Exchange, caller: Caller, meter: Meter, close: 
         if "tool_calls" in choice.message:
             meter.note_tool_calls(choice.index, choice.message["tool_calls"])
     meter.usage = answer.usage
+    if meter.usage is None:
+        for choice in answer.choices:
+            meter.keep(text_of(choice.message))
     meter.end_attempt()
     await caller.send_answer(answer, await close(answer))
 
@@ -108,10 +110,11 @@ async def relay_stream(
     """Relay a streamed answer event by event.
 
     limit_tokens: what the hold covers, over all choices. Raises StreamBroken when the provider
-    closes without saying that it finished.
+    closes without saying that it finished, CallerLeft when only its usage was waited for.
     """
     cut = Cut.at(limit_tokens)
     live.asked_at, live.heard_at = time.monotonic(), 0.0
+    live.meter, live.choices = meter, choices
     stream = await exchange.open_stream()
     passage = Passage(stream, caller, meter, live, cut)
     has_more = True
@@ -130,6 +133,8 @@ async def relay_stream(
         # A provider that announces no end has to say of every choice that it is complete.
         elif not meter.finished or (not passage.is_over and len(meter.finished) < choices):
             raise StreamBroken("The provider's stream ended before it was finished.")
+        if live.caller_left:
+            raise CallerLeft
         meter.end_attempt()
         receipt = await close()
         meter.has_answered = True
@@ -226,6 +231,8 @@ def take_batch(
         if isinstance(event, Delta):
             members = event.members
             meter.count_delta(count_chars(members))
+            if meter.keeps:
+                meter.keep(text_of(members))
             if "tool_calls" in members:
                 meter.note_tool_calls(event.index, members["tool_calls"])
             frames += caller.encode(event)
@@ -261,8 +268,23 @@ def count_chars(members: Members) -> int:
 
 
 def _tool_chars(call: Any) -> int:
+    return max(sum(map(len, _texts_of_tool(call))), 1)
+
+
+def _texts_of_tool(call: Any) -> list[str]:
     function = call.get("function") if isinstance(call, dict) else None
     if not isinstance(function, dict):
-        return 1
+        return []
     said = (function.get("name"), function.get("arguments"))
-    return max(sum(len(text) for text in said if isinstance(text, str)), 1)
+    return [text for text in said if isinstance(text, str)]
+
+
+def text_of(members: Members) -> str:
+    """Return the text of output in a delta or a message: what was said, thought and called."""
+    parts: list[str] = []
+    for name, value in members.items():
+        if isinstance(value, str):
+            parts += [value] if name != "role" else []
+        elif name == "tool_calls" and isinstance(value, list):
+            parts += [text for call in value for text in _texts_of_tool(call)]
+    return "".join(parts)

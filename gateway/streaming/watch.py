@@ -25,10 +25,14 @@ from gateway.core.errors import (
     ServerStopping,
 )
 from gateway.core.grant import Lease
+from gateway.streaming.meter import Meter
 
 TICK_S = 0.1
 TICKS_PER_LOOK = 5
 END_S = 5.0
+# A provider counts the tokens of a stream behind its last word: so long that is waited for, though
+# the caller has gone.
+USAGE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,8 @@ class Edge(Protocol):
 class LiveCall:
     """A call between admission and its end. Moments are time.monotonic; 0 means not yet.
 
-    lease: what it has taken of limits, given back when it is over.
+    lease: what it has taken of limits, given back when it is over. meter, choices: of a stream that
+    is being relayed. caller_left: nobody is there any more, and its usage is waited for.
     """
 
     __slots__ = (
@@ -77,11 +82,14 @@ class LiveCall:
         "_helpers",
         "_reason",
         "asked_at",
+        "caller_left",
+        "choices",
         "edge",
         "heard_at",
         "is_stream",
         "key_id",
         "lease",
+        "meter",
         "outlives_caller",
         "output_at",
         "started_at",
@@ -106,6 +114,9 @@ class LiveCall:
         self.outlives_caller = outlives_caller
         self.lease = lease
         self.started_at = time.monotonic()
+        self.caller_left = False
+        self.meter: Meter | None = None
+        self.choices = 0
         self.asked_at = 0.0
         self.heard_at = 0.0
         self.output_at = 0.0
@@ -114,6 +125,12 @@ class LiveCall:
         self._reason: GatewayError | None = None
         self._has_ended = False
         self._helpers: list[asyncio.Task[None]] = []
+
+    @property
+    def awaits_usage(self) -> bool:
+        """True when all has been said of a stream but what it was in tokens."""
+        meter = self.meter
+        return meter is not None and meter.usage is None and len(meter.finished) >= self.choices
 
     @property
     def is_interrupted(self) -> bool:
@@ -258,6 +275,9 @@ class Watch:
 
     async def _heed(self, live: LiveCall) -> None:
         await live.edge.wait_for_hang_up()
+        if live.awaits_usage:
+            live.caller_left = True
+            await asyncio.sleep(USAGE_S)
         live.interrupt(CallerLeft())
 
     def _overdue(self, live: LiveCall, now: float) -> GatewayError | None:

@@ -18,6 +18,7 @@ import msgspec
 
 from tests.fakes.asked import Chat, Request, read_chat
 from tests.fakes.book import FAILED, Entry, TokenBook
+from tests.fakes.counting import count_prompt
 from tests.fakes.outgoing import head
 from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
@@ -129,7 +130,8 @@ class Connection(asyncio.Protocol):
     def _begin(self, request: Request, chat: Chat, script: Script, entry: Entry) -> None:
         entry.model = chat.model
         entry.stream = bool(chat.stream)
-        entry.prompt_tokens = chat.count_words()
+        counts = script.counts == "o200k"
+        entry.prompt_tokens = count_prompt(request.body) if counts else chat.count_words()
         if script.is_plain and chat.is_plain and request.keep_alive:
             serial, second = self._house.serial, int(time.time())
             self._transport.write(plain_answer(chat, script, entry, serial, second))

@@ -11,8 +11,10 @@ from typing import Any
 import msgspec
 
 from tests.fakes.asked import Chat, Request
+from tests.fakes.counting import tokens_of
 from tests.fakes.schema_answer import json_answer
 from tests.fakes.script import Script
+from tests.support.texts import TEXTS
 
 # Stands in the JSON where `big_bytes` of filler go, so that they never lie in memory at once.
 BIG_MARK = "@BIG@"
@@ -66,6 +68,9 @@ class Generation:
 
     def _words(self) -> Iterator[str]:
         script = self._script
+        if script.says:
+            yield from tokens_of(TEXTS[script.says])
+            return
         if script.text:
             yield from script.text.replace(" ", " \0").split("\0")
             return

@@ -142,6 +142,8 @@ class Player:
         for choice in range(self._chat.n or 1):
             chunk = self._writer.chunk(choice, b"{}", finish=reason)
             await out.send(self._speller.finish(chunk))
+        if script.usage_gate:
+            await self._link.passed(script.usage_gate)
         usage = usage_of(script, self._entry)
         if self._chat.wants_usage and usage is not LEFT_OUT:
             self._entry.report(usage)

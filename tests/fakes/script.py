@@ -27,6 +27,8 @@ class Script:
     # What is generated.
     tokens: int = 10
     text: str = ""  # these words instead of "tok0 tok1 …"
+    says: str = ""  # this text of tests/support/texts.py, in tokens of o200k
+    counts: str = ""  # "o200k" counts the prompt as OpenAI does, see tests/fakes/counting.py
     token_bytes: int = 0  # pad every token with x to this many bytes
     per_event: int = 1  # tokens per streamed event
     stamp: bool = False  # each token's text is "@<time.monotonic_ns() as it is written> "
@@ -51,6 +53,7 @@ class Script:
     drop: str = ""  # "reset" or "close" the connection instead of answering
     stall_after: int = NEVER  # go silent when so many tokens are out
     stall_ms: float = NEVER  # for how long; NEVER stays silent
+    usage_gate: str = ""  # go silent between the finish and the usage until POST /gates/<this>
     gate: str = ""  # go silent (at the beginning, or at stall_after) until POST /gates/<this>
 
     # How it is cut.

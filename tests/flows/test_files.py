@@ -217,8 +217,8 @@ def test_nothing_is_fetched_for_a_caller_who_is_refused(
 
 
 def test_what_a_fetch_brings_counts_in_the_hold(files_site: Site, files: FileServer) -> None:
-    # 900,000 letters are bounded by 300,001 tokens: the file's own bound, before, is 20,000.
-    cost_nusd = 300_100 * INPUT_NUSD
+    # 900,000 letters are bounded by 585,001 tokens: the file's own bound, before, is 20,000.
+    cost_nusd = 585_100 * INPUT_NUSD
     short, enough = files_site.caller(credit_nusd=cost_nusd // 2), files_site.caller()
     messages = said(away(files.url("/long.txt")), script="script:tokens=1")
 
@@ -229,7 +229,7 @@ def test_what_a_fetch_brings_counts_in_the_hold(files_site: Site, files: FileSer
     assert files_site.balance_nusd(short) == cost_nusd // 2
     assert answer.status == 200
     hold_nusd = files_site.record(answer.call_id)["hold_nusd"]
-    assert 300_000 * INPUT_NUSD < hold_nusd < cost_nusd
+    assert 585_000 * INPUT_NUSD < hold_nusd < cost_nusd
 
 
 def test_what_is_set_aside_for_a_fetch_is_free_again(files_site: Site, files: FileServer) -> None:

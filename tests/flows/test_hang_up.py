@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Callable
 
 import pytest
 
 from tests.flows.caller import CHAT, Caller, LiveCall
-from tests.flows.site import NUSD_PER_USD, OUTPUT_NUSD, Site
+from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
 
 # A second is promised, and a busy machine has its time.
 CLOSED_WITHIN_S = 20
@@ -44,21 +45,77 @@ def test_a_caller_that_leaves_in_the_middle_pays_for_what_was_made(
 
 @each_way
 @pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
-def test_a_caller_that_leaves_before_the_first_byte_pays_nothing(
+def test_a_caller_that_leaves_before_the_first_byte_pays_the_prompt(
     site: Site, leave: Callable[[LiveCall], None], stream: bool
 ) -> None:
     credit_nusd = NUSD_PER_USD // 100
     caller = site.caller(credit_nusd=credit_nusd)
-    call = caller.begin("script:hang", stream=stream, headers={"x-request-id": "leaving"})
+    said = [{"role": "user", "content": text} for text in ("word " * 500, "script:hang")]
+    call = caller.begin(messages=said, stream=stream, headers={"x-request-id": "leaving"})
     [begun] = wait_for_tries(site, caller, 1)
 
     leave(call)
 
     site.wait_for_try(begun, state="cancelled", within_s=CLOSED_WITHIN_S)
     record = site.record(begun)
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
+    assert record["completion_tokens"] == 0
+    assert record["http_status"] in (499, 200)  # where a keep-alive was faster
+    assert record["prompt_tokens"] == pytest.approx(500, rel=0.05)
+    assert record["charge_nusd"] == record["prompt_tokens"] * INPUT_NUSD
+    site.assert_free(caller, credit_nusd - record["charge_nusd"])
+
+
+@each_way
+def test_a_caller_that_leaves_a_provider_that_never_got_the_request_pays_nothing(
+    site: Site, leave: Callable[[LiveCall], None]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:  # takes connections, and says nothing
+        name = f"deaf-{deaf.getsockname()[1]}"
+        site.office.do("provider", name=name, base_url=f"https://127.0.0.1:{name[5:]}/v1")
+        caller = site.caller().with_(model=site.add_model(f"model-{name}", provider=name))
+        call = caller.begin("a b c", headers={"x-request-id": "leaving"})
+        site.running(caller, count=1)
+
+        leave(call)
+
+        [record] = site.records(caller)
     assert (record["status"], record["charge_basis"]) == ("cancelled", "zero_empty")
-    assert (record["charge_nusd"], record["http_status"]) == (0, 499)
-    site.assert_free(caller, credit_nusd)
+    assert record["charge_nusd"] == 0
+
+
+@each_way
+def test_the_usage_of_a_finished_stream_is_waited_for_though_its_caller_left(
+    site: Site, leave: Callable[[LiveCall], None]
+) -> None:
+    caller = site.caller()
+    prompt = f"script:tokens=20&usage_gate={caller.key_id}"
+    call = caller.begin(prompt, stream=True)
+    call.wait_for_tokens(20)
+    time.sleep(0.5)  # the finish is right behind the last token, and is not told without the usage
+
+    leave(call)
+
+    time.sleep(0.5)  # long enough to see it go; the provider is not stopped for it
+    site.upstream.open_gate(caller.key_id)
+    record = site.record(call.call_id)
+    told = (record["error_code"], record["attempts"])
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "usage"), told
+    assert record["charge_nusd"] == INPUT_NUSD + 20 * OUTPUT_NUSD
+    assert site.tries(call.call_id)[0]["state"] == "done"
+
+
+def test_a_usage_that_never_comes_is_not_waited_for_for_ever(site: Site) -> None:
+    caller = site.caller()
+    call = caller.begin("script:tokens=20&usage_gate=never", stream=True)
+    call.wait_for_tokens(20)
+    time.sleep(0.5)  # the finish is right behind the last token, and is not told without the usage
+
+    call.leave()
+
+    record = site.record(call.call_id)
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
+    assert record["completion_tokens"] == 20
 
 
 def wait_for_tries(site: Site, caller: Caller, count: int) -> list[str]:

@@ -123,7 +123,7 @@ def test_what_running_calls_hold_counts(site: Site) -> None:
 def test_a_call_that_costs_nothing_counts_for_nothing(
     site: Site, script: str, stream: bool
 ) -> None:
-    caller = site.limited_caller(daily_limit_nusd=2 * COST_NUSD)
+    caller = site.limited_caller(daily_limit_nusd=3 * COST_NUSD)
 
     for _ in range(5):
         assert caller.ask(script, max_tokens=TOKENS, stream=stream).status in (200, 400, 502)

@@ -113,7 +113,7 @@ def test_pages_that_nobody_was_given_cost_nothing(
     assert (record["model"], record["fallback_depth"]) == ("dear-pictures", 1)
 
 
-def test_who_leaves_before_a_word_of_another_model_pays_for_no_page(
+def test_who_leaves_before_a_word_of_another_model_pays_its_prompt_and_the_pages(
     files_site: Site, caller: Caller
 ) -> None:
     options: dict[str, Any] = {
@@ -127,8 +127,11 @@ def test_who_leaves_before_a_word_of_another_model_pays_for_no_page(
         live.reset()
 
     record = files_site.record(running["id"])
-    assert (record["status"], record["charge_basis"]) == ("cancelled", "zero_empty")
-    assert (record["charge_nusd"], record["absorbed_nusd"]) == (0, 2 * PAGE_NUSD)
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
+    assert (record["completion_tokens"], record["absorbed_nusd"]) == (0, 0)
+    assert record["prompt_tokens"] > 0
+    prompt_nusd = 10 * record["prompt_tokens"] * INPUT_NUSD
+    assert record["charge_nusd"] == prompt_nusd + 2 * PAGE_NUSD
 
 
 @pytest.mark.parametrize("beside", [False, True], ids=["alone", "beside a fetched file"])

@@ -26,8 +26,9 @@ from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
 from gateway.ingress.body import check_head
 from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
-from gateway.ingress.openai_chat import prompt_text, read_call
+from gateway.ingress.openai_chat import read_call
 from gateway.ingress.placing import as_file, read_fetched
+from gateway.ingress.prompt_parts import read_prompt
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
 from gateway.outbound.networks import is_public
 from gateway.providers.openai_compatible import OpenAICompatible
@@ -105,7 +106,8 @@ def check_call(call: Call, expected: Any) -> None:
     assert call.max_tokens == min(filter(None, limits), default=None)
     assert call.n == (expected.get("n") or 1)
     assert call.prompt_tokens_bound >= len(call.messages)
-    prompt_text(call).encode()
+    for text in read_prompt(call).texts:
+        text.encode()
 
 
 def stream(data: bytes) -> None:

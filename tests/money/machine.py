@@ -248,7 +248,7 @@ class MoneyMachine(MoneyWorld):
         branch = self.open_calls()[call_id]
         meter = Meter(0, 0)
         meter.usage, meter.deltas = usage, usage.completion_tokens
-        receipt = settle(call.grant, meter, CallerLeft() if left else None, usage.prompt_tokens)
+        receipt = settle(call.grant, meter, CallerLeft() if left else None, usage)
         paid, hold = 0, int(call.grant.hold_nusd)
         if hold:
             paid = branch.bank.release(self.workspace_id, hold, receipt.charge_nusd)

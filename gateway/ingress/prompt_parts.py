@@ -1,0 +1,60 @@
+"""A call's prompt taken apart for counting. For calls whose provider does not say what it counted:
+bytes are decoded here, so call it in a thread."""
+
+from __future__ import annotations
+
+import base64
+
+from gateway.core.attachment_tokens import Picture
+from gateway.core.call import Call
+from gateway.core.files import Attachment, ReadyFile
+from gateway.core.prompt_parts import PromptParts
+from gateway.ingress import schema
+from gateway.ingress.blocks import picture_of, read_inline, sniff
+from gateway.ingress.openai_chat import texts_of
+from gateway.ingress.picture_size import size_of
+
+
+def read_prompt(call: Call) -> PromptParts:
+    """Return everything of the call that its model reads."""
+    texts: list[str] = []
+    pictures: list[Picture] = []
+    files: list[ReadyFile] = []
+    for message in call.messages:
+        texts += texts_of(message)
+        name = getattr(message, "name", None)
+        if name:
+            texts.append(name)
+        if not isinstance(message, schema.UserMessage) or isinstance(message.content, str):
+            continue
+        for part in message.content:
+            if isinstance(part, schema.ImagePart):
+                pictures.append(picture_of(part, ""))
+            elif isinstance(part, schema.AudioPart):
+                content = base64.b64decode(part.input_audio.data)
+                files.append(ReadyFile(content, sniff(content) or "audio/pcm", ""))
+            elif isinstance(part, schema.FilePart):
+                _add_file(part, pictures, files)
+    members = call.members
+    tools = b"".join(members[name] for name in ("tools", "functions") if call.gives(name))
+    return PromptParts(
+        len(call.messages),
+        texts,
+        tools,
+        members["response_format"] if call.gives("response_format") else b"",
+        pictures,
+        files,
+    )
+
+
+def _add_file(part: schema.FilePart, pictures: list[Picture], files: list[ReadyFile]) -> None:
+    source = part.file or schema.FileSource()
+    data = source.file_data or source.data or part.data
+    if not data:
+        return
+    declared = (source.mime_type or part.mime_type or "").lower()
+    ready = read_inline(Attachment(0, 0, "", "", declared, "", data, 0))
+    if ready.kind.startswith("image/"):
+        pictures.append(Picture(*size_of(ready.content)))
+    else:
+        files.append(ready)
