@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from urllib.parse import urlencode, urlsplit
 
 from django.contrib import messages
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import resolve_url
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
 from dashboard.addresses import own_address
-from dashboard.views.errors import wrong_method
+from dashboard.views.errors import database_busy, wrong_method
+
+log = logging.getLogger(__name__)
 
 JSON = "application/json"
 READS = ("GET", "HEAD", "OPTIONS")
@@ -38,6 +42,13 @@ class PrivatePages:
         response.setdefault("Cache-Control", "no-store, private")
         response.setdefault("Permissions-Policy", FEATURES_OFF)
         return response
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        """Say that the database is locked or away, which is no fault of the page's."""
+        if not isinstance(exception, OperationalError):
+            return None
+        log.warning("a page cannot reach the database: %s", exception)
+        return database_busy(request)
 
 
 def _goes_to_sign_in(response: HttpResponse) -> bool:

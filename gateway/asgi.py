@@ -44,6 +44,9 @@ from gateway.outbound.networks import read_networks  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
+# People who send a form are not kept waiting for another program's lock as long as commands are.
+if "timeout" in settings.DATABASES["default"]["OPTIONS"]:
+    settings.DATABASES["default"]["OPTIONS"]["timeout"] = settings.PAGE_LOCK_WAIT_S
 runtime = Runtime()
 
 

@@ -134,6 +134,7 @@ DATABASES: dict[str, dict[str, Any]] = {
         },
     }
 }
+PAGE_LOCK_WAIT_S = 2  # instead of that timeout, in a process that serves
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

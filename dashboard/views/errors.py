@@ -58,6 +58,13 @@ SERVER_ERROR = Failure(
     "Nothing you did is lost unless this page says so. Try again in a moment; the server's log"
     " has the details.",
 )
+BUSY_RETRY_S = 5
+DATABASE_BUSY = Failure(
+    503,
+    "The database is busy",
+    "Another program is using it. Nothing was saved. Go back and try again in a few seconds.",
+    icon="hourglass",
+)
 CSRF_FAILED = Failure(
     403,
     "This form is too old",
@@ -118,6 +125,12 @@ def wrong_method(request: HttpRequest, allow: str) -> HttpResponse:
 
 def server_error(request: HttpRequest) -> HttpResponse:
     return _answer(request, SERVER_ERROR)
+
+
+def database_busy(request: HttpRequest) -> HttpResponse:
+    response = _answer(request, DATABASE_BUSY)
+    response["Retry-After"] = str(BUSY_RETRY_S)
+    return response
 
 
 def too_many_requests(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:

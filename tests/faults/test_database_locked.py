@@ -4,6 +4,7 @@ everybody else is served."""
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import urllib.error
 import urllib.request
@@ -13,6 +14,9 @@ from contextlib import closing, contextmanager
 from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import pytest
 
 from gateway.launch.seed import WORKSPACE
 from tests.support.servers import GatewayServer, run_manage
@@ -53,6 +57,22 @@ def locked(file: Path) -> Iterator[None]:
     finally:
         other.execute("ROLLBACK")
         other.close()
+
+
+def test_a_form_is_not_kept_waiting_for_the_lock(gateway: GatewayServer, home: Path) -> None:
+    opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+    address = f"{gateway.origin}/sign-in"
+    with opener.open(address, timeout=30) as page:
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page.read().decode())
+    assert token is not None
+    form = {"csrfmiddlewaretoken": token[1], "login": gateway.email, "password": gateway.password}
+
+    with locked(home / "tollhouse.sqlite3"), pytest.raises(urllib.error.HTTPError) as refusal:
+        opener.open(address, data=urlencode(form).encode(), timeout=15)
+
+    assert refusal.value.code == 503
+    assert refusal.value.headers["retry-after"] == "5"
+    assert "The database is busy" in refusal.value.read().decode()
 
 
 def test_only_who_has_to_write_is_refused_and_nobody_waits_for_them(

@@ -10,13 +10,15 @@ from django.db import connection, transaction
 
 from accounts import book as money
 from accounts.models import Workspace
+from gateway.core.ids import new_request_id
+from gateway.journal.record import Refused
 from gateway.models import ProofProgress
 from gateway.services import walk
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import Proof, prove, record_proof
 from gateway.services.rolling_up import roll_up
 from gateway.stores.bank import Bank
-from tests.money.office import admitted, end, hold, make_rich, run_at_bank
+from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,6 +67,20 @@ def test_a_proof_in_steps_looks_at_what_a_proof_at_once_looks_at(workspace: Work
     assert steps.breaks == []
     assert (steps.calls, steps.entries) == (whole.calls, whole.entries)
     assert not ProofProgress.objects.exists()
+
+
+def test_refusals_that_are_counted_are_proved_in_steps_as_at_once(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    async def work(bank: Bank) -> None:
+        names = (new_request_id(), str(workspace.pk), KEY_ID, time.time() - 26 * HOUR_S)
+        for counted in (3, 4):
+            bank.refused(Refused(*names, 404, "model_not_found", "a model", 1, counted=counted))
+
+    run_at_bank(tmp_path, work)
+
+    assert prove().breaks == []
+    assert prove_in_steps().breaks == []
 
 
 OLD = "WHERE charge_nusd = 900"
