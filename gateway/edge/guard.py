@@ -19,6 +19,7 @@ from gateway.core.request import RequestHead
 from gateway.edge.body_budget import BodyBudget
 from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.cors import Origins
+from gateway.edge.discarding import Discarding
 from gateway.edge.hosts import Hosts
 from gateway.edge.https import Https
 from gateway.edge.limits import Limits
@@ -84,6 +85,7 @@ class Guard:
         self._idle: WeakValueDictionary[str, Idle] = WeakValueDictionary()
         self._uncounted = Idle()
         self._is_walking = False
+        self.discarding = Discarding()
         self._memory = Memory(limits.memory_bytes)
         self._is_draining = False
         # None while requests are taken; else makes the refusal of each.
@@ -133,6 +135,7 @@ class Guard:
         for idle in list(self._idle.values()):
             if len(idle) > self.limits.idle_connections:
                 self._thin_out(idle, now)
+        self.discarding.begin_again()
         if not self._is_draining:
             self.refuse = short_of_memory if self._memory.look() else None
         self._is_walking = False

@@ -121,6 +121,7 @@ class GuardedHttpProtocol(BodyProtocol):
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:
+            self.guard.discarding.take(len(data), self)
             return
         if self._is_surplus and len(self.connections) > self.guard.limits.connections:
             self._is_deaf = True

@@ -19,6 +19,7 @@ class Wire(asyncio.Transport):
     def __init__(self) -> None:
         self.written = b""
         self.is_closed = False
+        self.is_paused = False
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         return {"peername": ("192.0.2.1", 1), "sockname": ("192.0.2.2", 80)}.get(name, default)
@@ -43,10 +44,10 @@ class Wire(asyncio.Transport):
         self.is_closed = True
 
     def pause_reading(self) -> None:
-        pass
+        self.is_paused = True
 
     def resume_reading(self) -> None:
-        pass
+        self.is_paused = False
 
 
 class Guarded(GuardedHttpProtocol):

@@ -8,6 +8,7 @@ from weakref import ref
 
 import pytest
 
+from gateway.edge.discarding import DISCARD_BYTES
 from tests.corpus.connection import Connection
 from tests.corpus.wire import request
 
@@ -63,3 +64,32 @@ async def test_a_request_whose_caller_left_goes_at_once() -> None:
         assert replies[0]() is None
     finally:
         gc.enable()
+
+
+async def test_what_is_thrown_away_is_read_so_fast_and_no_faster() -> None:
+    """After the answer, and by all connections together: reading on is for the caller's sake."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        await send({"type": "http.response.start", "status": 404, "headers": LENGTH})
+        await send({"type": "http.response.body", "body": b"no"})
+
+    endless = request("Content-Length: 999999999", body=b"", sized=False)
+    one, other = Connection(application), Connection(application)
+    for connection in (one, other):
+        await connection.say(endless)
+        assert b"404" in connection.wire.written
+    piece = b" " * 2**20
+
+    def paused() -> list[bool]:
+        return [connection.wire.is_paused for connection in (one, other)]
+
+    for _ in range(DISCARD_BYTES // 2**20 // 2):
+        await one.say(piece)
+        await other.say(piece)
+    assert paused() == [False, False]
+    await one.say(piece)
+    await other.say(piece)
+
+    assert paused() == [True, True]
+    one.protocol.guard.discarding.begin_again()
+    assert paused() == [False, False]
