@@ -40,7 +40,7 @@ HOUR_S = 3_600
 LONGER = (KeyUsage, WorkspaceUsage, WorkspaceLatency)
 
 
-def make_calls(folder: Path, workspace: Workspace, *ages_s: int) -> None:
+def make_calls(folder: Path, workspace: Workspace, *ages_s: float) -> None:
     """Make a call of 100 nUSD that began each so many seconds ago and ends now."""
 
     async def work(bank: Bank) -> None:
@@ -54,12 +54,13 @@ def make_calls(folder: Path, workspace: Workspace, *ages_s: int) -> None:
 
 
 def test_calls_that_come_late_are_added_to_hours_and_days_at_once(tmp_path: Path) -> None:
-    workspace = make_rich(100_000)
+    workspace, began_s = make_rich(100_000), time.time()
     make_calls(tmp_path, workspace, 60 * HOUR_S, 30 * HOUR_S, 3 * HOUR_S)
     assert roll_up() == 3
     assert prove().holds
 
-    make_calls(tmp_path, workspace, 60 * HOUR_S, 48 * HOUR_S, 4 * HOUR_S, 0)
+    late_s = time.time() - began_s  # so that the same hours are meant
+    make_calls(tmp_path, workspace, *(late_s + hours * HOUR_S for hours in (60, 48, 4, 0)))
 
     proof = prove()
     assert proof.breaks == []
