@@ -281,6 +281,9 @@ def _texts_of_tool(call: Any) -> list[str]:
 
 def text_of(members: Members) -> str:
     """Return the text of output in a delta or a message: what was said, thought and called."""
+    content = members.get("content")
+    if isinstance(content, str) and len(members) == 1:
+        return content
     parts: list[str] = []
     for name, value in members.items():
         if isinstance(value, str):
