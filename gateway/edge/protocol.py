@@ -27,6 +27,7 @@ from gateway.edge.body_after_upgrade import BodyOnly
 from gateway.edge.body_limits import CALL_TARGETS, UNLIMITED
 from gateway.edge.body_protocol import BodyProtocol, release_unclaimed
 from gateway.edge.guard import NEVER, SETTLE_S, Idle
+from gateway.edge.half_close import probe
 from gateway.edge.head import check_head, check_size
 from gateway.edge.last_words import SlowClose, as_refusal, last_words
 from gateway.edge.limits import (
@@ -118,6 +119,18 @@ class GuardedHttpProtocol(BodyProtocol):
         for cycle in cycles:
             if cycle is not None:
                 release_unclaimed(cycle)
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        """Return whether to keep the connection: for the answers to requests that came whole."""
+        running = self._running
+        if running is None or running.response_complete or self._phase != BETWEEN:
+            return False
+        if self._is_deaf or self.scheme == "https" or running.scope["http_version"] == "1.0":
+            return False
+        last = self.pipeline[0][0] if self.pipeline else running
+        last.keep_alive = False
+        probe(self.loop, running)
+        return True
 
     def data_received(self, data: bytes) -> None:
         if self._is_deaf:

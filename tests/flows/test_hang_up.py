@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.flows.caller import CHAT, Caller, LiveCall
-from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
+from tests.flows.site import INPUT_NUSD, KEEP_ALIVE, NUSD_PER_USD, OUTPUT_NUSD, Site
 
 # A second is promised, and a busy machine has its time.
 CLOSED_WITHIN_S = 20
@@ -126,14 +126,36 @@ def wait_for_tries(site: Site, caller: Caller, count: int) -> list[str]:
     return ids
 
 
-def test_a_caller_that_only_closes_its_sending_half_has_left(site: Site) -> None:
-    with site.caller().begin("script:endless&delay_ms=4", stream=True) as call:
+def test_a_caller_that_only_ends_its_sending_half_gets_the_whole_stream(site: Site) -> None:
+    caller = site.caller()
+    script = f"script:tokens=60&delay_ms=2&stall_after=9&gate={caller.key_id}"
+    with caller.begin(script, stream=True, max_tokens=100) as call:
         call.wait_for_tokens(3)
 
         call.socket.shutdown(socket.SHUT_WR)
+        for line in call.lines():
+            if line == KEEP_ALIVE:  # we have seen it, and asked whether anybody is there
+                break
+        site.upstream.open_gate(caller.key_id)
 
-        site.wait_for_try(call.call_id, state="cancelled")
-        assert site.record(call.call_id)["status"] == "cancelled"
+        assert "tok59 " in call.answer().body.decode()
+    assert site.records(caller)[0]["status"] == "ok"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_one_that_does_so_before_the_answer_begins_gets_all_of_it(site: Site, stream: bool) -> None:
+    caller = site.caller()
+    with caller.begin(f"script:gate={caller.key_id}", stream=stream) as call:
+        site.running(caller, count=1)
+
+        call.socket.shutdown(socket.SHUT_WR)
+        assert call.socket.recv(21, socket.MSG_PEEK) == b"HTTP/1.1 100 Continue"
+        site.upstream.open_gate(caller.key_id)
+        answer = call.answer()
+
+    assert (answer.status, answer.is_whole) == (200, True)
+    assert answer.headers["connection"] == "close"
+    assert site.records(caller)[0]["status"] == "ok"
 
 
 @each_way
