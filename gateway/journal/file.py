@@ -70,6 +70,7 @@ class JournalWriter:
         self._damaged: set[int] = set()
         self._distrusted = -1  # the last segment of which an fsync has failed
         self._spare: tuple[int, int, mmap.mmap] | None = None
+        self._is_closed = False
         self.failure: NotDurable | None = None
 
     @property
@@ -116,6 +117,8 @@ class JournalWriter:
                 del self._full[0]
             os.fsync(self._file)
         except OSError as error:
+            if self._is_closed:  # by the other thread, just now
+                return
             raise self._distrust(error) from error
         self._synced = end
 
@@ -164,6 +167,7 @@ class JournalWriter:
 
     def close(self) -> None:
         """Release the files; what was appended stays as it is."""
+        self._is_closed = True
         self._end_segment()
         for _, file in self._full:
             os.close(file)

@@ -285,6 +285,7 @@ class Writer:
 
     def _report_unkept(self) -> None:
         """Tell what is neither in the database nor in a journal that can be trusted."""
+        self._backlog.keep_durable()
         if self._life.journal.failure is not None:
             ids = self._backlog.unkept()
             log.critical("%s records are in no file that is durable: %s", len(ids), ids[:IDS_TOLD])
@@ -351,9 +352,8 @@ class Writer:
             question(self._backlog.posted)
 
     def _connect(self) -> None:
-        """Have a connection that does not wait long for a lock, as calls wait for draws, and that
-        remembers more of the database than others. Raises OperationalError while the database's
-        file is not the one that this process has begun with."""
+        """Have a connection that does not wait long for a lock, and that remembers more than most.
+        Raises OperationalError while the database's file is not the one of the start."""
         self._file.check()
         if connection.connection is None:
             wait_briefly()
