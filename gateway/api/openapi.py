@@ -168,6 +168,12 @@ EVENT: Document = {
                     "contentMediaType": "application/json",
                     "contentSchema": {"$ref": REF.format(name="ChatCompletionChunk")},
                 },
+                TEXT
+                | {
+                    "description": "The error that a broken stream ends with, before [DONE].",
+                    "contentMediaType": "application/json",
+                    "contentSchema": {"$ref": REF.format(name="ErrorShape")},
+                },
                 {"const": "[DONE]"},
             ]
         }

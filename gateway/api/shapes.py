@@ -81,7 +81,7 @@ class ChatCompletion(Struct):
 class ChunkChoice(Struct):
     index: int
     delta: AnyObject
-    finish_reason: FinishReason | Literal["error"] | None
+    finish_reason: FinishReason | None
     logprobs: AnyObject | None = None
 
 
@@ -122,7 +122,6 @@ class ChatCompletionChunk(Struct):
     system_fingerprint: str | None = None
     service_tier: str | None = None
     fallback: FallbackShape | None = None
-    error: ErrorBody | None = None
 
 
 class Pricing(Struct):

@@ -33,7 +33,7 @@ when every target failed, those of fallback models included, `details.attempts` 
 `x-request-id` header; an operator finds the call by it.
 
 An error after the first byte of a stream cannot change the status any more: it comes as a last
-chunk with `error` and `finish_reason: "error"`, then `data: [DONE]`.
+`data:` event that has the body above, with `error` and without `choices`, then `data: [DONE]`.
 
 *again* says what the official SDKs are told about trying the same call again: `no` when
 `x-should-retry: false` is sent or the status is one they do not retry, else by their own rules.

@@ -1,7 +1,8 @@
 """POST /chat/completions, outbound: our events to OpenAI's chunks, answers and errors.
 
-Every frame is a full chunk object on one `data:` line, written whole; `id`, `created` and
-`model` never change within a stream. Where usage goes is the profile's: see place_usage.
+Every frame is a full chunk object on one `data:` line, written whole, but for the error that ends
+a broken stream; `id`, `created` and `model` never change within a stream. Where usage goes is the
+profile's: see place_usage.
 """
 
 from __future__ import annotations
@@ -212,12 +213,13 @@ class ChunkWriter:
         return [self._head + _encode(body)[1:] + b"\n\n" for body in bodies]
 
     def fail(self, error: GatewayError) -> bytes:
-        """Return the frame that ends a stream which cannot go on, and [DONE] (C-26)."""
-        body = {
-            "choices": [{"index": 0, "delta": {"content": ""}, "finish_reason": "error"}],
-            **word(error, self._call_id, self._profile)[1],
-        }
-        return self._head + _encode(body)[1:] + b"\n\n" + DONE
+        """Return the frame that ends a stream which cannot go on, and [DONE].
+
+        It is an error's body and no chunk: some clients know a failure by `error` as the first
+        member, others take every frame with `choices` for a part of the answer.
+        """
+        body = word(error, self._call_id, self._profile)[1]
+        return b"data: " + _encode(body) + b"\n\n" + DONE
 
 
 def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:

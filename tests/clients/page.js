@@ -32,13 +32,16 @@
         const data = line.slice(6);
         if (data === "[DONE]") break;
         const parsed = JSON.parse(data);
+        if (parsed.error) {
+          seen.error = parsed.error;
+          break;
+        }
         if (parsed.choices[0].delta.content) seen.text += parsed.choices[0].delta.content;
         for (const { index, function: called } of parsed.choices[0].delta.tool_calls ?? []) {
           seen.calls[index] ??= { name: called.name, arguments: "" };
           seen.calls[index].arguments += called.arguments;
         }
         seen.finish = parsed.choices[0].finish_reason ?? seen.finish;
-        seen.error = parsed.error ?? seen.error;
         seen.usage = parsed.usage ?? seen.usage;
       }
       if (call.leaves_after && seen.text.split(" ").length > call.leaves_after) {

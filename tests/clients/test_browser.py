@@ -139,7 +139,7 @@ def test_failures_are_told(visitor: Visitor, keys: Keys) -> None:
 
     assert (poor["status"], poor["answer"]["error"]["code"]) == (402, "insufficient_credits")
     assert (failed["status"], failed["answer"]["error"]["code"]) == (502, "provider_unavailable")
-    assert (broken["text"], broken["finish"]) == ("tok0 tok1 tok2 ", "error")
+    assert (broken["text"], broken["finish"]) == ("tok0 tok1 tok2 ", None)
     assert broken["error"]["code"] == "provider_unavailable"
 
 

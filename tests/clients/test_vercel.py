@@ -109,24 +109,13 @@ def test_a_stream_that_cannot_begin_fails_as_a_buffered_call_does(
     assert seen["text"] == ""
 
 
-@pytest.mark.parametrize("provider", ["compatible", "compatible with usage"])
-def test_a_failure_inside_the_stream_is_told_after_what_had_arrived(
-    reports: Report, provider: str
-) -> None:
-    seen = reports[f"{provider}: error broken off streamed"]
+def test_a_failure_inside_the_stream_is_told_after_what_had_arrived(report: Report) -> None:
+    seen = report["error broken off streamed"]
 
     [error] = seen["errors"]
     assert seen["text"] == "tok0 tok1 tok2 "
     assert error["code"] == "provider_unavailable"
     assert error["message"]
-
-
-def test_openais_own_provider_tells_a_broken_stream_by_its_finish_alone(reports: Report) -> None:
-    seen = reports["openai: error broken off streamed"]
-
-    # It reads the frame as a chunk, and knows no error in a chunk.
-    assert (seen["text"], seen["errors"]) == ("tok0 tok1 tok2 ", [])
-    assert (seen["finish"], seen["raw_finish"]) == ("other", "error")
 
 
 def test_a_buffered_call_that_is_aborted_ends_everywhere(

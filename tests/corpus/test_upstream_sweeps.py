@@ -132,7 +132,7 @@ def assert_told(answer: Answer, *, stream: bool) -> bool:
     last = answer.chunks[-1]
     if "error" in last:
         assert last["error"]["code"] in PROVIDERS, last
-        assert last["choices"][0]["finish_reason"] == "error"
+        assert "choices" not in last
         return False
     reasons = [c["finish_reason"] for found in answer.chunks for c in found["choices"]]
     assert any(reasons)

@@ -190,5 +190,5 @@ def read_event(text: str) -> Any:
 
 def said_by(events: list[Any]) -> str:
     """Return the text of the first choice in these events."""
-    choices = [event["choices"][0] for event in events if event != DONE and event["choices"]]
+    choices = [event["choices"][0] for event in events if event != DONE and event.get("choices")]
     return "".join(choice["delta"].get("content") or "" for choice in choices)
