@@ -52,12 +52,15 @@ class Gate:
 
 
 class Standing(NamedTuple):
-    """Where a caller stands under its tightest limit on requests. reset_s: the second since the
-    epoch in which nothing of it will be used any more."""
+    """Where a caller stands under its tightest limit on requests. limit: how many at once.
+    reset_s: the second since the epoch in which nothing of it will be used any more, reset_in_s:
+    how far away that is."""
 
     limit: int
     remaining: int
     reset_s: int
+    reset_in_s: int
+    per_minute: int
 
 
 class Rates:
@@ -71,8 +74,14 @@ class Rates:
     def standing(self) -> Standing:
         now_ns = time.monotonic_ns()
         tightest = min(self._buckets, key=lambda bucket: bucket.remaining(now_ns))
-        reset_s = time.time() + tightest.full_in_ns(now_ns) / NS_PER_S
-        return Standing(tightest.burst, tightest.remaining(now_ns), ceil(reset_s))
+        full_in_s = tightest.full_in_ns(now_ns) / NS_PER_S
+        return Standing(
+            tightest.burst,
+            tightest.remaining(now_ns),
+            ceil(time.time() + full_in_s),
+            ceil(full_in_s),
+            tightest.per_minute,
+        )
 
 
 def too_often(gate: Gate, bucket: Bucket, model: str, now_ns: int) -> RateLimited:

@@ -217,7 +217,7 @@ OF_STATUS = {
     "405": ("Allow", "The methods that the address takes."),
     **dict.fromkeys(("409", "429", "503", "529"), ("Retry-After", "Seconds to wait.")),
 }
-# Of callers whose calls a minute are limited; the same again as X-RateLimit-Limit-Requests etc.
+# Of callers whose calls a minute are limited; X-RateLimit-Limit-Requests etc. are as OpenAI's.
 RATES = (
     ("X-RateLimit-Limit", "How many calls may be made at once."),
     ("X-RateLimit-Remaining", "How many of them may be made now."),

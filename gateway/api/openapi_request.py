@@ -118,7 +118,7 @@ def _complete_request(request: Schema) -> None:
         _unless("top_logprobs", NOTHING, _given("logprobs", {"const": True})),
         _unless(
             "tool_choice",
-            {"not": {"const": "required"}},
+            {"not": {"enum": ["any", "required"]}},
             _given("tools", {"type": "array", "minItems": 1}),
         ),
         _unless(

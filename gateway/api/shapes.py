@@ -74,7 +74,7 @@ class ChatCompletion(Struct):
     usage: UsageShape
     timings: Timings
     credits_used: float
-    system_fingerprint: str | None = None
+    system_fingerprint: str | None
     service_tier: str | None = None
 
 

@@ -230,6 +230,8 @@ def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
         "created": form.created,
         "model": form.model,
         "choices": [write_choice(choice, form.profile) for choice in answer.choices],
+        # One SDK takes no answer without it.
+        "system_fingerprint": None,
         **spell_extras(answer.extras, form.profile),
         "usage": write_usage(receipt.usage, receipt.charge_nusd),
         "timings": write_timings(receipt),
@@ -258,8 +260,8 @@ def write_timings(receipt: Receipt) -> dict[str, int | float]:
     upstream_ms = min((receipt.upstream_us + 500) // 1000, total_ms)
     timings: dict[str, int | float] = {"total_ms": total_ms, "upstream_ms": upstream_ms}
     tokens = receipt.usage.completion_tokens
-    if tokens > 0 and upstream_ms > 0:
-        timings["tokens_per_second"] = round(tokens * 1000 / upstream_ms, 2)
+    if tokens > 0 and receipt.upstream_us > 0:
+        timings["tokens_per_second"] = round(tokens * 1_000_000 / receipt.upstream_us, 2)
     queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
     if queued_ms:
         timings["queued_ms"] = queued_ms

@@ -49,6 +49,7 @@ MANY_MESSAGES = 8
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
 _UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
+_PATTERN = re.compile(r"^Expected `str` matching regex .*$", re.DOTALL)
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
@@ -130,6 +131,8 @@ def _check_members(
     _refuse_steering(unknown)
     _check_meaning(request)
     _check_guided(request, members)
+    if request.tool_choice == "any":
+        members["tool_choice"] = b'"required"'
     if isinstance(request.response_format, schema.ResponseJsonSchema):
         raw = members["response_format"]
         members["response_format"] = read_format(request.response_format, raw)
@@ -177,6 +180,8 @@ def explain(error: msgspec.ValidationError) -> RequestError:
     # The library does not name the member of a map that is at fault: the map's name has to do.
     param = (found["path"] or "").replace("[...]", "") if found else ""
     reason = text[: found.start()] if found else text
+    if _PATTERN.match(reason):
+        reason = f"Expected {schema.words_for(param)}"
     if missing := _MISSING.search(reason):
         param = f"{param}.{missing['name']}" if param else missing["name"]
         return RequestError(f"{param} is required.", param=param)
@@ -244,8 +249,8 @@ def _check_tools(request: ChatRequest) -> None:
                 f"tool_choice names {wanted[1]}, which is not among the tools.",
                 param=f"tool_choice.{wanted[0]}.name",
             )
-    if choice == "required" and not names:
-        raise RequestError("tool_choice is required, but there are no tools.", param="tool_choice")
+    if choice in ("required", "any") and not names:
+        raise RequestError(f"tool_choice is {choice}, but there are no tools.", param="tool_choice")
 
 
 def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> tuple[str, str]:

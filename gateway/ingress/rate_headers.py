@@ -5,27 +5,41 @@ from __future__ import annotations
 from typing import Protocol
 
 Headers = list[tuple[bytes, bytes]]
-NAMES = (
-    (b"x-ratelimit-limit", b"x-ratelimit-limit-requests"),
-    (b"x-ratelimit-remaining", b"x-ratelimit-remaining-requests"),
-    (b"x-ratelimit-reset", b"x-ratelimit-reset-requests"),
-)
 
 
 class Rates(Protocol):
     """The limits on requests that a caller is under (gateway.admission.gates)."""
 
-    def standing(self) -> tuple[int, int, int]:
-        """Return how many calls may be made at once, how many of them now, and the second since
-        the epoch in which that is as many as ever."""
+    def standing(self) -> tuple[int, int, int, int, int]:
+        """Return how many calls may be made at once, how many of them now, the second since the
+        epoch in which that is as many as ever, how many seconds that is away, and how many calls
+        may be made a minute."""
 
 
 def rate_headers(rates: Rates | None, status: int) -> Headers:
-    """Return the headers of an answer of this status. A caller that may not come in gets none."""
+    """Return the headers of an answer of this status. A caller that may not come in gets none.
+
+    Those that end in -requests are spelled and meant as OpenAI's: the limit is a minute's.
+    """
     if rates is None or status == 401:
         return []
+    at_once, remaining, reset_at_s, reset_in_s, per_minute = rates.standing()
     return [
-        (name, b"%d" % value)
-        for names, value in zip(NAMES, rates.standing(), strict=True)
-        for name in names
+        (b"x-ratelimit-limit", b"%d" % at_once),
+        (b"x-ratelimit-remaining", b"%d" % remaining),
+        (b"x-ratelimit-reset", b"%d" % reset_at_s),
+        (b"x-ratelimit-limit-requests", b"%d" % per_minute),
+        (b"x-ratelimit-remaining-requests", b"%d" % min(remaining, per_minute)),
+        (b"x-ratelimit-reset-requests", write_duration(reset_in_s)),
     ]
+
+
+def write_duration(seconds: int) -> bytes:
+    """Return a duration as OpenAI's headers have it: 1s, 6m0s, 1h0m0s."""
+    if seconds < 60:
+        return b"%ds" % seconds
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return b"%dm%ds" % (minutes, seconds)
+    hours, minutes = divmod(minutes, 60)
+    return b"%dh%dm%ds" % (hours, minutes, seconds)

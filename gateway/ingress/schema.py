@@ -230,7 +230,8 @@ class ToolsAllowed(Struct, tag_field="type", tag="allowed_tools"):
     allowed_tools: AllowedTools
 
 
-ToolChoice = Literal["none", "auto", "required"] | NamedTool | NamedCustomTool | ToolsAllowed
+# "any" is what others call "required".
+ToolChoice = Literal["none", "auto", "required", "any"] | NamedTool | NamedCustomTool | ToolsAllowed
 
 
 class ChatRequest(Struct):
@@ -333,6 +334,16 @@ SELF_EXPLANATORY = frozenset(
         "user",
     }
 )
+
+
+def words_for(param: str) -> str:
+    """Return what the pattern of a string asks for, in words."""
+    if param == "user":
+        return "text without control characters"
+    if param == "logit_bias":
+        return "ids of tokens as names: 1 to 10 digits"
+    return "1 to 64 letters, digits, underscores or hyphens"
+
 
 decoder = msgspec.json.Decoder(ChatRequest)
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

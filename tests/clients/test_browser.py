@@ -154,4 +154,4 @@ def test_a_page_that_leaves_ends_its_calls_everywhere(
 
     assert (streamed["left"], buffered) == ("AbortError", "AbortError")
     assert assert_left(shared_gateway, upstream, streamed["id"])["tokens_completion"] >= 5
-    assert assert_left(shared_gateway, upstream, buffered_id)["cost_nano_usd"] == "0"
+    assert int(assert_left(shared_gateway, upstream, buffered_id)["cost_nano_usd"]) > 0

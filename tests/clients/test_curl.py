@@ -98,7 +98,7 @@ def test_a_buffered_call_ends_when_curl_does(
         call_id = wait_for_call(upstream, before)
         process.terminate()
 
-    assert assert_left(shared_gateway, upstream, call_id)["cost_nano_usd"] == "0"
+    assert int(assert_left(shared_gateway, upstream, call_id)["cost_nano_usd"]) > 0
 
 
 @pytest.mark.parametrize("version", ["--http1.1", "--http1.0"])

@@ -224,4 +224,4 @@ async def test_a_buffered_call_whose_task_is_cancelled_ends_everywhere(
         await call
 
     record = await assert_call_left(shared_gateway, upstream, before)
-    assert record["cost_nano_usd"] == "0"
+    assert int(record["cost_nano_usd"]) > 0

@@ -202,4 +202,4 @@ async def test_a_run_whose_task_is_cancelled_ends_everywhere(
         await running
 
     record = await assert_call_left(shared_gateway, upstream, before)
-    assert record["cost_nano_usd"] == "0"
+    assert int(record["cost_nano_usd"]) > 0

@@ -125,7 +125,7 @@ def test_a_buffered_call_that_is_aborted_ends_everywhere(
 
     [call_id] = seen["begun"]
     assert seen["error"]["name"] == "AbortError"
-    assert assert_left(shared_gateway, upstream, call_id)["cost_nano_usd"] == "0"
+    assert int(assert_left(shared_gateway, upstream, call_id)["cost_nano_usd"]) > 0
 
 
 def test_a_stream_that_is_aborted_ends_everywhere(

@@ -167,6 +167,20 @@ def test_the_id_a_caller_gives_is_echoed_and_not_forwarded(site: Site, caller: C
     assert site.record(answer.call_id)["client_request_id"] == "mine-1"
 
 
+def test_any_tool_is_asked_for_in_the_usual_word(caller: Caller) -> None:
+    tool = {"type": "function", "function": {"name": "look"}}
+
+    answer = caller.ask("script:echo&finish=stop", tools=[tool], tool_choice="any")
+
+    assert json.loads(answer.echo["body_text"])["tool_choice"] == "required"
+
+
+def test_a_buffered_answer_has_a_fingerprint_if_only_null(caller: Caller) -> None:
+    answer = caller.with_(model="tollhouse/simulated").ask("script:tokens=1")
+
+    assert answer.json["system_fingerprint"] is None
+
+
 def test_an_answer_says_who_answered_and_what_it_cost(site: Site, caller: Caller) -> None:
     answer = caller.ask("one two three")
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 from pathlib import Path
 
 import pytest
 
+from gateway.ingress.rate_headers import write_duration
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site, running_site
 from tests.flows.test_admission import assert_refused
@@ -16,10 +18,13 @@ LIMIT, REMAINING, RESET = "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratel
 
 
 def standing(answer: Answer) -> tuple[int, int]:
-    """Return limit and remaining, after seeing that both spellings say the same."""
-    for name in (LIMIT, REMAINING, RESET):
-        assert answer.headers[name] == answer.headers[f"{name}-requests"]
+    """Return limit and remaining."""
     return int(answer.headers[LIMIT]), int(answer.headers[REMAINING])
+
+
+def as_openai_says(answer: Answer) -> list[str]:
+    """Return limit, remaining and reset in the spelling of OpenAI."""
+    return [answer.headers[f"{name}-requests"] for name in (LIMIT, REMAINING, RESET)]
 
 
 def assert_says_nothing(answer: Answer) -> None:
@@ -57,6 +62,29 @@ def test_a_burst_passes_and_then_calls_are_refused(site: Site, limited: Caller) 
     assert (record["status"], record["http_status"], record["hold_nusd"]) == ("refused", 429, 0)
     assert record["error_code"] == "rate_limit_exceeded"
     assert site.tries(refused.call_id) == []
+
+
+def test_openais_headers_are_as_openais(site: Site) -> None:
+    one_a_minute = site.limited_caller(max_requests_per_minute=1, burst=3)
+    many = site.limited_caller(max_requests_per_minute=600, burst=1000)
+    few = site.limited_caller(max_requests_per_minute=60, burst=5)
+
+    said = [as_openai_says(one_a_minute.ask(max_tokens=5)) for _ in range(3)]
+
+    assert [limit for limit, _, _ in said] == ["1"] * 3
+    assert [remaining for _, remaining, _ in said] == ["1", "1", "0"]
+    # A minute more with every call, less what the calls have taken.
+    assert all(re.fullmatch(r"([1-3]m)?[1-5]?[0-9]s", reset) for _, _, reset in said)
+    assert said[2][2].startswith(("1m", "2m", "3m"))
+    assert as_openai_says(many.ask(max_tokens=5))[:2] == ["600", "600"]
+    assert as_openai_says(few.ask(temperature=9)) == ["60", "5", "0s"]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0, b"0s"), (1, b"1s"), (59, b"59s"), (360, b"6m0s"), (3661, b"1h1m1s")]
+)
+def test_a_duration_is_written_as_openai_does(seconds: int, said: bytes) -> None:
+    assert write_duration(seconds) == said
 
 
 def test_every_answer_says_how_many_are_left(site: Site, limited: Caller) -> None:

@@ -103,6 +103,7 @@ TOP_LEVEL: list[tuple[dict[str, Any], str]] = [
     ({"tools": [tool(), tool("other"), tool()]}, "tools[2].function.name"),
     ({"tool_choice": "always"}, "tool_choice"),
     ({"tool_choice": "required"}, "tool_choice"),
+    ({"tool_choice": "any"}, "tool_choice"),
     ({"tools": [tool()], "tool_choice": {"type": "function"}}, "tool_choice.function"),
     ({"tools": [tool()], "tool_choice": tool("other")}, "tool_choice.function.name"),
     ({"parallel_tool_calls": "yes"}, "parallel_tool_calls"),
@@ -212,6 +213,7 @@ def test_a_member_that_does_not_fit_is_named(
 
     assert (answer.status, answer.error["code"]) == (400, "invalid_request"), answer.body
     assert is_meant(answer.error["param"], param)
+    assert "regex" not in answer.error["message"]
     assert site.tries(answer.call_id) == []
 
 
