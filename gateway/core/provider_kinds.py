@@ -17,6 +17,7 @@ class ProviderKind:
     wants_usage_option: True when a stream reports usage only if stream_options asks for it.
     drops: parameters that it does not take; they stay here and are named in x-dropped-params.
     takes_many_choices: False where it has no `n`, and a call for several choices is refused.
+    omits_finish_reason: True where a stream may end with [DONE] and no finish_reason before it.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ProviderKind:
     wants_usage_option: bool = True
     drops: frozenset[str] = frozenset()
     takes_many_choices: bool = True
+    omits_finish_reason: bool = False
 
 
 # Sampling parameters of vLLM and its like, and one that others have too (contract, section 5.3).
@@ -90,6 +92,13 @@ ALL: tuple[ProviderKind, ...] = (
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
         drops=_OF_VLLM,
+    ),
+    ProviderKind(
+        "inferexchange",
+        "InferExchange",
+        "https://inferexchange.com/api/v1",
+        takes_many_choices=False,
+        omits_finish_reason=True,
     ),
     # SGLang, TGI and the rest of vLLM's family are of this kind: nothing is dropped.
     ProviderKind(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 from gateway.core.errors import CallerLeft, StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
+from gateway.core.provider_kinds import BY_NAME
 from gateway.core.receipt import Receipt
 from gateway.streaming.meter import MAX_CHARS_OF_ONE_TOKEN, Meter
 from gateway.streaming.watch import LiveCall
@@ -110,7 +111,8 @@ async def relay_stream(
     """Relay a streamed answer event by event.
 
     limit_tokens: what the hold covers, over all choices. Raises StreamBroken when the provider
-    closes without saying that it finished, CallerLeft when only its usage was waited for.
+    closes without a finish_reason, or without [DONE] where its kind may omit the reason;
+    CallerLeft when only its usage was waited for.
     """
     cut = Cut.at(limit_tokens)
     live.asked_at, live.heard_at = time.monotonic(), 0.0
@@ -130,6 +132,8 @@ async def relay_stream(
         if cut.is_reached(meter):
             for index in range(choices):
                 take(Finish(index, "length"), caller, meter)
+        elif passage.is_over and choices == 1 and leaves_finish_out(meter):
+            take(Finish(0, "tool_calls" if meter.tool_calls else "stop"), caller, meter)
         # A provider that announces no end has to say of every choice that it is complete.
         elif not meter.finished or (not passage.is_over and len(meter.finished) < choices):
             raise StreamBroken("The provider's stream ended before it was finished.")
@@ -141,6 +145,13 @@ async def relay_stream(
         await caller.finish(receipt)
     finally:
         await stream.close(is_over=passage.is_over and not cut.is_reached(meter))
+
+
+def leaves_finish_out(meter: Meter) -> bool:
+    """True when no finish_reason came with the output, and the kind of provider sends none."""
+    if meter.finished or not meter.deltas:
+        return False
+    return BY_NAME[meter.target.kind].omits_finish_reason
 
 
 class Passage:

@@ -109,6 +109,33 @@ def test_S4_12_frames_are_full_where_the_sample_is_bare(inferexchange: Client) -
     assert answer.events[-1] == DONE
 
 
+def test_S4_12_a_provider_whose_frames_are_as_bare_as_the_samples(
+    site: Site, inferexchange: Client
+) -> None:
+    site.office.do(
+        "provider",
+        name="bare",
+        kind="inferexchange",
+        base_url=site.upstream.base_url,
+        credential="sk-infer-test",
+    )
+    bare = inferexchange.with_(model=site.add_model("bare-model", provider="bare"))
+    tool = {"type": "function", "function": {"name": "get_weather"}}
+
+    said = bare.ask("script:text=Hello+there&finish=null", stream=True)
+    called = bare.ask("script:tools=1&finish=null", stream=True, tools=[tool])
+    silent = bare.ask("script:tokens=0&finish=null", stream=True)
+    cut = bare.ask("script:text=Hello+there&truncate", stream=True)
+    elsewhere = inferexchange.ask("script:text=Hello+there&finish=null", stream=True)
+
+    assert said.text == "Hello there"
+    assert said.chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    assert called.chunks[-1]["choices"][0]["finish_reason"] == "tool_calls"
+    for broken in (cut, elsewhere):
+        assert (broken.text, "error" in broken.chunks[-1]) == ("Hello there", True)
+    assert silent.status == 502 or "error" in silent.chunks[-1]
+
+
 def test_S4_13_curl_without_buffering(inferexchange: Client) -> None:
     body = {
         "model": "llama-3.1-8b",
