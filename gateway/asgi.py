@@ -41,6 +41,7 @@ from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
 from gateway.outbound.networks import read_networks  # noqa: E402
+from gateway.unknown_paths import UnknownPaths  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -106,14 +107,15 @@ GuardedHttpProtocol.guard = Guard(
 chat_completions = ChatCompletions(
     runtime, settings.BODY_LIMIT_BYTES, whole_credits=settings.CREDITS_INTEGER
 )
-api = ApiMount(runtime, django_application)
+pages = UnknownPaths(django_application)
+api = ApiMount(runtime, pages)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [
     re_path(r"^(?:api/)?v1/chat/completions$", cast(Any, chat_completions)),
     re_path(r"^compat/(?P<profile>[^/]+)/v1/chat/completions$", cast(Any, chat_completions)),
     re_path(r"^compat/(?P<profile>[^/]+)/v1(?:/|$)", cast(Any, api)),
     re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
-    re_path(r"", cast(Any, django_application)),
+    re_path(r"", cast(Any, pages)),
 ]
 
 

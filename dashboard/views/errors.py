@@ -72,6 +72,8 @@ CSRF_FAILED = Failure(
     " again. Cookies must be allowed.",
     icon="timer-reset",
 )
+# What is said without a view, in the same words (gateway.unknown_paths).
+WORDED = {403: CSRF_FAILED, 404: NOT_FOUND}
 TOO_MANY = Failure(
     429,
     "Too many tries",
@@ -90,6 +92,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def refused(request: HttpRequest, status: int, message: str) -> HttpResponse:
     """Word what the server refused before any page was asked (gateway.form_routes)."""
+    if status in WORDED:
+        return _answer(request, WORDED[status])
     title = REFUSED_TITLES.get(status, BAD_REQUEST.title)
     return _answer(request, Failure(status, title, message))
 
