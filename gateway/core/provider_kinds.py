@@ -14,6 +14,9 @@ from dataclasses import dataclass
 class ProviderKind:
     """base_url: the default, empty when the operator must give one. env_var: where a first
     start looks for its key. limit_field: how this provider spells the output limit.
+    takes_both_limits: True where either spelling may go, and the caller's own does.
+    takes_developer: False where such messages have to be system's. renames: parameters that have
+    another name there, as (ours, theirs).
     wants_usage_option: True when a stream reports usage only if stream_options asks for it.
     drops: parameters that it does not take; they stay here and are named in x-dropped-params.
     takes_many_choices: False where it has no `n`, and a call for several choices is refused.
@@ -27,6 +30,9 @@ class ProviderKind:
     dialect: str = "openai"
     needs_credential: bool = True
     limit_field: str = "max_tokens"
+    takes_both_limits: bool = False
+    takes_developer: bool = True
+    renames: tuple[tuple[str, str], ...] = ()
     wants_usage_option: bool = True
     drops: frozenset[str] = frozenset()
     takes_many_choices: bool = True
@@ -36,6 +42,14 @@ class ProviderKind:
 # Sampling parameters of vLLM and its like, and one that others have too (contract, section 5.3).
 _OF_VLLM = frozenset({"min_p", "repetition_penalty", "ignore_eos"})
 _NOT_OPENAIS = _OF_VLLM | {"top_k"}
+# Mistral refuses whatever it does not know.
+_NOT_MISTRALS = frozenset(
+    {
+        *("audio", "function_call", "functions", "logit_bias", "logprobs", "modalities"),
+        *("prompt_cache_retention", "safety_identifier", "service_tier", "store"),
+        *("top_logprobs", "user", "verbosity", "web_search_options"),
+    }
+)
 
 
 ALL: tuple[ProviderKind, ...] = (
@@ -52,6 +66,7 @@ ALL: tuple[ProviderKind, ...] = (
         "Together AI",
         "https://api.together.xyz/v1",
         "TOGETHER_API_KEY",
+        takes_developer=False,
         drops=_OF_VLLM,
     ),
     ProviderKind(
@@ -59,6 +74,7 @@ ALL: tuple[ProviderKind, ...] = (
         "DeepSeek",
         "https://api.deepseek.com/v1",
         "DEEPSEEK_API_KEY",
+        takes_developer=False,
         drops=_NOT_OPENAIS,
         takes_many_choices=False,
     ),
@@ -67,6 +83,7 @@ ALL: tuple[ProviderKind, ...] = (
         "Fireworks AI",
         "https://api.fireworks.ai/inference/v1",
         "FIREWORKS_API_KEY",
+        takes_developer=False,
         drops=_OF_VLLM,
     ),
     ProviderKind(
@@ -74,6 +91,7 @@ ALL: tuple[ProviderKind, ...] = (
         "Hyperbolic",
         "https://api.hyperbolic.xyz/v1",
         "HYPERBOLIC_API_KEY",
+        takes_developer=False,
         drops=_NOT_OPENAIS,
     ),
     ProviderKind("xai", "xAI", "https://api.x.ai/v1", "XAI_API_KEY", drops=_NOT_OPENAIS),
@@ -82,27 +100,34 @@ ALL: tuple[ProviderKind, ...] = (
         "Mistral AI",
         "https://api.mistral.ai/v1",
         "MISTRAL_API_KEY",
+        takes_developer=False,
         wants_usage_option=False,
-        drops=_NOT_OPENAIS | {"logit_bias", "user"},
+        renames=(("seed", "random_seed"),),
+        drops=_NOT_OPENAIS | _NOT_MISTRALS,
     ),
-    ProviderKind("vllm", "vLLM", "", "", needs_credential=False),
+    ProviderKind("vllm", "vLLM", "", "", needs_credential=False, takes_both_limits=True),
     ProviderKind(
         "openrouter",
         "OpenRouter",
         "https://openrouter.ai/api/v1",
         "OPENROUTER_API_KEY",
+        takes_both_limits=True,
         drops=_OF_VLLM,
     ),
     ProviderKind(
         "inferexchange",
         "InferExchange",
         "https://inferexchange.com/api/v1",
+        takes_developer=False,
         takes_many_choices=False,
         omits_finish_reason=True,
     ),
     # SGLang, TGI and the rest of vLLM's family are of this kind: nothing is dropped.
     ProviderKind(
-        "openai_compatible", "Any server that speaks OpenAI's API", "", "", needs_credential=False
+        "openai_compatible",
+        "Any server that speaks OpenAI's API",
+        needs_credential=False,
+        takes_both_limits=True,
     ),
     ProviderKind(
         "simulated",

@@ -2,7 +2,8 @@
 
 Reference: https://platform.openai.com/docs/api-reference/chat
 The caller's format is this dialect, so the caller's own bytes go upstream: members of ours are
-removed, the model is renamed, a limit we lowered is replaced, and a stream is asked to report
+removed, the model is renamed, a limit we lowered is replaced, what the provider spells
+differently is respelled (gateway.providers.respelling), and a stream is asked to report
 its usage. Facts in which look-alikes differ are in gateway.core.provider_kinds.
 """
 
@@ -20,7 +21,7 @@ from gateway.core.events import Answer, Choice, Delta, Ended, Finish, Reported, 
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.core.provider_kinds import BY_NAME, ProviderKind
-from gateway.providers import vllm
+from gateway.providers import respelling, vllm
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.secrets import secrets_of
 from gateway.providers.upstream_errors import read_error
@@ -28,7 +29,6 @@ from gateway.snapshot.types import TargetRecord
 
 OURS = frozenset({"inferada", "plugins", "hi_tool_events", "models"})
 OURS_PREFIX = "tensorzero::"
-LIMITS = ("max_tokens", "max_completion_tokens")
 VLLM_ONLY = vllm.GUIDED | {"chat_template", "chat_template_kwargs", "mm_processor_kwargs"}
 NOT_TAKEN = {
     kind.name: kind.drops if kind.name == "vllm" else kind.drops | VLLM_ONLY
@@ -190,14 +190,11 @@ def _say_ourselves(
         ours["stream"] = b"true"
         if kind.wants_usage_option:
             ours["stream_options"] = _ask_for_usage(members.get("stream_options"))
-    # Two limits are one too many for most providers: the smaller goes alone.
-    limit_tokens = grant.cap_tokens
-    if limit_tokens is None and "max_tokens" in members and "max_completion_tokens" in members:
-        limit_tokens = call.max_tokens if all(map(call.gives, LIMITS)) else None
+    limit_tokens = respelling.limit_to_send(call, kind, grant.cap_tokens)
     if limit_tokens is not None:
-        given = [name for name in LIMITS if call.gives(name)]
-        ours |= dict.fromkeys(LIMITS)
-        ours[given[0] if given else kind.limit_field] = b"%d" % limit_tokens
+        ours |= respelling.place_limit(call, kind, limit_tokens)
+    if kind.renames or not kind.takes_developer:
+        ours |= respelling.respell(call, kind, ours)
     return ours
 
 

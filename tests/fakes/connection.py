@@ -24,6 +24,7 @@ from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
 from tests.fakes.routes import answer_control
 from tests.fakes.script import Script, ScriptError
+from tests.fakes.strictness import Refused, refuse_unknown
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 HIGH_WATER_BYTES = 65536
@@ -122,8 +123,9 @@ class Connection(asyncio.Protocol):
         self._house.serial += 1
         try:
             chat = read_chat(request.body)
+            refuse_unknown(request.path, request.body)
             self._begin(request, chat, chat.script(), entry)
-        except (msgspec.DecodeError, ScriptError) as error:
+        except (msgspec.DecodeError, ScriptError, Refused) as error:
             entry.end(FAILED)
             self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
 

@@ -28,6 +28,9 @@ class Kind:
     limit_field: str = "max_tokens"
     drops: frozenset[str] = frozenset()
     is_asked_for_usage: bool = True
+    takes_both_limits: bool = False
+    takes_developer: bool = False
+    renames: tuple[tuple[str, str], ...] = ()
 
 
 @pytest.fixture
@@ -65,7 +68,13 @@ def assert_request(client: Client, kind: Kind) -> None:
     assert answer.json["model"] == client.model
     # The balance does not cover the model's maximum: the limit is ours, under the kind's name.
     assert kind.limit_field in sent
-    assert client.sent(max_tokens=5)["max_tokens"] == 5
+    for spelling in ("max_tokens", "max_completion_tokens"):
+        expected = spelling if kind.takes_both_limits else kind.limit_field
+        assert client.sent(**{spelling: 5})[expected] == 5
+    developer = {"role": "developer", "content": 'Say "developer".'}
+    said = client.sent(messages=[developer, {"role": "user", "content": "script:echo"}])["messages"]
+    role = "developer" if kind.takes_developer else "system"
+    assert said[0] == {**developer, "role": role}
 
 
 def assert_drops(client: Client, kind: Kind) -> None:
@@ -73,7 +82,8 @@ def assert_drops(client: Client, kind: Kind) -> None:
     answer = client.ask("script:echo", **members)
     sent = json.loads(answer.echo["body_text"])
 
-    assert members.keys() - sent.keys() == kind.drops
+    renamed = dict(kind.renames)
+    assert {name for name in members if renamed.get(name, name) not in sent} == kind.drops
     named = answer.headers.get("x-dropped-params", "")
     assert {name for name in named.split(",") if name} == kind.drops
     strict = client.ask(headers={"x-require-parameters": "true"}, **members)
@@ -92,7 +102,9 @@ def assert_stream(client: Client, kind: Kind) -> None:
 
 
 def test_S1_51_openai(site: Site, client: Client) -> None:
-    openai = Kind("openai", "max_completion_tokens", frozenset(OPEN_MODELS_ONLY))
+    openai = Kind(
+        "openai", "max_completion_tokens", frozenset(OPEN_MODELS_ONLY), takes_developer=True
+    )
     assert_speaks(site, client, openai)
 
 
@@ -118,7 +130,19 @@ def test_S1_55_fireworks(site: Site, client: Client) -> None:
 
 def test_S1_60_mistral(site: Site, client: Client) -> None:
     drops = frozenset({*OPEN_MODELS_ONLY, "logit_bias", "user"})
-    assert_speaks(site, client, Kind("mistral", drops=drops, is_asked_for_usage=False))
+    assert_speaks(
+        site,
+        client,
+        Kind("mistral", drops=drops, is_asked_for_usage=False, renames=(("seed", "random_seed"),)),
+    )
+
+    # The fake refuses what Mistral does not know.
+    answer = client.ask(
+        "script:echo", model="model-of-mistral", store=True, logprobs=True, seed=None
+    )
+    sent = json.loads(answer.echo["body_text"])
+    assert {"store", "logprobs", "seed", "random_seed"}.isdisjoint(sent)
+    assert answer.headers["x-dropped-params"] == "logprobs,store"
 
 
 def test_S1_61_hyperbolic(site: Site, client: Client) -> None:
@@ -126,7 +150,9 @@ def test_S1_61_hyperbolic(site: Site, client: Client) -> None:
 
 
 def test_S1_62_xai(site: Site, client: Client) -> None:
-    assert_speaks(site, client, Kind("xai", drops=frozenset(OPEN_MODELS_ONLY)))
+    assert_speaks(
+        site, client, Kind("xai", drops=frozenset(OPEN_MODELS_ONLY), takes_developer=True)
+    )
 
 
 def test_S1_03_an_adapter_is_a_model_by_its_own_name_there(site: Site, client: Client) -> None:
@@ -149,4 +175,6 @@ def test_S1_03_an_adapter_is_a_model_by_its_own_name_there(site: Site, client: C
 def test_the_other_kinds_get_what_they_take(
     site: Site, client: Client, kind: str, drops: frozenset[str]
 ) -> None:
-    assert_speaks(site, client, Kind(kind, drops=drops))
+    assert_speaks(
+        site, client, Kind(kind, drops=drops, takes_both_limits=True, takes_developer=True)
+    )
