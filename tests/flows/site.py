@@ -86,14 +86,16 @@ class Site:
         return found
 
     def records(self, caller: Caller, *, count: int = 1) -> list[dict[str, Any]]:
-        """Return the records of the caller's key once so many calls have ended."""
+        """Return the records of the caller's key once they stand for so many calls that have ended.
+        One record may stand for many refusals: `counted_calls`."""
 
         def find() -> list[dict[str, Any]]:
             found: list[dict[str, Any]] = self.office.do("records", key_id=caller.key_id)
             ended = [record for record in found if record["status"] != "in_progress"]
-            return ended if len(ended) >= count else []
+            counted = sum(record["counted_calls"] for record in ended)
+            return ended if counted >= count else []
 
-        return wait_until(find, what=f"{count} records")
+        return wait_until(find, what=f"records of {count} calls")
 
     def running(self, caller: Caller, *, count: int) -> list[dict[str, Any]]:
         """Return the records of the caller's live calls once there are so many."""

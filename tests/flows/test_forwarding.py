@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
 from tests.flows.caller import Caller
 from tests.flows.site import CREDENTIAL, INPUT_NUSD, OUTPUT_NUSD, Site
 
 ECHO = '{"role":"user","content":"script:echo"}'
+# What a hold covers for that prompt.
+PROMPT_NUSD = (TOKENS_PER_MESSAGE + bound_tokens("script:echo")) * INPUT_NUSD
 
 
 def sent_upstream(caller: Caller, members: str) -> str:
@@ -128,7 +131,7 @@ def test_one_limit_goes_upstream_and_none_beyond_the_models(
 @pytest.mark.parametrize("members", ["", ',"max_tokens":9000', ',"max_completion_tokens":9000'])
 def test_the_limit_is_lowered_to_what_the_balance_covers(site: Site, members: str) -> None:
     tokens = 40
-    caller = site.caller(credit_nusd=12 * INPUT_NUSD + tokens * OUTPUT_NUSD + OUTPUT_NUSD // 2)
+    caller = site.caller(credit_nusd=PROMPT_NUSD + tokens * OUTPUT_NUSD + OUTPUT_NUSD // 2)
 
     arrived = json.loads(sent_upstream(caller, members))
 
@@ -137,7 +140,7 @@ def test_the_limit_is_lowered_to_what_the_balance_covers(site: Site, members: st
 
 
 def test_a_balance_shared_by_several_choices_lowers_each(site: Site) -> None:
-    caller = site.caller(credit_nusd=12 * INPUT_NUSD + 40 * OUTPUT_NUSD)
+    caller = site.caller(credit_nusd=PROMPT_NUSD + 40 * OUTPUT_NUSD)
 
     arrived = json.loads(sent_upstream(caller, ',"n":4'))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -46,6 +47,10 @@ def test_ten_of_two_hundred_calls_succeed_when_the_balance_covers_ten(
     statuses = [answer.status for answer in answers]
     assert (statuses.count(200), statuses.count(402)) == (10, 190)
     records = site.records(caller, count=200)
+    counted: Counter[str] = Counter()
+    for record in records:
+        counted[record["status"]] += record["counted_calls"]
+    assert counted == {"ok": 10, "refused": 190}
     assert sum(record["charge_nusd"] for record in records) == 10 * TOKENS * OUTPUT_NUSD
     assert site.balance_nusd(caller) == 0
     assert caller.ask(max_tokens=1).status == 402
@@ -163,7 +168,7 @@ def test_a_key_that_keeps_costing_more_than_the_balance_is_refused_for_the_day(
     site: Site,
 ) -> None:
     wait_for_a_day_that_lasts()
-    model = site.add_model("dear-model", input_pusd=0, output_pusd=10**9)  # 0.001 USD a token
+    model = site.add_model("lossy-model", input_pusd=0, output_pusd=10**9)  # 0.001 USD a token
     caller = site.caller(credit_nusd=NUSD_PER_USD // 20).with_(model=model)
     answer = caller.ask("script:usage=wrong:2000", max_tokens=TOKENS)
     record = site.record(answer.call_id)

@@ -117,6 +117,7 @@ def test_the_record_of_an_end() -> None:
         error=error,
         request_body="question",
         response_body="answer",
+        kept=b"the whole answer",
     )
 
     assert msgspec.structs.asdict(shelf.records[0]) == OF_THE_CALL | {
@@ -153,6 +154,7 @@ def test_the_record_of_an_end() -> None:
         "fallback_depth": 2,
         "pdf_pages": 113,
         "pdf_page_nusd": 114,
+        "kept": b"the whole answer",
     }
 
 
@@ -160,9 +162,9 @@ def test_an_end_that_an_older_process_wrote_has_no_pages() -> None:
     shelf = Shelf()
     CallLog(shelf).settled(GRANT, Meter(1, 2), RECEIPT, paid_nusd=RECEIPT.charge_nusd, error=None)
     encoder, decoder = msgspec.msgpack.Encoder(), msgspec.msgpack.Decoder(Settled)
-    older = msgspec.msgpack.decode(encoder.encode(shelf.records[0]))[:-5]
+    older = msgspec.msgpack.decode(encoder.encode(shelf.records[0]))[:-6]
 
     read = decoder.decode(encoder.encode(older))
 
-    assert (read.pdf_pages, read.pdf_page_nusd, read.owed_nusd) == (0, 0, 0)
+    assert (read.pdf_pages, read.pdf_page_nusd, read.owed_nusd, read.kept) == (0, 0, 0, b"")
     assert read.dropped_params == '["seed","top_k"]'
