@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from pathlib import Path
 from urllib.request import urlopen
 
+from gateway.journal.refusals import LISTED_A_MINUTE
 from tests.corpus.wire import Talk
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site
@@ -53,13 +55,18 @@ def assert_refused(answer: Answer, status: int, code: str) -> None:
     assert error["request_id"] == answer.headers["x-request-id"]
 
 
-def assert_refused_in_records(site: Site, caller: Caller, *, count: int) -> None:
-    """Assert that of so many calls each has one record, of a refusal that holds and costs
-    nothing, and that the caller's workspace has lost nothing by it."""
-    records = site.records(caller, count=count)
-    assert len(records) == count
+def assert_refused_in_records(site: Site, caller: Caller, codes: Counter[str]) -> None:
+    """Assert that the caller's records are of refusals that hold and cost nothing, count so many
+    calls of each code, and list the first ones of each minute and code one by one."""
+    records = site.records(caller, count=codes.total())
+    counted: Counter[str] = Counter()
+    for record in records:
+        counted[record["error_code"]] += record["counted_calls"]
+    assert counted == codes
     kept = {(r["status"], r["hold_nusd"], r["charge_nusd"]) for r in records}
     assert kept == {("refused", 0, 0)}
+    alone = Counter(r["error_code"] for r in records if r["counted_calls"] == 1)
+    assert all(alone[code] >= min(count, LISTED_A_MINUTE) for code, count in codes.items())
 
 
 def assert_cut(talk: Talk, status: int, code: str) -> None:

@@ -6,6 +6,7 @@ C42 is in test_large_bodies, C46 and C48 in test_idempotency.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def test_refusals_are_recorded_and_hold_nothing(site: Site, witness: Witness) ->
     for case in CASES:
         send(site, sender, case.members)
 
-    assert_refused_in_records(site, sender, count=len(CASES))
+    assert_refused_in_records(site, sender, Counter(case.code for case in CASES))
 
 
 @pytest.mark.parametrize("members", SERVED.values(), ids=SERVED)
@@ -96,7 +97,7 @@ def test_a_model_that_is_not_allowed_is_not_reached_by_another_name(  # C4, C5
     for name in names:
         assert_refused(send(site, limited, {"model": name}), 403, "model_not_allowed")
 
-    assert_refused_in_records(site, limited, count=len(names))
+    assert_refused_in_records(site, limited, Counter(model_not_allowed=len(names)))
 
 
 def test_choices_multiply_the_hold(site: Site, witness: Witness) -> None:  # C16
