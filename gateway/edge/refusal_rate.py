@@ -15,7 +15,7 @@ from gateway.ingress.head import read_head
 
 MAX_DELAY_S = 5.0
 # What may be refused at once, in seconds of the rate.
-BURST_S = 2.0
+BURST_S = 1.0
 MAX_SUBNETS = 10_000
 FIRST_REFUSAL = 400
 # The provider failed, after the call was admitted and paid for: nobody's flood.

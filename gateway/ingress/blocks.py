@@ -23,6 +23,8 @@ from gateway.core.tokens import TOKENS_PER_FILE, bound_file
 from gateway.ingress import schema
 from gateway.ingress.picture_size import size_of
 
+# Providers take a fraction of it; whoever decodes more than it is made to spend memory.
+MAX_PIXELS = 100_000_000
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
 PDF = "application/pdf"
@@ -136,7 +138,11 @@ def picture_of(part: schema.ImagePart, path: str) -> Picture:
             raise InvalidFile("The image is none: its bytes are something else.", param=param)
         if declared and declared not in (found, "image/jpg"):
             raise InvalidFile(f"The image is {found}, not {declared}.", param=param)
-        return Picture(*size_of(content), is_low)
+        width, height = size_of(content)
+        if width * height > MAX_PIXELS:
+            limit = f"{MAX_PIXELS // 1_000_000} million pixels"
+            raise InvalidFile(f"The image has more than {limit}.", param=param)
+        return Picture(width, height, is_low)
     _check_address(url, param)
     return Picture(is_low=is_low)
 

@@ -9,6 +9,7 @@ provider's business (C28, C34). Files by their id are refused for there are none
 from __future__ import annotations
 
 import base64
+import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,11 @@ from tests.corpus.bodies import HELLO
 NONE = "http://127.0.0.1:9/none"
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n" + b"\0" * 32).decode()
 WAV = base64.b64encode(b"RIFF\x24\0\0\0WAVEfmt ").decode()
+
+# The beginning of a PNG of 60,000 x 60,000 pixels.
+HUGE_PICTURE = base64.b64encode(
+    b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 60_000, 60_000, 8, 0, 0, 0, 0)
+).decode()
 
 
 @dataclass(frozen=True)
@@ -258,6 +264,7 @@ def media() -> Iterator[Case]:
             "data:image/png;base64,!!!!",
             "data:image/png;base64,QUJD",
             f"data:image/gif;base64,{PIXEL}",
+            f"data:image/png;base64,{HUGE_PICTURE}",
         ),
         *("data:" + ";base64" * 120_000, "data:" + ";a" * 400_000, "data:image/png," + "%" * 99),
     ):
