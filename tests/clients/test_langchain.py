@@ -17,7 +17,12 @@ from pydantic import BaseModel
 
 from tests.clients.conftest import Keys
 from tests.clients.sdk import each, outcome
-from tests.clients.witnesses import assert_call_left, calls_begun, wait_for_call
+from tests.clients.witnesses import (
+    assert_call_left,
+    assert_prompt_paid,
+    calls_begun,
+    wait_for_call,
+)
 from tests.support.servers import GatewayServer, UpstreamServer
 
 Chat = Callable[..., ChatOpenAI]
@@ -224,4 +229,4 @@ async def test_a_buffered_call_whose_task_is_cancelled_ends_everywhere(
         await call
 
     record = await assert_call_left(shared_gateway, upstream, before)
-    assert int(record["cost_nano_usd"]) > 0
+    assert_prompt_paid(record)

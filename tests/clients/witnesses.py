@@ -11,6 +11,10 @@ from typing import Any
 from tests.support.servers import GatewayServer, UpstreamServer
 from tests.support.waiting import wait_until
 
+# "script:hang" as one message of a user, by the provider's rules.
+HANG_PROMPT_TOKENS = 10
+INPUT_NUSD = 1_000  # per token of `fake-model`
+
 
 def calls_begun(upstream: UpstreamServer) -> list[str]:
     """Return the ids of all calls that the fake upstream has seen."""
@@ -62,6 +66,13 @@ def assert_left(server: GatewayServer, upstream: UpstreamServer, call_id: str) -
     record = wait_for_record(server, call_id)
     assert record["status"] == "aborted"
     return record
+
+
+def assert_prompt_paid(record: dict[str, Any]) -> None:
+    """Assert that a caller of "script:hang" that left before the first token paid the prompt."""
+    assert (record["status"], record["charge_basis"]) == ("aborted", "estimate")
+    assert (record["tokens_prompt"], record["tokens_completion"]) == (HANG_PROMPT_TOKENS, 0)
+    assert record["cost_nano_usd"] == str(HANG_PROMPT_TOKENS * INPUT_NUSD)
 
 
 async def assert_call_left(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
 from gateway.api.mount import SCOPE_KEY
-from gateway.api.turns import MOST, MOST_OF_ONE, take_turns
+from gateway.api.turns import MOST, MOST_OF_ONE, MOST_PAGES, MOST_PAGES_OF_ONE, take_turns
+from gateway.ingress.head import read_head
 
 
 class View:
@@ -25,8 +29,14 @@ class View:
         return "answer"
 
 
-def from_address(address: str) -> Any:
+def page_for(address: str) -> Any:
     return SimpleNamespace(name=address, scope={"client": (address, 1), "headers": []})
+
+
+def api_without_key(address: str) -> Any:
+    head = read_head({"client": (address, 1), "headers": []})
+    inbound = SimpleNamespace(caller=None, head=head)
+    return SimpleNamespace(name=address, scope={SCOPE_KEY: inbound})
 
 
 def of_workspace(workspace_id: str) -> Any:
@@ -40,37 +50,67 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-async def test_one_address_and_one_workspace_leave_turns_to_others() -> None:
+Kind = Callable[[str], Any]
+TWO_KINDS = {
+    "the API": (api_without_key, of_workspace, MOST, MOST_OF_ONE),
+    "pages": (page_for, page_for, MOST_PAGES, MOST_PAGES_OF_ONE),
+}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "most", "most_of_one"), TWO_KINDS.values(), ids=TWO_KINDS
+)
+async def test_one_address_and_one_workspace_leave_turns_to_others(
+    first: Kind, second: Kind, most: int, most_of_one: int
+) -> None:
     view = View()
     answer = take_turns(view.answer)
-    many = [from_address("192.0.2.1"), of_workspace("busy")] * 50
-    tasks = [asyncio.ensure_future(answer(request)) for request in many[::2]]
+    one, other = "192.0.2.1", "192.0.2.2"
+    tasks = [asyncio.ensure_future(answer(first(one))) for _ in range(50)]
     await rest()
     alone = dict(view.running)
-    tasks += [asyncio.ensure_future(answer(request)) for request in many[1::2]]
+    tasks += [asyncio.ensure_future(answer(second(other))) for _ in range(50)]
     await rest()
     together = dict(view.running)
 
     view.may_end.set()
     answers = await asyncio.gather(*tasks)
 
-    assert alone == {"192.0.2.1": MOST_OF_ONE}
-    assert sum(together.values()) == MOST
-    assert together == {"192.0.2.1": MOST_OF_ONE, "busy": MOST - MOST_OF_ONE}
+    assert alone == {one: most_of_one}
+    assert sum(together.values()) == most
+    assert together == {one: most_of_one, other: most - most_of_one}
     assert answers == ["answer"] * 100
+
+
+async def test_pages_take_no_turns_of_the_api() -> None:
+    view = View()
+    answer = take_turns(view.answer)
+    pages = [page_for(f"192.0.2.{n}") for n in range(50)]
+    tasks = [asyncio.ensure_future(answer(page)) for page in pages]
+    await rest()
+    pages_alone = view.running.total()
+    busy = [of_workspace(f"workspace {n % 2}") for n in range(50)]
+    tasks += [asyncio.ensure_future(answer(request)) for request in busy]
+    await rest()
+    together = view.running.total()
+
+    view.may_end.set()
+    await asyncio.gather(*tasks)
+
+    assert (pages_alone, together) == (MOST_PAGES, MOST_PAGES + MOST)
 
 
 async def test_who_leaves_the_line_or_fails_gives_its_turn_back() -> None:
     view = View()
     answer = take_turns(view.answer)
-    tasks = [asyncio.ensure_future(answer(from_address("192.0.2.1"))) for _ in range(20)]
+    tasks = [asyncio.ensure_future(answer(page_for("192.0.2.1"))) for _ in range(20)]
     await rest()
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
     view.may_end.set()
 
-    assert await answer(from_address("192.0.2.1")) == "answer"
+    assert await answer(page_for("192.0.2.1")) == "answer"
 
 
 def test_who_calls_from_the_same_process_waits_for_nobody() -> None:
