@@ -50,10 +50,11 @@ class DatabaseFile:
         return "" if (facts.st_dev, facts.st_ino) == self._identity else REPLACED
 
     def look(self) -> bool:
-        """Look when that is due, for one thread; True when something is wrong. Logs each change."""
+        """Look when that is due, for one thread; True when it has just found something wrong, which
+        says nothing of the time until the next look. Logs each change."""
         now_s = time.monotonic()
         if now_s < self._next_look_s:
-            return bool(self._seen)
+            return False
         self._next_look_s = now_s + LOOK_EVERY_S
         trouble = self.trouble()
         if trouble != self._seen:

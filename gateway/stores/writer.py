@@ -212,6 +212,7 @@ class Writer:
             if now >= self._next_beat or sleeps != self._outlived:
                 if not renew_lease(self._life.process_id):
                     raise Fenced(str(self._life.process_id))
+                self._file.check()  # a lease in a file that was moved meanwhile proves nothing
                 self._next_beat = now + HEARTBEAT_S
                 self._outlived = sleeps
         except Fenced:
@@ -306,8 +307,7 @@ class Writer:
         draws = [Draw(workspace_id, 1, 0, 0) for workspace_id in self._audits]
         returns, self._postponed = self._postponed, []
         recalls: list[str] = []
-        wish = self._first
-        self._first = None
+        wish, self._first = self._first, None
         while True:
             if isinstance(wish, Draw):
                 draws.append(wish)

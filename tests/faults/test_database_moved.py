@@ -53,6 +53,25 @@ def test_nothing_is_admitted_while_the_database_is_away(gateway: GatewayServer, 
     assert {statuses(home)[answer.call_id] for answer in answered} == {"ok"}
 
 
+def test_calls_stay_admitted_once_the_database_is_back(gateway: GatewayServer, home: Path) -> None:
+    file, elsewhere = home / DATABASE, home / "elsewhere.sqlite3"
+    seen: list[int] = []
+
+    def look_back() -> bool:
+        seen.append(call(gateway).status)
+        log = gateway.log.read_text()
+        return log.count("The database file is back") == log.count("Put it back")
+
+    for _ in range(5):
+        file.rename(elsewhere)
+        wait_until(lambda: call(gateway).status == 503, what="calls to be refused")
+        elsewhere.rename(file)
+        wait_until(lambda: call(gateway).status == 200, what="calls to be admitted again")
+        wait_until(look_back, what="the log to say so")
+
+    assert set(seen) == {200}
+
+
 def test_another_database_in_its_place_is_not_written_to(
     gateway: GatewayServer, home: Path
 ) -> None:
