@@ -241,11 +241,13 @@ def take_batch(
     for event in batch:
         if isinstance(event, Delta):
             members = event.members
-            meter.count_delta(count_chars(members))
-            if meter.keeps:
-                meter.keep(text_of(members))
-            if "tool_calls" in members:
-                meter.note_tool_calls(event.index, members["tool_calls"])
+            content = members.get("content")
+            if len(members) == 1 and isinstance(content, str):  # as most pieces are
+                meter.count_delta(len(content))
+                if meter.keeps:
+                    meter.keep(content)
+            else:
+                count_rich_delta(event, meter)
             frames += caller.encode(event)
             if meter.deltas > cut.deltas or meter.chars > cut.chars:
                 return frames, True
@@ -254,6 +256,16 @@ def take_batch(
         else:
             frames += take(event, caller, meter)
     return frames, False
+
+
+def count_rich_delta(event: Delta, meter: Meter) -> None:
+    """Count a piece with more in it than plain text."""
+    members = event.members
+    meter.count_delta(count_chars(members))
+    if meter.keeps:
+        meter.keep(text_of(members))
+    if "tool_calls" in members:
+        meter.note_tool_calls(event.index, members["tool_calls"])
 
 
 def take(event: Finish | Reported, caller: Caller, meter: Meter) -> bytes:
@@ -292,9 +304,6 @@ def _texts_of_tool(call: Any) -> list[str]:
 
 def text_of(members: Members) -> str:
     """Return the text of output in a delta or a message: what was said, thought and called."""
-    content = members.get("content")
-    if isinstance(content, str) and len(members) == 1:
-        return content
     parts: list[str] = []
     for name, value in members.items():
         if isinstance(value, str):
