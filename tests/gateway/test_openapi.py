@@ -205,7 +205,12 @@ def assert_listed(served: Document, name: str, answer: Answer) -> None:
     schema = {"$ref": f"#/components/schemas/{name}"}
     streamed = answer.headers["content-type"].startswith("text/event-stream")
     values = [e for e in answer.events if e != DONE] if streamed else [answer.json]
-    found = {part for value in values for part in unlisted(value, schema, served)}
+    failure = {"$ref": "#/components/schemas/ErrorShape"}
+    found = {
+        part
+        for value in values
+        for part in unlisted(value, failure if streamed and "error" in value else schema, served)
+    }
     assert values
     assert found == set()
 
