@@ -32,6 +32,8 @@ class UnknownPaths:
         self._application = application
         self._session = settings.SESSION_COOKIE_NAME.encode() + b"="
         self._csrf = settings.CSRF_COOKIE_NAME.encode() + b"="
+        # The first page reads templates and icons, which would hold the loop.
+        refusal_page(404, "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]

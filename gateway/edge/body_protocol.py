@@ -58,6 +58,9 @@ class BodyProtocol(HttpToolsProtocol):
         cycle = self.cycle
         if cycle.response_complete:
             return
+        self._pieces += 1
+        if self._pieces > MAX_SMALL_PIECES:
+            self._check_pieces()
         if self._body_bytes > self._limit_bytes:
             self._refuse_or_drop_body()
             return
@@ -71,7 +74,6 @@ class BodyProtocol(HttpToolsProtocol):
         more of it is read than a small one has before the answer is out."""
         if self._limit_bytes:
             raise too_large(self._limit_bytes)
-        self._count_piece()
         if self._body_bytes > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
 
@@ -80,7 +82,6 @@ class BodyProtocol(HttpToolsProtocol):
 
         Before it is known whose a body is, no more of it is read than has come already.
         """
-        self._count_piece()
         hold = cycle.hold
         if hold is None:
             place = self.guard.place_of(self.client[0] if self.client else "", cycle.scope)
@@ -95,9 +96,8 @@ class BodyProtocol(HttpToolsProtocol):
         if not cycle.body_owner or len(cycle.body) + size_bytes > HIGH_WATER_LIMIT:
             self.flow.pause_reading()
 
-    def _count_piece(self) -> None:
+    def _check_pieces(self) -> None:
         """Raise RequestError for a body in very many very small pieces: each costs the same."""
-        self._pieces += 1
         if self._pieces > MAX_SMALL_PIECES + self._body_bytes // LEAST_PIECE_BYTES:
             raise RequestError("The body comes in pieces that are too small.")
 

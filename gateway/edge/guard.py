@@ -135,7 +135,6 @@ class Guard:
         for idle in list(self._idle.values()):
             if len(idle) > self.limits.idle_connections:
                 self._thin_out(idle, now)
-        self.discarding.begin_again()
         if not self._is_draining:
             self.refuse = short_of_memory if self._memory.look() else None
         self._is_walking = False

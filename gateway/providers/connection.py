@@ -19,8 +19,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 PIECE_BYTES = 32 * 1024
 # More than this is not read from a socket while nobody takes what has arrived.
 HIGH_WATER_BYTES = 64 * 1024
-# Up to here one write of a copy costs less than a write of two pieces.
-MAX_JOINED_BYTES = 64 * 1024
+MAX_JOINED_BYTES = 64 * 1024  # one write of a copy costs less than a write of two pieces
 # So much may come without a byte of body among it: a head, interim answers, trailers.
 MAX_SILENT_BYTES = 64 * 1024
 # And so much in reads that have more framing than body: a chunk of a byte takes as long as any.
@@ -96,6 +95,8 @@ class NetworkResponse:
             while self.chunks:
                 if not take(self._take_piece()):
                     return True
+                if self.chunks:
+                    await asyncio.sleep(0)  # a piece of many events takes a while
             if self._is_at_end():
                 return False
             self._take = take
@@ -168,7 +169,8 @@ class NetworkResponse:
             self._connection.pause_reading()
 
     def hand_over(self) -> None:
-        """Give what has just arrived to who takes it; who does not want more is woken."""
+        """Give a piece of what has arrived to who takes it, and the rest when the loop has been
+        around; who does not want more is woken."""
         take, waiter = self._take, self._waiter
         if waiter is None or waiter.done():
             return
@@ -177,11 +179,11 @@ class NetworkResponse:
                 self._wake()
             return
         try:
-            while self.chunks:
-                if not take(self._take_piece()):
-                    self._take = None
-                    self._wake()
-                    return
+            if self.chunks and not take(self._take_piece()):
+                self._take = None
+                self._wake()
+            elif self.chunks:
+                self._connection.loop.call_soon(self.hand_over)
         except BaseException as error:
             self._take = None
             waiter.set_exception(error)

@@ -26,6 +26,9 @@ NOTHING_MORE = b""
 # beyond what comes with each piece of output, and what is passed on of it.
 MAX_IDLE_BYTES = 2 * 1024 * 1024
 BYTES_PER_DELTA = 4096
+# So many lines of them at once and so many a second: a line costs the loop time however short.
+MAX_IDLE_LINES = 4_000
+IDLE_LINES_PER_S = 1_000
 
 
 class Close(Protocol):
@@ -167,7 +170,9 @@ class Passage:
         "_deltas",
         "_failure",
         "_frames",
+        "_idle_at",
         "_idle_bytes",
+        "_idle_lines",
         "_live",
         "_meter",
         "_stream",
@@ -188,6 +193,7 @@ class Passage:
         self._failure: UpstreamError | None = None
         self._deltas = self._weighed_deltas = meter.deltas
         self._idle_bytes = 0
+        self._idle_lines = self._idle_at = 0.0
 
     def take(self, piece: bytes) -> bool:
         """Count a piece and pass it on; no bytes are the end. Returns whether to go on."""
@@ -197,7 +203,7 @@ class Passage:
         frames, self.is_over = take_batch(events, self._caller, meter, self._cut)
         deltas = meter.deltas
         if deltas == self._deltas or len(piece) > BYTES_PER_DELTA:
-            self._weigh(len(piece), len(frames))
+            self._weigh(piece, len(frames), now)
         if deltas != self._deltas:
             self._deltas, live.output_at = deltas, now
         if frames:
@@ -207,15 +213,31 @@ class Passage:
                 return False
         return self._failure is None and not self.is_over
 
-    def _weigh(self, piece_bytes: int, frames_bytes: int) -> None:
-        """Give up a provider that goes on sending, and next to no output."""
+    def _weigh(self, piece: bytes, frames_bytes: int, now: float) -> None:
+        """Give up a provider that goes on sending, and next to no output. now: in seconds."""
         deltas = self._meter.deltas - self._weighed_deltas
         self._weighed_deltas = self._meter.deltas
         worth_bytes = deltas * BYTES_PER_DELTA + 2 * frames_bytes if deltas else 0
-        self._idle_bytes = max(self._idle_bytes + piece_bytes - worth_bytes, 0)
-        if self._idle_bytes > MAX_IDLE_BYTES and self._failure is None:
+        self._idle_bytes = max(self._idle_bytes + len(piece) - worth_bytes, 0)
+        self._count_idle_lines(0 if deltas else piece.count(b"\n"), now)
+        if self._failure is not None:
+            return
+        if self._idle_bytes > MAX_IDLE_BYTES:
             size = f"{MAX_IDLE_BYTES // 2**20} MB"
             self._failure = StreamBroken(f"The provider sent more than {size} without output.")
+        elif self._idle_lines > MAX_IDLE_LINES:
+            self._failure = StreamBroken(
+                f"The provider sent more than {MAX_IDLE_LINES} lines without output."
+            )
+
+    def _count_idle_lines(self, lines: int, now: float) -> None:
+        """Count lines without output; output forgets them all, and time some of them."""
+        idle_s, self._idle_at = now - self._idle_at, now
+        if lines:
+            spent = idle_s * IDLE_LINES_PER_S
+            self._idle_lines = max(self._idle_lines - spent, 0.0) + lines
+        else:
+            self._idle_lines = 0.0
 
     async def catch_up(self) -> None:
         """Write what has to wait for the caller. Raises what the provider reported behind it."""

@@ -59,6 +59,15 @@ def test_a_stream_of_nothing_is_ended(site: Site, flooding: str, flood: str) -> 
     assert_ended_for_free(site, answer)
 
 
+@pytest.mark.parametrize("flood", ["comments", "empty_deltas"])
+def test_a_stream_of_short_lines_is_ended_early(site: Site, flooding: str, flood: str) -> None:
+    model = serve_by(site, flooding, flood)
+
+    answer = site.caller().with_(model=model).ask(stream=True)
+
+    assert "lines without output" in json.dumps([answer.error, *answer.chunks[-1:]])
+
+
 @pytest.mark.parametrize("flood", [*EITHER, "large_answer"])
 def test_an_answer_without_end_is_ended(site: Site, flooding: str, flood: str) -> None:
     model = serve_by(site, flooding, flood)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 from typing import Any
 from weakref import ref
 
 import pytest
 
-from gateway.edge.discarding import DISCARD_BYTES
+from gateway.edge.discarding import SLICE_BYTES
+from gateway.edge.limits import MAX_SMALL_PIECES
 from tests.corpus.connection import Connection
 from tests.corpus.wire import request
 
@@ -66,6 +68,22 @@ async def test_a_request_whose_caller_left_goes_at_once() -> None:
         gc.enable()
 
 
+async def test_a_short_body_in_very_many_pieces_is_refused_early() -> None:
+    """Each piece costs the loop as much as a long one, in a body of any length."""
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            pass
+
+    connection = Connection(application)
+    head = request("Transfer-Encoding: chunked", body=b"", sized=False)
+
+    await connection.say(head + b"1\r\n \r\n" * (MAX_SMALL_PIECES + 100))
+
+    assert b"400" in connection.wire.written
+    assert b"pieces" in connection.wire.written
+
+
 async def test_what_is_thrown_away_is_read_so_fast_and_no_faster() -> None:
     """After the answer, and by all connections together: reading on is for the caller's sake."""
 
@@ -79,19 +97,16 @@ async def test_what_is_thrown_away_is_read_so_fast_and_no_faster() -> None:
         await connection.say(endless)
         assert b"404" in connection.wire.written
         connection.wire.is_closed = False  # a socket is closed for writing only, by then
-    half = b" " * (DISCARD_BYTES // 2)
+    half = b" " * (SLICE_BYTES // 2)
 
     def paused() -> list[bool]:
         return [connection.wire.is_paused for connection in (one, other)]
 
-    # Without letting the loop run: the guard's walk would begin again.
-    one.protocol.guard.discarding.begin_again()
-    one.protocol.data_received(half)
-    other.protocol.data_received(half)
-    assert paused() == [False, False]
-    one.protocol.data_received(b" ")
+    # Without letting the loop run: the next slice would begin.
+    for piece in (half, half, b" "):
+        one.protocol.data_received(piece)
     other.protocol.data_received(b" ")
 
     assert paused() == [True, True]
-    one.protocol.guard.discarding.begin_again()
-    assert paused() == [False, False]
+    while any(paused()):
+        await asyncio.sleep(0.001)

@@ -80,6 +80,29 @@ class Taker:
             await self._changed.wait()
 
 
+def test_the_loop_goes_around_between_the_pieces_of_a_flood() -> None:
+    """A flood of short events takes the loop long, and others have calls as well."""
+    turns: list[int] = []
+    pieces: list[int] = []
+
+    def take(piece: bytes) -> bool:
+        pieces.append(len(piece))
+        asyncio.get_running_loop().call_soon(turns.append, len(pieces))
+        return True
+
+    async def use(response: NetworkResponse, send: Send) -> None:
+        forwarding = asyncio.ensure_future(response.forward(take))
+        await asyncio.sleep(0)
+        await send(chunk(b": nothing\n\n" * 50_000) + END)
+        assert not await forwarding
+
+    with_answer(use)
+    assert sum(pieces) == 550_000
+    # Each piece had its turn before the next one.
+    assert turns[:-1] == list(range(1, len(pieces)))[: len(turns) - 1]
+    assert len(turns) >= len(pieces) - 1
+
+
 def test_every_piece_is_taken_as_it_arrives_and_the_end_is_told() -> None:
     async def use(response: NetworkResponse, send: Send) -> None:
         taker = Taker()
