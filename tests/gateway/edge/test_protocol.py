@@ -13,6 +13,7 @@ from gateway.edge.discarding import SLICE_BYTES
 from gateway.edge.limits import MAX_SMALL_PIECES
 from tests.corpus.connection import Connection
 from tests.corpus.wire import request
+from tests.support.waiting import async_wait_until
 
 LENGTH = [(b"content-length", b"2")]
 
@@ -108,5 +109,4 @@ async def test_what_is_thrown_away_is_read_so_fast_and_no_faster() -> None:
     other.protocol.data_received(b" ")
 
     assert paused() == [True, True]
-    while any(paused()):
-        await asyncio.sleep(0.001)
+    await async_wait_until(lambda: not any(paused()))
