@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections import Counter
+from collections.abc import Coroutine
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
@@ -18,6 +19,9 @@ ID_HEADER = "x-request-id"
 STREAM_ID = re.compile(rb'"id":\s?"([^"]+)"')
 PAUSE_S = 0.02
 UNAVAILABLE = "status 503"
+CONFLICT = "status 409"  # the call of this Idempotency-Key still runs
+NOBODY = "nobody is there"
+IDEMPOTENT_SHARE = 0.2
 REFUSED_PAUSE_S = 0.1  # as SDKs wait before they ask again
 
 
@@ -26,6 +30,9 @@ class Seen:
     """What the callers know: ids of all answers, and how the calls went."""
 
     ids: set[str] = field(default_factory=set)
+    # Of answers to calls with an Idempotency-Key; and where the second answer was another one.
+    given: set[str] = field(default_factory=set)
+    given_again: list[str] = field(default_factory=list)
     outcomes: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -57,15 +64,50 @@ async def _call_repeatedly(
     session: httpx.AsyncClient, seen: Seen, rng: Random, wanted: int
 ) -> None:
     while seen.calls < wanted:
-        try:
-            outcome = await _call(session, seen, rng)
-            seen.outcomes[outcome] += 1
-            if outcome == UNAVAILABLE:
-                await asyncio.sleep(REFUSED_PAUSE_S)
-        except httpx.ConnectError:
-            await asyncio.sleep(PAUSE_S)  # nobody is there: not a call
-        except (httpx.HTTPError, OSError):
-            seen.outcomes["broken"] += 1
+        if rng.random() < IDEMPOTENT_SHARE:
+            await _call_until_answered(session, seen, rng, wanted)
+        else:
+            await _count_call(_call(session, seen, rng), seen)
+
+
+async def _count_call(call: Coroutine[Any, Any, str], seen: Seen) -> str:
+    """Return how the call went, and count it."""
+    try:
+        outcome = await call
+    except httpx.ConnectError:
+        await asyncio.sleep(PAUSE_S)  # nobody is there: not a call
+        return NOBODY
+    except (httpx.HTTPError, OSError):
+        outcome = "broken"
+    seen.outcomes[outcome] += 1
+    if outcome in (UNAVAILABLE, CONFLICT):
+        await asyncio.sleep(REFUSED_PAUSE_S)
+    return outcome
+
+
+async def _call_until_answered(
+    session: httpx.AsyncClient, seen: Seen, rng: Random, wanted: int
+) -> None:
+    """Send one call with an Idempotency-Key until it has its answer, and then once more."""
+    key = {"idempotency-key": f"key-{rng.getrandbits(64):x}"}
+    body = {
+        "model": "fake-model",
+        "messages": [{"role": "user", "content": f"script:tokens={rng.randint(1, 30)}"}],
+    }
+    ids: list[str] = []
+
+    async def call() -> str:
+        answer = await session.post("/v1/chat/completions", json=body, headers=key)
+        if answer.status_code == 200:
+            ids.append(answer.json()["id"])
+            seen.note_id(ids[-1])
+        return "idempotent" if answer.status_code == 200 else f"status {answer.status_code}"
+
+    while seen.calls < wanted and len(ids) < 2:
+        await _count_call(call(), seen)
+    seen.given |= {str(find_request_id(text)) for text in ids[:1]}
+    if len(set(ids)) > 1:
+        seen.given_again.append(f"{ids[0]}, then {ids[1]}")
 
 
 async def _call(session: httpx.AsyncClient, seen: Seen, rng: Random) -> str:

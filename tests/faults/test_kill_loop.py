@@ -22,4 +22,5 @@ def test_killed_server_loses_no_money_and_no_record(home: Path) -> None:
     assert report.damaged > 0
     assert report.outcomes["buffered"] > 0
     assert report.outcomes["left"] > 0
+    assert report.outcomes["idempotent"] > 0
     assert report.statuses["platform_aborted"] > 0

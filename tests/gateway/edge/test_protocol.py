@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gc
 from typing import Any
 from weakref import ref
@@ -103,10 +102,13 @@ async def test_what_is_thrown_away_is_read_so_fast_and_no_faster() -> None:
     def paused() -> list[bool]:
         return [connection.wire.is_paused for connection in (one, other)]
 
+    async def all_read() -> bool:
+        return not any(paused())
+
     # Without letting the loop run: the next slice would begin.
     for piece in (half, half, b" "):
         one.protocol.data_received(piece)
     other.protocol.data_received(b" ")
 
     assert paused() == [True, True]
-    await async_wait_until(lambda: not any(paused()))
+    await async_wait_until(all_read)
