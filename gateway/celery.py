@@ -7,12 +7,16 @@ from pathlib import Path
 
 from celery import Celery
 from django.conf import settings
+from kombu.transport import TRANSPORT_ALIASES
+
+from gateway import broker
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 
 MINUTE_S = 60
 HOUR_S = 60 * MINUTE_S
 
+TRANSPORT_ALIASES[broker.ALIAS] = "gateway.broker:Transport"
 app = Celery("tollhouse")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["gateway"])
