@@ -5,8 +5,9 @@ docs/roles.md shows it as a table (dashboard.roles_page).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 
@@ -96,6 +97,15 @@ def may(user: User, action: Action, workspace: Workspace | None = None) -> bool:
     if workspace is None:
         return False
     return _role_of(user, workspace) in RULES[action]
+
+
+def where_allowed(user: User, action: Action, workspaces: Iterable[Workspace]) -> frozenset[UUID]:
+    """Return the ids of those of these workspaces in which the person may do this."""
+    ids = [workspace.pk for workspace in workspaces]
+    if user.is_active and user.is_operator:
+        return frozenset(ids)
+    allowed = Membership.objects.filter(user=user, workspace__in=ids, role__in=RULES[action])
+    return frozenset(allowed.values_list("workspace_id", flat=True) if user.is_active else ())
 
 
 def roles_given_by(user: User, workspace: Workspace) -> frozenset[str]:

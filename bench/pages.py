@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from multiprocessing.synchronize import Event
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from bench.caller import request_bytes
@@ -38,14 +39,22 @@ BUSY_S = 20.0
 PEOPLE = 4
 CONNECTIONS = 5
 CALLS_PER_S = 100
-OVERVIEW = "/?period=30d"
+# Of the workspace that the person is led to from "/".
+OVERVIEW = "?period=30d"
 PAGES = (
-    *(OVERVIEW, "/?period=24h", "/?period=7d", "/keys", "/members", "/calls", "/credits", "/audit"),
+    *(OVERVIEW, "?period=24h", "?period=7d", "/keys", "/members", "/calls", "/credits", "/audit"),
     "/audit?q=nothing-like-it",
 )
 USAGE = "/v1/usage?group_by=key,day"
 USAGE_DAYS = 90
 EXPORT = "/calls.csv?period=30d"
+
+
+class Person(NamedTuple):
+    """Who is signed in. cookie: of the session; workspace: where its pages begin, /w/<slug>."""
+
+    cookie: str
+    workspace: str
 
 
 def main() -> int:
@@ -56,19 +65,19 @@ def main() -> int:
     home = options.home or Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var") / "bench/large"
     facts = json.loads((home / "bench.json").read_text())
     with running_server(home.resolve()) as port:
-        cookie = sign_in(port)
+        person = sign_in(port)
         if options.only != "load":
-            show_pages(port, cookie, facts["secret"])
+            show_pages(port, person, facts["secret"])
         if options.only != "pages":
-            show_load(port, cookie, facts["secret"], facts["model"])
+            show_load(port, person, facts["secret"], facts["model"])
     return 0
 
 
-def show_pages(port: int, cookie: str, key: str) -> None:
+def show_pages(port: int, person: Person, key: str) -> None:
     """Print the median and the 95th percentile of each page, loaded one at a time."""
     print(f"{'page':34} {'p50 ms':>9} {'p95 ms':>9}")
     start = time.strftime("%Y-%m-%d", time.gmtime(time.time() - USAGE_DAYS * 86_400))
-    asked = [(path, {"Cookie": cookie}) for path in PAGES]
+    asked = [(person.workspace + path, {"Cookie": person.cookie}) for path in PAGES]
     asked.append((f"{USAGE}&start={start}", {"Authorization": f"Bearer {key}"}))
     for path, headers in asked:
         taken_s = [load(port, path, headers) for _ in range(VIEWS + 1)][1:]
@@ -76,7 +85,7 @@ def show_pages(port: int, cookie: str, key: str) -> None:
         print(f"{path:34} {half:9.1f} {most:9.1f}", flush=True)
 
 
-def show_load(port: int, cookie: str, key: str, model: str) -> None:
+def show_load(port: int, person: Person, key: str, model: str) -> None:
     """Print the latencies of calls alone, and beside people and an export."""
     print(f"\n{'calls':34} {'p50 ms':>9} {'p99 ms':>9} {'most ms':>9} {'calls':>7} {'failed':>7}")
     request = request_bytes(port, key, model)
@@ -85,20 +94,20 @@ def show_load(port: int, cookie: str, key: str, model: str) -> None:
     stop = multiprocessing.Event()
     views: multiprocessing.Queue[float] = multiprocessing.Queue()
     crowd = [
-        multiprocessing.Process(target=browse, args=(port, cookie, stop, views))
+        multiprocessing.Process(target=browse, args=(port, person, stop, views))
         for _ in range(PEOPLE)
     ]
-    crowd.append(multiprocessing.Process(target=export, args=(port, cookie, stop)))
-    for person in crowd:
-        person.start()
+    crowd.append(multiprocessing.Process(target=export, args=(port, person, stop)))
+    for each in crowd:
+        each.start()
     try:
         time.sleep(1.0)
         show_calls("beside 4 people and an export", *asyncio.run(pace(port, request, BUSY_S)))
     finally:
         stop.set()
         taken_s = [views.get() for _ in range(PEOPLE)]
-        for person in crowd:
-            person.join()
+        for each in crowd:
+            each.join()
     print(f"The four loaded the overview in {sum(taken_s) / PEOPLE * 1000:.0f} ms on average.")
     show_calls("quiet again", *asyncio.run(pace(port, request, QUIET_S)))
 
@@ -140,19 +149,20 @@ async def pace(port: int, request: bytes, duration_s: float) -> tuple[list[float
     return taken_s, failed
 
 
-def browse(port: int, cookie: str, stop: Event, views: multiprocessing.Queue[float]) -> None:
+def browse(port: int, person: Person, stop: Event, views: multiprocessing.Queue[float]) -> None:
     """Load the overview again and again; put the mean of the seconds it took."""
     taken_s = []
     while not stop.is_set():
-        taken_s.append(load(port, OVERVIEW, {"Cookie": cookie}))
+        taken_s.append(load(port, person.workspace + OVERVIEW, {"Cookie": person.cookie}))
     views.put(sum(taken_s) / max(1, len(taken_s)))
 
 
-def export(port: int, cookie: str, stop: Event) -> None:
+def export(port: int, person: Person, stop: Event) -> None:
     """Read the export, and begin it again when it has ended."""
     while not stop.is_set():
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        connection.request("GET", EXPORT, headers={"Cookie": cookie})
+        path = person.workspace + EXPORT
+        connection.request("GET", path, headers={"Cookie": person.cookie})
         answer = connection.getresponse()
         while not stop.is_set() and answer.read(65_536):
             pass
@@ -172,8 +182,8 @@ def load(port: int, path: str, headers: dict[str, str]) -> float:
     return time.perf_counter() - began
 
 
-def sign_in(port: int) -> str:
-    """Sign in with the password and return the session's cookie. Raises BenchError."""
+def sign_in(port: int) -> Person:
+    """Sign in with the password. Raises BenchError."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/sign-in")
     page = connection.getresponse()
@@ -193,7 +203,9 @@ def sign_in(port: int) -> str:
     answer.read()
     for cookie in answer.headers.get_all("Set-Cookie", []):
         if cookie.startswith("tollhouse_session="):
-            return cookie.split(";")[0]
+            session = cookie.split(";")[0]
+            connection.request("GET", "/", headers={"Cookie": session})
+            return Person(session, connection.getresponse().headers["Location"])
     raise BenchError(f"signing in answered {answer.status}")
 
 

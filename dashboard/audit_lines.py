@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.urls import reverse
-
 from accounts.models import AuditEvent, Workspace
+from dashboard.addresses import page_address
 from dashboard.audit_words import changes_of, words_of
 from dashboard.key_labels import key_labels
 from dashboard.list_query import read_id
@@ -40,15 +39,20 @@ class AuditLine:
 def audit_lines(events: Sequence[AuditEvent], workspace: Workspace | None) -> list[AuditLine]:
     ids = {event.target: read_id(event.target) for event in events if _noun(event) == "key"}
     labels = key_labels(workspace.pk, filter(None, ids.values())) if workspace else {}
-    return [_line(event, labels, ids.get(event.target)) for event in events]
+    return [_line(event, labels, ids.get(event.target), workspace) for event in events]
 
 
-def _line(event: AuditEvent, labels: dict[UUID, str], key_id: UUID | None) -> AuditLine:
+def _line(
+    event: AuditEvent,
+    labels: dict[UUID, str],
+    key_id: UUID | None,
+    workspace: Workspace | None,
+) -> AuditLine:
     noun, subject, url = _noun(event), event.target, ""
-    if noun == "key" and key_id in labels:
-        subject, url = labels[key_id], reverse("dashboard:key-edit", args=[key_id])
-    elif noun == "credits":
-        subject, url = "Balance", reverse("dashboard:credits")
+    if workspace and noun == "key" and key_id in labels:
+        subject, url = labels[key_id], page_address(workspace, "key-edit", key_id)
+    elif noun == "credits" and workspace:
+        subject, url = "Balance", page_address(workspace, "credits")
     return AuditLine(
         event, _KINDS.get(noun, noun), words_of(event), changes_of(event), subject, url
     )

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.urls import reverse
 
 from accounts.permissions import Action, may
-from accounts.selectors import workspaces_of
+from dashboard.addresses import page_address
 from dashboard.htmx import PageRequest
 from dashboard.shell import Shell
 from dashboard.workspace import NoWorkspace, current_workspace
@@ -21,16 +21,12 @@ SHOWN = 6
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One line. url: where it leads; workspace_id: set when it is a workspace to switch to.
-
-    also: other words that people call it by.
-    """
+    """One line. url: where it leads; also: other words that people call it by."""
 
     words: str
     icon: str
     url: str
     note: str = ""
-    workspace_id: UUID | None = None
     also: str = ""
 
 
@@ -69,24 +65,30 @@ def _actions(request: PageRequest, query: str) -> list[Found]:
         workspace = current_workspace(request)
     except NoWorkspace:
         return []
-    actions = []
-    if may(request.user, Action.MAKE_KEYS, workspace):
-        actions.append(_action("Create a key", "plus", "key-create"))
-    if may(request.user, Action.GRANT_CREDITS, workspace):
-        actions.append(_action("Grant credits", "circle-dollar-sign", "credits-grant"))
-    if may(request.user, Action.MANAGE_MEMBERS, workspace):
-        actions.append(_action("Invite somebody", "user-plus", "member-invite"))
-    if may(request.user, Action.MANAGE_WORKSPACES):
-        actions.append(_action("Make a workspace", "building-2", "workspace-create"))
-    if may(request.user, Action.MANAGE_CATALOGUE):
-        actions.append(_action("Add a model", "boxes", "model-create"))
-        actions.append(_action("Add a provider", "plug", "provider-create"))
+    pages = [
+        ("Create a key", "plus", Action.MAKE_KEYS, page_address(workspace, "key-create")),
+        (
+            *("Grant credits", "circle-dollar-sign", Action.GRANT_CREDITS),
+            page_address(workspace, "credits-grant"),
+        ),
+        (
+            *("Invite somebody", "user-plus", Action.MANAGE_MEMBERS),
+            page_address(workspace, "member-invite"),
+        ),
+        (
+            *("Make a workspace", "building-2", Action.MANAGE_WORKSPACES),
+            reverse("dashboard:workspace-create"),
+        ),
+        ("Add a model", "boxes", Action.MANAGE_CATALOGUE, reverse("dashboard:model-create")),
+        ("Add a provider", "plug", Action.MANAGE_CATALOGUE, reverse("dashboard:provider-create")),
+    ]
+    actions = [
+        Found(words, icon, url, also="new add create issue top up")
+        for words, icon, action, url in pages
+        if may(request.user, action, workspace)
+    ]
     actions.append(Found("Sign out", "log-out", reverse("account_logout"), also="log leave"))
     return [action for action in actions if _fits(action, query)]
-
-
-def _action(words: str, icon: str, name: str) -> Found:
-    return Found(words, icon, reverse(f"dashboard:{name}"), also="new add create issue top up")
 
 
 def _keys(request: PageRequest, query: str) -> list[Found]:
@@ -101,7 +103,7 @@ def _keys(request: PageRequest, query: str) -> list[Found]:
         Found(
             key.label,
             "key-round",
-            reverse("dashboard:key-edit", args=[key.pk]),
+            page_address(workspace, "key-edit", key.pk),
             note=f"…{key.hint}" if key.is_usable else "not active",
         )
         for key in keys[:SHOWN]
@@ -142,14 +144,18 @@ def _calls(request: PageRequest, query: str) -> list[Found]:
         call_id = UUID(query.rpartition("-")[2] if query.count("-") == 1 else query)
     except ValueError:
         return []
-    return [Found(str(call_id), "activity", reverse("dashboard:call-detail", args=[call_id]))]
+    try:
+        workspace = current_workspace(request)
+    except NoWorkspace:
+        return []
+    return [Found(str(call_id), "activity", page_address(workspace, "call-detail", call_id))]
 
 
 def _workspaces(request: PageRequest, query: str) -> list[Found]:
     if not query:
         return []
-    found = workspaces_of(request.user).filter(name__icontains=query)[:SHOWN]
-    return [Found(each.name, "arrow-left-right", "", workspace_id=each.pk) for each in found]
+    found = Shell(request).find_workspaces(query, SHOWN)
+    return [Found(each.workspace.name, "arrow-left-right", each.url) for each in found]
 
 
 def _fits(found: Found, query: str) -> bool:

@@ -88,7 +88,6 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:provider-create": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-edit": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-switch": Form(Action.MANAGE_CATALOGUE),
-    "dashboard:workspace": None,
     "dashboard:theme": None,
     "dashboard:join": None,
     "dashboard:join-accept": None,

@@ -1,9 +1,14 @@
-"""Every page, one block each. Names are used as `dashboard:<name>`."""
+"""Every page, one block each. Names are used as `dashboard:<name>`.
+
+Those of a workspace are under /w/<its slug>: in templates `url` knows which, in Python
+dashboard.addresses.page_address does.
+"""
 
 from __future__ import annotations
 
-from django.urls import path
+from django.urls import URLPattern, path
 
+from dashboard.addresses import SLUG
 from dashboard.views import (
     account,
     audit,
@@ -14,6 +19,7 @@ from dashboard.views import (
     keys,
     members,
     models,
+    moved,
     overview,
     providers,
     reference,
@@ -21,17 +27,39 @@ from dashboard.views import (
     shell,
     workspaces,
 )
+from dashboard.workspace import in_workspace
 
 app_name = "dashboard"
+_WORKSPACE = f"w/<slug:{SLUG}>"
 
-urlpatterns = [
+
+def _of_workspace(page: URLPattern) -> URLPattern:
+    route = f"{_WORKSPACE}/{page.pattern}".removesuffix("/")
+    return path(route, in_workspace(page.callback), name=page.name)
+
+
+def _moved(page: URLPattern) -> URLPattern:
+    return path(str(page.pattern), moved.MovedPage.as_view())
+
+
+# What is of one workspace.
+_PAGES = [
+    # Overview
+    path("", overview.show_overview, name="overview"),
     # Keys
     path("keys", keys.list_keys, name="key-list"),
     path("keys/new", keys.create_key, name="key-create"),
     path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
     path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
     path("keys/<uuid:key_id>/reset-total", keys.reset_total, name="key-reset-total"),
-    # Members, and the way in for who was invited
+    # Calls
+    path("calls", calls.list_calls, name="call-list"),
+    path("calls.csv", calls.export_calls, name="call-export"),
+    path("calls/<uuid:call_id>", calls.show_call, name="call-detail"),
+    # Credits
+    path("credits", credits.show_credits, name="credits"),
+    path("credits/grant", credits.grant_credits, name="credits-grant"),
+    # Members
     path("members", members.list_members, name="member-list"),
     path("members/invite", members.invite, name="member-invite"),
     path("members/<int:membership_id>", members.choose_role, name="member-role"),
@@ -41,9 +69,6 @@ urlpatterns = [
         members.withdraw_invitation,
         name="invitation-withdraw",
     ),
-    path("join", joining.enter_code, name="join"),
-    path("join/accept", joining.accept_invitation, name="join-accept"),
-    path("account/name", account.change_name, name="account-name"),
     # Settings
     path("settings", settings.show_settings, name="settings"),
     path("settings/name", settings.rename, name="settings-name"),
@@ -53,9 +78,20 @@ urlpatterns = [
     path("settings/developer-keys", key_policy.edit_policy, name="settings-developer-keys"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),
-    # The audit log, of a workspace or of the installation
+    # The audit log
     path("audit", audit.list_events, name="audit"),
-    # The installation: workspaces, models and providers
+    # The frame
+    path("search", shell.search_palette, name="palette"),
+]
+
+urlpatterns = [
+    *(_of_workspace(page) for page in _PAGES),
+    path(f"{_WORKSPACE}/", in_workspace(shell.without_slash)),
+    # The way in for who was invited, and one's own account
+    path("join", joining.enter_code, name="join"),
+    path("join/accept", joining.accept_invitation, name="join-accept"),
+    path("account/name", account.change_name, name="account-name"),
+    # The installation: workspaces, models, providers, its audit log
     path("workspaces", workspaces.list_workspaces, name="workspace-list"),
     path("workspaces/new", workspaces.create, name="workspace-create"),
     path("models", models.list_models, name="model-list"),
@@ -67,19 +103,12 @@ urlpatterns = [
     path("providers/new", providers.create_provider, name="provider-create"),
     path("providers/<uuid:provider_id>", providers.edit_provider, name="provider-edit"),
     path("providers/<uuid:provider_id>/switch", providers.switch_provider, name="provider-switch"),
+    path("installation/audit", audit.list_installation_events, name="audit-installation"),
     # The API's reference
     path("reference", reference.show_reference, name="reference"),
-    # The frame
-    path("workspace", shell.switch_workspace, name="workspace"),
+    # The frame; the palette for who is in no workspace
     path("theme", shell.choose_theme, name="theme"),
     path("search", shell.search_palette, name="palette"),
-    # Overview
-    path("", overview.show_overview, name="overview"),
-    # Calls
-    path("calls", calls.list_calls, name="call-list"),
-    path("calls.csv", calls.export_calls, name="call-export"),
-    path("calls/<uuid:call_id>", calls.show_call, name="call-detail"),
-    # Credits
-    path("credits", credits.show_credits, name="credits"),
-    path("credits/grant", credits.grant_credits, name="credits-grant"),
+    # The addresses that pages had before workspaces were part of them
+    *(_moved(page) for page in _PAGES if page.name != "palette"),
 ]

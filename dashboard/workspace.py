@@ -1,60 +1,82 @@
-"""The workspace a person is looking at. Every page of a workspace starts here."""
+"""The workspace a person is looking at. It is part of the page's address: /w/<its slug>/keys.
+
+Pages of the installation, of one's account, and the addresses without a workspace have the one that
+the person looked at last.
+"""
 
 from __future__ import annotations
 
-from uuid import UUID
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
+from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest, HttpResponseBase
 
 from accounts.models import User, Workspace
 from accounts.permissions import Action, may
 from accounts.selectors import first_workspace_of, workspaces_of
 
-SESSION_KEY = "workspace_id"
-# What a page says of the workspace that it was drawn for: its forms, and its htmx requests.
-SEEN_FIELD = "workspace_seen"
-SEEN_HEADER = "X-Workspace-Seen"
+# The slug of the workspace looked at last. Not in the session: looking writes to no table.
+COOKIE = "tollhouse_workspace"
+COOKIE_AGE_S = 365 * 24 * 60 * 60
+
+View = Callable[..., HttpResponseBase]
 
 
 class NoWorkspace(PermissionDenied):
     """The person belongs to no workspace yet."""
 
 
-def current_workspace(request: HttpRequest) -> Workspace:
-    """Return the workspace of the page one acts on, else the one chosen in this session, else the
-    one that the person has longest been in.
+def in_workspace(view: View) -> View:
+    """Return the view for an address that names a workspace: 404 unless it is the person's."""
 
-    The choice is checked on every request: a membership that ended ends the view of it. Looking
-    never writes to the session; who sends a form has chosen its workspace. Raises NoWorkspace when
-    there is none to show, PermissionDenied when the page's is not the person's any more.
+    @login_required
+    @wraps(view)
+    def found(request: HttpRequest, workspace_slug: str, **kwargs: Any) -> HttpResponseBase:
+        workspace = workspaces_of(_person(request)).filter(slug=workspace_slug).first()
+        if workspace is None:
+            raise Http404("There is no such workspace.")
+        _put_in_view(request, workspace)
+        setattr(request, "is_of_workspace", True)  # noqa: B010 - HttpRequest declares no such field
+        response = view(request, **kwargs)
+        if request.COOKIES.get(COOKIE) != workspace.slug:
+            response.set_cookie(
+                COOKIE, workspace.slug, max_age=COOKIE_AGE_S, samesite="Lax", httponly=True
+            )
+        return response
+
+    return found
+
+
+def is_of_workspace(request: HttpRequest) -> bool:
+    """True when the address names the workspace, and the person may open it."""
+    return getattr(request, "is_of_workspace", False)
+
+
+def current_workspace(request: HttpRequest) -> Workspace:
+    """Return the workspace that the address names; where it names none, the one looked at last,
+    else the one that the person has longest been in.
+
+    Raises NoWorkspace when there is none to show.
     """
     known = getattr(request, "workspace_in_view", None)
     if isinstance(known, Workspace):
         return known
-    user = request.user
-    if not isinstance(user, User):
-        raise NoWorkspace("Sign in first.")
-    found = _seen(request, user) or _chosen(request, user) or first_workspace_of(user)
+    person = _person(request)
+    last = workspaces_of(person).filter(slug=request.COOKIES.get(COOKIE, "")).first()
+    found = last or first_workspace_of(person)
     if found is None:
         raise NoWorkspace("You are not a member of any workspace yet.")
-    setattr(request, "workspace_in_view", found)  # noqa: B010 - HttpRequest declares no such field
-    return found
-
-
-def choose_workspace(request: HttpRequest, user: User, workspace_id: UUID) -> Workspace | None:
-    """Remember the workspace for this session; None when the person may not open it."""
-    found = workspaces_of(user).filter(pk=workspace_id).first()
-    if found is not None:
-        request.session[SESSION_KEY] = str(found.pk)
+    _put_in_view(request, found)
     return found
 
 
 def require(request: HttpRequest, action: Action) -> Workspace:
     """Return the workspace in view. Raises PermissionDenied unless the person may do this."""
     workspace = current_workspace(request)
-    user = request.user
-    if not isinstance(user, User) or not may(user, action, workspace):
+    if not may(_person(request), action, workspace):
         raise PermissionDenied("Your role in this workspace does not cover this page.")
     return workspace
 
@@ -66,26 +88,12 @@ def require_operator(request: HttpRequest, action: Action) -> None:
         raise PermissionDenied("This page is for the operators of this installation.")
 
 
-def _seen(request: HttpRequest, user: User) -> Workspace | None:
-    """Return the workspace the page was drawn for: another tab may have chosen another since."""
-    given = request.POST if request.method == "POST" else request.GET
-    seen = given.get(SEEN_FIELD) or request.headers.get(SEEN_HEADER, "")
-    if not seen:
-        return None
-    try:
-        found = workspaces_of(user).filter(pk=UUID(seen)).first()
-    except ValueError:
-        found = None
-    if found is None:
-        raise PermissionDenied("The workspace of this page is not yours to open.")
-    if request.method == "POST" and request.session.get(SESSION_KEY) != str(found.pk):
-        request.session[SESSION_KEY] = str(found.pk)
-    return found
+def _person(request: HttpRequest) -> User:
+    user = getattr(request, "user", None)
+    if not isinstance(user, User):
+        raise NoWorkspace("Sign in first.")
+    return user
 
 
-def _chosen(request: HttpRequest, user: User) -> Workspace | None:
-    try:
-        chosen = UUID(str(request.session.get(SESSION_KEY, "")))
-    except ValueError:
-        return None
-    return workspaces_of(user).filter(pk=chosen).first()
+def _put_in_view(request: HttpRequest, workspace: Workspace) -> None:
+    setattr(request, "workspace_in_view", workspace)  # noqa: B010 - HttpRequest declares no such field

@@ -10,6 +10,7 @@ from django.db.models import Q
 from accounts.book_selectors import balances_of
 from accounts.models import Workspace
 from accounts.selectors import count_members
+from dashboard.addresses import page_address
 from keys.selectors import count_usable_keys
 
 PER_PAGE = 50
@@ -17,12 +18,13 @@ PER_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class WorkspaceRow:
-    """A workspace. balance_nusd: what its wallet holds; keys: usable ones."""
+    """A workspace. balance_nusd: what its wallet holds; keys: usable ones; url: its overview."""
 
     workspace: Workspace
     balance_nusd: int
     members: int
     keys: int
+    url: str
 
 
 def workspace_rows(query: str, *, before: UUID | None) -> tuple[list[WorkspaceRow], UUID | None]:
@@ -45,6 +47,7 @@ def workspace_rows(query: str, *, before: UUID | None) -> tuple[list[WorkspaceRo
             balance_nusd=balances.get(workspace.pk, 0),
             members=members.get(workspace.pk, 0),
             keys=keys.get(workspace.pk, 0),
+            url=page_address(workspace, "overview"),
         )
         for workspace in shown
     ]

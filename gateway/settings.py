@@ -79,6 +79,7 @@ MIDDLEWARE = [
     "gateway.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
+    "dashboard.compression.CompressedPages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -105,6 +106,7 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            "builtins": ["dashboard.templatetags.addresses"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -187,7 +189,7 @@ CONTENT_SECURITY_POLICY = {
 
 # Background work: one worker with its clock, its queue a folder (started by `manage.py up`).
 _QUEUE = str(HOME / "broker" / "queue")
-CELERY_BROKER_URL = "filesystem://localhost/"
+CELERY_BROKER_URL = "whole-files://localhost/"  # gateway.broker
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "data_folder_in": _QUEUE,
     "data_folder_out": _QUEUE,

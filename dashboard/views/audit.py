@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
+from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.views.decorators.http import require_GET
 
@@ -18,16 +18,14 @@ from dashboard.htmx import PageRequest, render_page
 from dashboard.list_query import read_number_place, read_text
 from dashboard.workspace import require, require_operator
 
-INSTALLATION = "installation"
-
 
 @dataclass(frozen=True)
 class AuditContext:
-    """Variables of dashboard/audit/list.html and _table.html. of: "" or INSTALLATION."""
+    """Variables of dashboard/audit/list.html and _table.html."""
 
     lines: list[AuditLine]
     query: str
-    of: str
+    is_installations: bool
     older_url: str
     is_first: bool
     may_see_installation: bool
@@ -36,16 +34,24 @@ class AuditContext:
 @login_required
 @require_GET
 def list_events(request: PageRequest) -> HttpResponse:
-    of = INSTALLATION if request.GET.get("of") == INSTALLATION else ""
-    workspace: Workspace | None = None
-    if of:
-        require_operator(request, Action.MANAGE_CATALOGUE)
-    else:
-        workspace = require(request, Action.VIEW_AUDIT)
+    if request.GET.get("of") == "installation":  # as its address was once
+        return HttpResponseRedirect(reverse("dashboard:audit-installation"))
+    return _page(request, require(request, Action.VIEW_AUDIT))
+
+
+@login_required
+@require_GET
+def list_installation_events(request: PageRequest) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    return _page(request, None)
+
+
+def _page(request: PageRequest, workspace: Workspace | None) -> HttpResponse:
+    """workspace: None for the installation's."""
     query = read_text(request.GET)
     before = read_number_place(request.GET, "before")
     page = events_of(workspace, query=query, before=before)
-    asked = urlencode({"of": of, "q": query, "before": page.older or ""})
+    asked = urlencode({"q": query, "before": page.older or ""})
     return render_page(
         request,
         page="dashboard/audit/list.html",
@@ -53,8 +59,8 @@ def list_events(request: PageRequest) -> HttpResponse:
         context=AuditContext(
             lines=audit_lines(page.events, workspace),
             query=query,
-            of=of,
-            older_url=f"{reverse('dashboard:audit')}?{asked}" if page.older else "",
+            is_installations=workspace is None,
+            older_url=f"{request.path}?{asked}" if page.older else "",
             is_first=before is None,
             may_see_installation=may(request.user, Action.MANAGE_CATALOGUE),
         ),

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.http import Http404, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from accounts.models import Workspace
+from dashboard.addresses import page_address
 from dashboard.call_detail import CallDetail, describe_call
 from dashboard.call_export import csv_lines
 from dashboard.call_rows import CallRow, call_rows
@@ -56,7 +57,7 @@ def list_calls(request: PageRequest) -> HttpResponse:
     query = read_call_query(request.GET, now=timezone.now())
     id_text = request.GET.get("id", "").strip()[:80]
     if id_text and (found := _find_by_text(visible, id_text)):
-        return _go_to(request, found)
+        return _go_to(request, page_address(workspace, "call-detail", found))
     page = call_page(visible, query.filters, before=query.before, after=query.after)
     response = render_page(
         request,
@@ -111,11 +112,10 @@ def _find_by_text(visible: Visible, text: str) -> uuid.UUID | None:
     return call.id if call else None
 
 
-def _go_to(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
-    response = redirect("dashboard:call-detail", call_id)
+def _go_to(request: PageRequest, address: str) -> HttpResponse:
     if not request.htmx:
-        return response
-    return HttpResponse(status=204, headers={"HX-Redirect": response["Location"]})
+        return HttpResponseRedirect(address)
+    return HttpResponse(status=204, headers={"HX-Redirect": address})
 
 
 def _model_choices(query: CallQuery) -> list[str]:

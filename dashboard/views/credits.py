@@ -8,9 +8,8 @@ from dataclasses import dataclass
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse
-from django.shortcuts import redirect, render
-from django.urls import reverse
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.adjusting import adjust
@@ -18,6 +17,7 @@ from accounts.book import BookError, InsufficientBalance, grant
 from accounts.book_selectors import Balance, LedgerPage, find_balance, ledger_page
 from accounts.models import LedgerEntry, Workspace
 from accounts.permissions import Action, may
+from dashboard.addresses import page_address
 from dashboard.forms.grant import GrantForm, new_token, with_fresh_token
 from dashboard.htmx import PageRequest, render_page, wants_partial
 from dashboard.key_labels import key_labels
@@ -115,7 +115,7 @@ def grant_credits(request: PageRequest) -> HttpResponse:
         form.add_error(None, "The book did not take this. Open the form anew and try again.")
     else:
         messages.success(request, f"{signed_usd(amount_nusd)} posted as entry {entry.sequence}.")
-        return _to_credits(request)
+        return _to_credits(request, workspace)
     return _form_page(request, form, workspace, status=422)
 
 
@@ -127,10 +127,11 @@ def _form_page(
     return render(request, f"dashboard/credits/{template}", variables, status=status)
 
 
-def _to_credits(request: PageRequest) -> HttpResponse:
+def _to_credits(request: PageRequest, workspace: Workspace) -> HttpResponse:
+    address = page_address(workspace, "credits")
     if wants_partial(request):
-        return HttpResponse(status=204, headers={"HX-Redirect": reverse("dashboard:credits")})
-    return redirect("dashboard:credits")
+        return HttpResponse(status=204, headers={"HX-Redirect": address})
+    return HttpResponseRedirect(address)
 
 
 def _source(token: uuid.UUID) -> str:

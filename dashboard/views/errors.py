@@ -1,20 +1,26 @@
 """Pages for what goes wrong, and JSON for the same under the API's paths.
 
-Nothing here reads the database: an error page must come up when that is what failed.
+Who is signed in gets them inside the frame of the pages. Nothing else here reads the database: an
+error page comes up, without the frame, when that is what failed.
 """
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, replace
 
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import Resolver404, resolve
 
+from accounts.models import User
 from accounts.permissions import NotAllowed
 from dashboard.list_query import UnknownPlace
 from dashboard.workspace import NoWorkspace
 from gateway.api.errors import error_of_status, error_response
+
+log = logging.getLogger(__name__)
 
 API_MOUNTS = ("/v1", "/api/v1", "/compat")
 GENERIC_403 = "Your role does not cover this page. An owner of the workspace can change that."
@@ -164,4 +170,15 @@ def _with_way_back(failure: Failure, path: str) -> Failure:
 def _answer(request: HttpRequest, failure: Failure) -> HttpResponse:
     if is_api_path(request.path):
         return error_response(request, error_of_status(failure.status))
-    return render(request, "error.html", {"failure": failure}, status=failure.status)
+    if failure is not DATABASE_BUSY and not request.headers.get("HX-Request"):
+        try:
+            if isinstance(getattr(request, "user", None), User):
+                return _render(request, failure, "base.html")
+        except DatabaseError as error:
+            log.warning("an error page comes without its frame: %s", error)
+    return _render(request, failure, "base_bare.html")
+
+
+def _render(request: HttpRequest, failure: Failure, frame: str) -> HttpResponse:
+    context = {"failure": failure, "frame": frame}
+    return render(request, "error.html", context, status=failure.status)

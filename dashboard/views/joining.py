@@ -21,10 +21,10 @@ from django.views.decorators.http import require_http_methods
 from accounts.invitations import NotOpen, accept, accept_as_new_person
 from accounts.models import Invitation, User
 from accounts.selectors import find_invitation, get_open_invitation, has_account
+from dashboard.addresses import page_address
 from dashboard.forms.members import CodeForm, NewPersonForm
 from dashboard.forms.refusal import show_refusal
 from dashboard.htmx import variables
-from dashboard.workspace import choose_workspace
 
 SESSION_KEY = "invitation_id"
 
@@ -104,16 +104,15 @@ def _joined(
     request: HttpRequest, invitation: Invitation, person: User | None, form: NewPersonForm | None
 ) -> HttpResponse | None:
     """Return the way in, or None with the reasons in the form. Raises as accept does."""
+    overview = page_address(invitation.workspace, "overview")
     if person is not None:
         accept(invitation, user=person)
         request.session.pop(SESSION_KEY, None)
-        choose_workspace(request, person, invitation.workspace_id)
         messages.success(request, f"You are a member of {invitation.workspace} now.")
-        return HttpResponseRedirect(reverse("dashboard:overview"))
+        return HttpResponseRedirect(overview)
     if form is None or not form.is_valid():
         return None
     user = accept_as_new_person(invitation, **form.cleaned_data)
     request.session.pop(SESSION_KEY, None)
-    answer: HttpResponse = perform_login(request, user, redirect_url=reverse("dashboard:overview"))
-    choose_workspace(request, user, invitation.workspace_id)
+    answer: HttpResponse = perform_login(request, user, redirect_url=overview)
     return answer

@@ -9,11 +9,11 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import Workspace
 from accounts.permissions import Action
+from dashboard.addresses import page_address
 from dashboard.forms.key_policy import KeyPolicyForm, initial_of_policy
 from dashboard.htmx import PageRequest, variables
 from dashboard.workspace import require
@@ -41,7 +41,7 @@ def edit_policy(request: PageRequest) -> HttpResponse:
         grantable=DEVELOPER_SCOPES,
     )
     if request.method == "POST" and form.is_valid() and _save(request, workspace, form):
-        return HttpResponseRedirect(reverse("dashboard:settings"))
+        return HttpResponseRedirect(page_address(workspace, "settings"))
     return render(
         request,
         "dashboard/settings/key_policy.html",

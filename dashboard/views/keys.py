@@ -11,13 +11,13 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
-from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.audit_selectors import history_of
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
+from dashboard.addresses import page_address
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
 from dashboard.forms.refusal import show_conflict
@@ -116,7 +116,7 @@ def list_keys(request: PageRequest) -> HttpResponse:
             rows=rows,
             filters=filters,
             states=STATES,
-            older_url=f"{reverse('dashboard:key-list')}?{urlencode(asked)}" if before else "",
+            older_url=f"{request.path}?{urlencode(asked)}" if before else "",
             may_make=may(request.user, Action.MAKE_KEYS, workspace),
         ),
     )
@@ -164,7 +164,7 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
         show_conflict(form, "key")
         return _key_page(request, key, form, workspace, status=409)
     if form.is_valid() and _update(request, key, form):
-        return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
+        return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
     return _key_page(request, key, form, workspace, status=422)
 
 
@@ -185,7 +185,7 @@ def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
         messages.success(request, f"{key.label} is revoked: its calls are refused from now on.")
     else:
         messages.info(request, f"{key.label} was revoked already.")
-    return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
+    return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
 
 
 @login_required
@@ -197,7 +197,7 @@ def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
     require(request, Action.MANAGE_KEYS)
     if member_actions.reset_total(key, spent_nusd=total_of(key.pk), person=request.user):
         messages.success(request, "The total is counted from nothing again.")
-    return HttpResponseRedirect(reverse("dashboard:key-edit", args=[key.pk]))
+    return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
 
 
 def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedKey | None:

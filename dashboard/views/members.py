@@ -21,6 +21,7 @@ from accounts.models import Invitation, Membership, Role, Workspace
 from accounts.permissions import Action, NotAllowed, roles_given_by
 from accounts.selectors import members_of, open_invitations
 from accounts.services import LAST_OWNER, change_role
+from dashboard.addresses import page_address
 from dashboard.forms.members import KEEP, InviteForm, RemoveForm, RoleForm
 from dashboard.forms.refusal import show_refusal
 from dashboard.htmx import PageRequest, render_page
@@ -117,7 +118,7 @@ def invite(request: PageRequest) -> HttpResponse:
             invited = make_invitation(
                 workspace, actor=request.user.email, asked_by=request.user, **form.cleaned_data
             )
-            return show_invited(request, invited, back=reverse("dashboard:member-list"))
+            return show_invited(request, invited, back=page_address(workspace, "member-list"))
         except ValidationError as error:
             show_refusal(form, error)
     return render_page(
@@ -152,7 +153,7 @@ def withdraw_invitation(request: PageRequest, invitation_id: UUID) -> HttpRespon
     except ValidationError as error:
         raise PermissionDenied(*error.messages) from None
     messages.success(request, f"The invitation of {invitation.email} is withdrawn.")
-    return _back()
+    return _back(workspace)
 
 
 @login_required
@@ -179,7 +180,7 @@ def choose_role(request: PageRequest, membership_id: int) -> HttpResponse:
                 f"is {membership.get_role_display().lower()} now" if is_new else "stays as before"
             )
             messages.success(request, f"{membership.user.email} {words}.")
-            return _back()
+            return _back(workspace)
     return render_page(
         request,
         page="dashboard/members/role.html",
@@ -199,7 +200,7 @@ def remove(request: PageRequest, membership_id: int) -> HttpResponse:
         raise PermissionDenied("Your role does not cover this.")
     form = RemoveForm(request.POST or None)
     if request.method == "POST" and form.is_valid() and _end(request, membership, form):
-        return HttpResponseRedirect("/") if is_you else _back()
+        return HttpResponseRedirect("/") if is_you else _back(membership.workspace)
     return render_page(
         request,
         page="dashboard/members/remove.html",
@@ -249,5 +250,5 @@ def _membership(request: PageRequest, membership_id: int) -> Membership:
     return get_object_or_404(members_of(workspace), pk=membership_id)
 
 
-def _back() -> HttpResponse:
-    return HttpResponseRedirect(reverse("dashboard:member-list"))
+def _back(workspace: Workspace) -> HttpResponse:
+    return HttpResponseRedirect(page_address(workspace, "member-list"))

@@ -11,7 +11,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from accounts.limits import RANGES
@@ -25,6 +24,7 @@ from accounts.services import (
     set_stores_bodies,
     unlock_workspace,
 )
+from dashboard.addresses import page_address
 from dashboard.forms.limits import CallLimitsForm
 from dashboard.forms.settings import LockForm, NameForm, ProfileForm
 from dashboard.htmx import PageRequest, variables
@@ -64,7 +64,7 @@ def rename(request: PageRequest) -> HttpResponse:
     if not _done(form, write):
         return _page(request, workspace, name_form=form, status=422)
     messages.success(request, "Saved.")
-    return _back()
+    return _back(workspace)
 
 
 @login_required
@@ -80,7 +80,7 @@ def choose_profile(request: PageRequest) -> HttpResponse:
     if not _done(form, write):
         return _page(request, workspace, profile_form=form, status=422)
     messages.success(request, "Saved.")
-    return _back()
+    return _back(workspace)
 
 
 @login_required
@@ -95,7 +95,7 @@ def choose_limits(request: PageRequest) -> HttpResponse:
     if not _done(form, write):
         return _page(request, workspace, limits_form=form, status=422)
     messages.success(request, "Saved. It holds within a second.")
-    return _back()
+    return _back(workspace)
 
 
 @login_required
@@ -106,7 +106,7 @@ def store_bodies(request: PageRequest) -> HttpResponse:
     if set_stores_bodies(workspace, stores_bodies=is_on, actor=request.user.email):
         words = "Bodies of new calls are kept." if is_on else "Bodies of new calls are not kept."
         messages.success(request, words)
-    return _back()
+    return _back(workspace)
 
 
 @login_required
@@ -121,7 +121,7 @@ def lock(request: PageRequest) -> HttpResponse:
     if not _done(form, write):
         return _page(request, workspace, lock_form=form, status=422)
     messages.success(request, "The workspace is locked: its calls are refused.")
-    return _back()
+    return _back(workspace)
 
 
 @login_required
@@ -130,7 +130,7 @@ def unlock(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.UNLOCK_WORKSPACE)
     if unlock_workspace(workspace, actor=request.user.email):
         messages.success(request, "The workspace is open again.")
-    return _back()
+    return _back(workspace)
 
 
 def _done(form: forms.Form, write: Callable[[], None]) -> bool:
@@ -145,8 +145,8 @@ def _done(form: forms.Form, write: Callable[[], None]) -> bool:
     return True
 
 
-def _back() -> HttpResponse:
-    return HttpResponseRedirect(reverse("dashboard:settings"))
+def _back(workspace: Workspace) -> HttpResponse:
+    return HttpResponseRedirect(page_address(workspace, "settings"))
 
 
 def _page(

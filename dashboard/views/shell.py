@@ -1,33 +1,26 @@
-"""What the frame around the pages does: switch workspace, choose a theme, search."""
+"""What the frame around the pages does: choose a theme, search."""
 
 from __future__ import annotations
 
-from uuid import UUID
-
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_GET, require_POST
 
+from dashboard.addresses import page_address
 from dashboard.htmx import PageRequest
 from dashboard.palette import palette_results
 from dashboard.shell import THEME_COOKIE, THEMES
-from dashboard.workspace import choose_workspace
+from dashboard.workspace import current_workspace
 
 THEME_AGE_S = 365 * 24 * 60 * 60
 
 
-@login_required
-@require_POST
-def switch_workspace(request: PageRequest) -> HttpResponse:
-    try:
-        workspace_id = UUID(request.POST.get("workspace", ""))
-    except ValueError:
-        raise Http404("There is no such workspace.") from None
-    if choose_workspace(request, request.user, workspace_id) is None:
-        raise Http404("There is no such workspace.")
-    return HttpResponseRedirect("/")
+@require_GET
+def without_slash(request: HttpRequest) -> HttpResponse:
+    """Lead from /w/<slug>/ to the overview, whose address has no slash at its end."""
+    return HttpResponseRedirect(page_address(current_workspace(request), "overview"))
 
 
 @require_POST

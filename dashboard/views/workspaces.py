@@ -18,13 +18,14 @@ from accounts.invitations import NewInvitation, invite
 from accounts.models import Role, User, Workspace
 from accounts.permissions import Action
 from accounts.services import create_workspace
+from dashboard.addresses import page_address
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
 from dashboard.forms.refusal import show_refusal
 from dashboard.forms.workspaces import WorkspaceForm
 from dashboard.htmx import PageRequest, render_page
 from dashboard.list_query import read_id_place, read_text
 from dashboard.views.members import show_invited
-from dashboard.workspace import choose_workspace, require_operator
+from dashboard.workspace import require_operator
 from dashboard.workspace_rows import WorkspaceRow, workspace_rows
 from gateway.selectors.journal_faults import count_journal_faults
 
@@ -123,8 +124,7 @@ def _create(
 def _made(
     request: PageRequest, workspace: Workspace, invited: NewInvitation | None
 ) -> HttpResponse:
-    choose_workspace(request, request.user, workspace.pk)
-    overview = reverse("dashboard:overview")
+    overview = page_address(workspace, "overview")
     if invited is not None:
         return show_invited(request, invited, back=overview)
     messages.success(request, f"{workspace.name} is ready.")

@@ -4,10 +4,15 @@ const palette = document.getElementById("palette");
 const input = palette.querySelector("input");
 const results = document.getElementById("palette-results");
 
+let shown = null; // what was typed when the lines in the list were asked for
+let goesOn = false; // Enter was pressed before they came
+
 function open() {
   document.getElementById("sidebar")?.hidePopover?.();
   palette.showModal();
   input.value = "";
+  shown = null;
+  goesOn = false;
   input.focus();
   input.dispatchEvent(new CustomEvent("palette-open"));
 }
@@ -32,6 +37,11 @@ function move(step) {
   choose(all[(at + step + all.length) % all.length]);
 }
 
+function go() {
+  goesOn = false;
+  results.querySelector("[aria-selected=true]")?.click();
+}
+
 document.addEventListener("keydown", (event) => {
   if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey) || event.shiftKey) return;
   event.preventDefault();
@@ -50,7 +60,8 @@ input.addEventListener("keydown", (event) => {
     move(event.key === "ArrowDown" ? 1 : -1);
   } else if (event.key === "Enter") {
     event.preventDefault();
-    results.querySelector("[aria-selected=true]")?.click();
+    if (shown === input.value) go();
+    else goesOn = true;
   } else if (event.key === "Escape") {
     // A search field would only be emptied by it.
     event.preventDefault();
@@ -58,7 +69,17 @@ input.addEventListener("keydown", (event) => {
   }
 });
 
-results.addEventListener("htmx:afterSwap", () => choose(lines()[0]));
+input.addEventListener("input", () => (goesOn = false));
+// Nothing will come that Enter could open.
+for (const failure of ["htmx:responseError", "htmx:sendError"]) {
+  input.addEventListener(failure, () => (goesOn = false));
+}
+
+results.addEventListener("htmx:afterSwap", (event) => {
+  shown = event.detail.requestConfig.parameters.q;
+  choose(lines()[0]);
+  if (goesOn && shown === input.value) go();
+});
 results.addEventListener("mousemove", (event) => {
   const line = event.target.closest("[role=option]");
   if (line && line.getAttribute("aria-selected") !== "true") choose(line);

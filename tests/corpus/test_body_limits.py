@@ -23,6 +23,7 @@ LIMIT_BYTES = 256 * KB
 PIECE = b"40000\r\n" + b"a" * LIMIT_BYTES + b"\r\n"
 NO_BODY_TAKEN = {
     "no page": ("POST /nowhere HTTP/1.1", 404),
+    "an address that only leads on": ("POST /keys/new HTTP/1.1", 403),
     "no endpoint": ("POST /v1/embeddings HTTP/1.1", 404),
     "a page that is only read": ("GET /sign-in HTTP/1.1", 200),
     "an endpoint that is only read": ("GET /v1/models HTTP/1.1", 200),
@@ -70,7 +71,7 @@ def test_a_long_form_is_refused_unread(
 
 
 @pytest.mark.parametrize(
-    "line", [SIGN_IN, "POST /keys/new HTTP/1.1", "POST /account/password HTTP/1.1"]
+    "line", [SIGN_IN, "POST /w/any/keys/new HTTP/1.1", "POST /account/password HTTP/1.1"]
 )
 def test_a_form_that_grows_too_long_is_refused_as_it_does(
     site: Site, witness: Witness, flat: None, line: str

@@ -21,6 +21,7 @@ from tests.gateway.test_every_change import ORDERS
 pytestmark = pytest.mark.django_db
 
 URL = "/audit"
+INSTALLATION_URL = "/installation/audit"
 
 
 @pytest.fixture
@@ -37,7 +38,7 @@ def test_owners_and_admins_see_it_and_nobody_else(workspace: Workspace, role: st
     client = signed_in(make_member(workspace, role))
 
     assert client.get(URL).status_code == (200 if role in (Role.OWNER, Role.ADMIN) else 403)
-    assert client.get(f"{URL}?of=installation").status_code == 403
+    assert client.get(INSTALLATION_URL).status_code == 403
 
 
 def test_it_shows_what_happened_here_alone(workspace: Workspace) -> None:
@@ -48,7 +49,7 @@ def test_it_shows_what_happened_here_alone(workspace: Workspace) -> None:
 
     page = text_of(signed_in(make_member(workspace, Role.OWNER)))
 
-    assert f'<a href="/keys/{key.pk}">Checkout</a>' in page
+    assert f'<a href="/w/acme/keys/{key.pk}">Checkout</a>' in page
     assert "daily limit: none → $2.50" in page
     assert "name: Acme → Acme Ltd" in page
     assert "eve@example.com" not in page
@@ -59,7 +60,9 @@ def test_operators_see_what_belongs_to_the_installation(workspace: Workspace) ->
     set_prices(model, input_pusd=3_000_000, output_pusd=4_000_000, actor="op@example.com")
     client = signed_in(make_user(is_operator=True))
 
-    assert "gpt-5" in text_of(client, f"{URL}?of=installation")
+    before = client.get(f"{URL}?of=installation")["Location"]  # its address once
+    assert before == INSTALLATION_URL
+    assert "gpt-5" in text_of(client, INSTALLATION_URL)
     assert "gpt-5" not in text_of(client)
 
 
@@ -70,7 +73,7 @@ def test_credit_is_told_exactly(workspace: Workspace) -> None:
 
     assert "$1.500000001" in page
     assert escape("A gift & more") in page
-    assert '<a href="/credits">Balance</a>' in page
+    assert '<a href="/w/acme/credits">Balance</a>' in page
 
 
 def test_it_is_narrowed_and_paged(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -129,7 +129,7 @@ def test_the_palette_goes_where_one_types(watched: Watched) -> None:
 def test_letters_go_places_and_rows_are_walked(watched: Watched) -> None:
     page = watched.page
     page.keyboard.type("gk")  # the second letter has a second
-    page.wait_for_url(f"{watched.origin}/keys", wait_until="load")
+    page.wait_for_url(f"{watched.origin}/w/*/keys", wait_until="load")
     expect(page.get_by_role("heading", name="Keys", exact=True)).to_be_visible()
     links = page.locator("#key-table .row-link")
 
@@ -156,7 +156,7 @@ def test_the_theme_stays_chosen(watched: Watched) -> None:
     page = watched.page
     ground = "getComputedStyle(document.documentElement).backgroundColor"
     light = page.evaluate(ground)
-    page.get_by_label(re.compile("^Account of")).click()
+    page.locator("summary", has_text="Account of").click()
     page.get_by_role("button", name="Dark").click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     dark = page.evaluate(ground)

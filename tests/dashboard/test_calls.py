@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 from django.test import AsyncClient, Client
-from django.urls import reverse
 
 from accounts.models import Role, User, Workspace
 from dashboard.call_detail import exact_usd
@@ -24,6 +23,7 @@ from gateway.models import CallBody, CallRecord
 from gateway.stores.drain import apply
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
+from tests.dashboard.visitors import path_of, signed_in
 from tests.factories import make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -44,15 +44,11 @@ def owner(workspace: Workspace) -> User:
 
 @pytest.fixture
 def client(owner: User) -> Client:
-    client = Client()
-    client.force_login(owner)
-    return client
+    return signed_in(owner)
 
 
 def as_somebody(workspace: Workspace, role: str) -> Client:
-    client = Client()
-    client.force_login(make_member(workspace, role))
-    return client
+    return signed_in(make_member(workspace, role))
 
 
 def shown(page: Any) -> list[uuid.UUID]:
@@ -77,7 +73,7 @@ def test_filters_live_in_the_url_and_carry_over_to_other_pages(client: Client) -
     page = client.get(f"{URL}?{query}&key=&error=&unknown=1", headers={"HX-Request": "true"})
 
     assert all(row.call.model == "gpt-5-mini" for row in page.context["rows"])
-    assert page["HX-Push-Url"] == f"{URL}?{query}"
+    assert page["HX-Push-Url"] == f"/w/northwind{URL}?{query}"
     assert page.context["older_query"].startswith(f"{query}&before=")
 
 
@@ -113,7 +109,7 @@ def test_an_id_in_any_spelling_leads_to_its_call(client: Client, spelling: str) 
     page = client.get(URL, {"id": spelling.format(call.id), "status": "refused"})
 
     assert page.status_code == 302
-    assert page["Location"] == reverse("dashboard:call-detail", args=[call.id])
+    assert page["Location"] == f"/w/northwind{path_of('call-detail', call.id)}"
 
 
 def test_an_id_that_is_not_there_says_so(client: Client) -> None:
@@ -143,7 +139,7 @@ def test_calls_that_another_model_served_are_found_and_say_so(client: Client) ->
     call = fallen_back[0]
 
     listed = client.get(f"{URL}?period=all&fallback=yes")
-    page = client.get(reverse("dashboard:call-detail", args=[call.id])).content.decode()
+    page = client.get(path_of("call-detail", call.id)).content.decode()
 
     assert shown(listed) == [one.id for one in fallen_back[:50]]
     assert f"in the place of {call.fallback_from}" in listed.content.decode()
@@ -155,7 +151,7 @@ def test_calls_that_another_model_served_are_found_and_say_so(client: Client) ->
 def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     call = CallRecord.objects.filter(status=status).latest("id")
 
-    page = client.get(reverse("dashboard:call-detail", args=[call.id]))
+    page = client.get(path_of("call-detail", call.id))
 
     detail = page.context["detail"]
     assert page.status_code == 200
@@ -176,7 +172,7 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
 
 def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
     call = CallRecord.objects.filter(status="ok").latest("id")
-    plain = client.get(reverse("dashboard:call-detail", args=[call.id]))
+    plain = client.get(path_of("call-detail", call.id))
     fee_nusd = 3 * 1_000_000
     CallRecord.objects.filter(pk=call.pk).update(
         pdf_pages=3,
@@ -185,7 +181,7 @@ def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
         hold_nusd=call.hold_nusd + fee_nusd,
     )
 
-    page = client.get(reverse("dashboard:call-detail", args=[call.id]))
+    page = client.get(path_of("call-detail", call.id))
 
     cost = page.context["detail"].cost
     lines = sum(line.tokens * line.pusd_per_token for line in cost.lines)
@@ -241,14 +237,14 @@ def test_a_body_is_shown_where_it_is_stored_and_never_run(
         response='"\\ud800"',
     )
 
-    page = client.get(reverse("dashboard:call-detail", args=[call.id]))
+    page = client.get(path_of("call-detail", call.id))
 
     assert b"&lt;script&gt;alert(1)" in page.content
     assert b"\\ud800" in page.content
 
 
 def test_a_missing_body_says_whether_storing_is_on(client: Client, workspace: Workspace) -> None:
-    url = reverse("dashboard:call-detail", args=[CallRecord.objects.latest("id").id])
+    url = path_of("call-detail", CallRecord.objects.latest("id").id)
 
     off = client.get(url)
     Workspace.objects.filter(pk=workspace.pk).update(stores_bodies=True)
@@ -277,8 +273,7 @@ def test_a_developer_finds_the_calls_of_their_own_keys_alone(workspace: Workspac
 def test_strangers_and_the_signed_out_get_nothing(workspace: Workspace, path: str) -> None:
     url = f"{URL}{path.format(id=CallRecord.objects.latest('id').id)}"
     stranger = as_somebody(make_workspace("Other"), Role.OWNER)
-    nobody = Client()
-    nobody.force_login(make_user())
+    nobody = signed_in(make_user())
 
     assert Client().get(url).status_code == 302
     assert nobody.get(url).status_code in (403, 404)
@@ -298,7 +293,7 @@ async def test_the_file_has_every_call_that_the_filters_mean(
     await CallRecord.objects.filter(pk=dear.pk).aupdate(pdf_pages=3, pdf_page_nusd=1_000_000)
     await workspace.keys.aupdate(label="\uff1d1+1")
 
-    answer: Any = await client.get("/calls.csv?period=all&status=ok")
+    answer: Any = await client.get("/w/northwind/calls.csv?period=all&status=ok")
     text = "".join([part.decode() async for part in answer.streaming_content])
 
     rows = list(csv.DictReader(io.StringIO(text)))

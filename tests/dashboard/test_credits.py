@@ -15,6 +15,7 @@ from dashboard.forms.amounts import read_typed_usd
 from gateway.models import LedgerCheck
 from gateway.selectors.money import held_nusd
 from tests.dashboard.demo_data import make_demo_data
+from tests.dashboard.visitors import signed_in
 from tests.factories import make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -31,15 +32,11 @@ def workspace() -> Workspace:
 
 @pytest.fixture
 def operator(workspace: Workspace) -> Client:
-    client = Client()
-    client.force_login(make_user(is_operator=True))
-    return client
+    return signed_in(make_user(is_operator=True))
 
 
 def as_somebody(workspace: Workspace, role: str) -> Client:
-    client = Client()
-    client.force_login(make_member(workspace, role))
-    return client
+    return signed_in(make_member(workspace, role))
 
 
 def form(**changes: str) -> dict[str, str]:
@@ -111,7 +108,7 @@ def test_a_grant_is_posted_with_its_actor_and_reason(
     answer = operator.post(GRANT_URL, form())
 
     entry = LedgerEntry.objects.latest("sequence")
-    assert (answer.status_code, answer["Location"]) == (302, URL)
+    assert (answer.status_code, answer["Location"]) == (302, f"/w/northwind{URL}")
     assert (entry.kind, entry.amount_nusd, entry.reason) == (
         "grant",
         12_500_000_000,
@@ -128,7 +125,7 @@ def test_a_form_sent_twice_is_posted_once(operator: Client, workspace: Workspace
     for _ in range(2):
         answer = operator.post(GRANT_URL, filled, headers={"HX-Request": "true"})
 
-        assert (answer.status_code, answer["HX-Redirect"]) == (204, URL)
+        assert (answer.status_code, answer["HX-Redirect"]) == (204, f"/w/northwind{URL}")
 
     assert find_balance(workspace.id).entries == before.entries + 1
     assert AuditEvent.objects.count() == audits + 1

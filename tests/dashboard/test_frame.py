@@ -1,9 +1,8 @@
-"""The frame around pages: workspaces, themes, the palette, sessions that end, error pages."""
+"""The frame around pages: themes, the palette, sessions that end, error pages."""
 
 from __future__ import annotations
 
 import uuid
-from typing import Any
 
 import pytest
 from django.test import Client, RequestFactory
@@ -20,83 +19,6 @@ MODEL_ID = "01a20098-8fc6-707a-8196-f1aaad2692fb"
 @pytest.fixture
 def workspace() -> Workspace:
     return make_workspace()
-
-
-def test_an_operator_switches_between_workspaces(workspace: Workspace) -> None:
-    other = make_workspace("Zephyr")
-    client = signed_in(make_user(is_operator=True))
-
-    before = client.get("/keys").context["shell"].workspace
-    client.post("/workspace", {"workspace": other.pk})
-
-    assert before == workspace
-    assert client.get("/keys").context["shell"].workspace == other
-
-
-@pytest.mark.parametrize("wanted", ["", "nonsense", uuid.uuid4()])
-def test_a_workspace_that_is_not_there_cannot_be_chosen(workspace: Workspace, wanted: Any) -> None:
-    client = signed_in(make_member(workspace))
-
-    assert client.post("/workspace", {"workspace": wanted}).status_code == 404
-
-
-def test_a_foreign_workspace_cannot_be_chosen(workspace: Workspace) -> None:
-    foreign = make_workspace("Foreign")
-    client = signed_in(make_member(workspace))
-
-    answer = client.post("/workspace", {"workspace": foreign.pk})
-
-    assert answer.status_code == 404
-    assert client.get("/keys").context["shell"].workspace == workspace
-
-
-def test_a_page_acts_on_its_workspace_whatever_another_tab_chose(workspace: Workspace) -> None:
-    other = make_workspace("Zephyr")
-    make_key(workspace, label="Night shift")
-    client = signed_in(make_user(is_operator=True))
-    page = client.get("/settings").content.decode()
-    seen = {"workspace_seen": workspace.pk}
-
-    client.post("/workspace", {"workspace": other.pk})
-    swapped = client.get("/keys", headers=HTMX | {"X-Workspace-Seen": str(workspace.pk)})
-    looked = client.get("/keys").context["shell"].workspace
-    saved = client.post("/settings/name", {"name": "Renamed"} | seen, follow=True)
-
-    other.refresh_from_db()
-    workspace.refresh_from_db()
-    field = f'<input type="hidden" name="workspace_seen" value="{workspace.pk}">'
-    assert page.count(field) == page.count('action="/settings/') == 5
-    assert f'"X-Workspace-Seen": "{workspace.pk}"' in page
-    assert b"Night shift" in swapped.content
-    assert looked == other
-    assert (workspace.name, other.name) == ("Renamed", "Zephyr")
-    assert saved.context["shell"].workspace == workspace
-
-
-@pytest.mark.parametrize("path", ["/settings/name", "/keys/new"])
-def test_a_page_of_a_workspace_that_is_no_longer_ones_own_changes_no_other(
-    workspace: Workspace, path: str
-) -> None:
-    foreign = make_workspace("Foreign")
-    client = signed_in(make_member(workspace, Role.OWNER))
-
-    for seen in (foreign.pk, "nonsense"):
-        answer = client.post(path, {"name": "Lost", "label": "Lost", "workspace_seen": seen})
-        assert answer.status_code == 403
-
-    names = set(Workspace.objects.values_list("name", flat=True))
-    assert "Lost" not in names
-    assert not workspace.keys.exists()
-
-
-def test_a_membership_that_ends_ends_the_view_at_once(workspace: Workspace) -> None:
-    member = make_member(workspace)
-    client = signed_in(member)
-    client.post("/workspace", {"workspace": workspace.pk})
-
-    member.memberships.all().delete()
-
-    assert client.get("/keys").status_code == 403
 
 
 def test_who_is_in_no_workspace_is_told_what_to_do() -> None:
@@ -164,7 +86,7 @@ def test_the_palette_leads_to_a_call_by_its_id(workspace: Workspace) -> None:
 
     found = signed_in(make_member(workspace)).get("/search", {"q": str(call_id)})
 
-    assert f'href="/calls/{call_id}"' in found.content.decode()
+    assert f'href="/w/acme/calls/{call_id}"' in found.content.decode()
 
 
 def test_a_session_that_ended_turns_a_swap_into_a_navigation() -> None:
@@ -205,9 +127,12 @@ def test_who_signs_out_is_told_nothing_of_lost_work(workspace: Workspace) -> Non
 @pytest.mark.parametrize(
     ("came_from", "leads_to"),
     [
-        ("http://testserver/keys?q=night&state=all", "/keys?q=night&amp;state=all"),
-        ("http://testserver/calls?status=failed", "/keys"),
-        ("https://evil.example/keys?q=night", "/keys"),
+        (
+            "http://testserver/w/acme/keys?q=night&state=all",
+            "/w/acme/keys?q=night&amp;state=all",
+        ),
+        ("http://testserver/w/acme/calls?status=failed", "/w/acme/keys"),
+        ("https://evil.example/w/acme/keys?q=night", "/w/acme/keys"),
     ],
 )
 def test_the_way_back_to_a_list_keeps_its_filters(
@@ -223,10 +148,13 @@ def test_the_way_back_to_a_list_keeps_its_filters(
 
 @pytest.mark.parametrize(
     ("path", "way_back"),
-    [("/settings/limits", "/settings"), (f"/models/{MODEL_ID}/switch", f"/models/{MODEL_ID}")],
+    [
+        ("/settings/limits", "/w/acme/settings"),
+        (f"/models/{MODEL_ID}/switch", f"/models/{MODEL_ID}"),
+    ],
 )
 def test_an_address_that_is_no_page_leads_to_the_one_it_belongs_to(
-    path: str, way_back: str
+    workspace: Workspace, path: str, way_back: str
 ) -> None:
     answer = signed_in(make_user(is_operator=True)).get(path)
 

@@ -9,6 +9,7 @@ from django.test import Client
 
 from accounts.invitations import invite, withdraw
 from accounts.models import Invitation, Membership, Role, User, Workspace
+from dashboard.addresses import page_address
 from tests.dashboard.visitors import signed_in
 from tests.factories import ACTOR, PASSWORD, make_user, make_workspace
 
@@ -43,9 +44,9 @@ def test_a_new_person_is_in_with_name_and_password(workspace: Workspace, code: s
     person = User.objects.get(email=EMAIL)
     assert (brought.status_code, brought["Location"]) == (302, ACCEPT)
     assert "ann@example.com invited" in asked
-    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert (answer.status_code, answer["Location"]) == (302, page_address(workspace, "overview"))
     assert (person.name, person.check_password(PASSWORD)) == ("Bo", True)
-    shell = client.get("/members").context["shell"]
+    shell = client.get(answer["Location"]).context["shell"]
     assert (shell.person, shell.workspace) == (person, workspace)
 
 
@@ -90,7 +91,7 @@ def test_who_has_an_account_signs_in_first_and_joins_then(workspace: Workspace, 
     assert "/sign-in?next=%2Fjoin%2Faccept" in asked
     assert unsigned.status_code == 422
     assert person.check_password(PASSWORD)
-    assert (answer.status_code, answer["Location"]) == (302, "/")
+    assert (answer.status_code, answer["Location"]) == (302, page_address(workspace, "overview"))
     assert Membership.objects.get(user=person).workspace == workspace
 
 

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Role, Workspace
@@ -16,7 +15,7 @@ from dashboard.forms.keys import rules_mark
 from keys.models import ApiKey
 from keys.secret import digest_secret
 from keys.services import set_compatibility
-from tests.dashboard.visitors import HTMX, key_form, signed_in
+from tests.dashboard.visitors import HTMX, key_form, path_of, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_model, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -123,7 +122,7 @@ def test_the_secret_is_in_the_answer_once_and_nowhere_else(workspace: Workspace)
     answer = client.post(NEW, key_form(token=new_form_token()))
     secret = SECRET.findall(answer.content.decode())[0]
     key = ApiKey.objects.get()
-    pages = [LIST, reverse("dashboard:key-edit", args=[key.pk]), "/search?q=Checkout", "/"]
+    pages = [LIST, path_of("key-edit", key.pk), "/search?q=Checkout", "/"]
     rest = "".join(client.get(page).content.decode() for page in pages)
 
     assert answer.status_code == 201

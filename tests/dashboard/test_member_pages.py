@@ -6,13 +6,12 @@ import re
 from typing import Any
 
 import pytest
-from django.urls import reverse
 
 from accounts.codes import digest_code
 from accounts.invitations import invite
 from accounts.models import Invitation, Membership, Role, User, Workspace
 from keys.models import ApiKey
-from tests.dashboard.visitors import HTMX, signed_in
+from tests.dashboard.visitors import HTMX, path_of, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -34,7 +33,7 @@ def post_invite(workspace: Workspace, own_role: str, **fields: str) -> Any:
 
 
 def url_of(person: User, page: str) -> str:
-    return reverse(f"dashboard:member-{page}", args=[Membership.objects.get(user=person).pk])
+    return path_of(f"member-{page}", Membership.objects.get(user=person).pk)
 
 
 @pytest.mark.parametrize("role", Role.values)
@@ -120,7 +119,7 @@ def test_who_may_not_manage_members_cannot_by_hand_either(workspace: Workspace, 
     other = make_member(workspace, Role.VIEWER)
     invitation, _ = invite(workspace, email="bo@example.com", role="viewer", actor=ACTOR)
     client = signed_in(make_member(workspace, role))
-    withdraw = reverse("dashboard:invitation-withdraw", args=[invitation.pk])
+    withdraw = path_of("invitation-withdraw", invitation.pk)
 
     statuses = {
         post_invite(workspace, role).status_code,
@@ -138,7 +137,7 @@ def test_an_admin_touches_no_owner(workspace: Workspace) -> None:
     owner = workspace.members.get()
     invitation, _ = invite(workspace, email="bo@example.com", role="owner", actor=ACTOR)
     client = signed_in(make_member(workspace, Role.ADMIN))
-    withdraw = reverse("dashboard:invitation-withdraw", args=[invitation.pk])
+    withdraw = path_of("invitation-withdraw", invitation.pk)
 
     statuses = {
         client.get(url_of(owner, "role")).status_code,
@@ -226,7 +225,7 @@ def test_members_of_another_workspace_are_not_there(
 def test_an_invitation_is_withdrawn(workspace: Workspace) -> None:
     invitation, _ = invite(workspace, email="bo@example.com", role="viewer", actor=ACTOR)
     client = signed_in(make_member(workspace))
-    withdraw = reverse("dashboard:invitation-withdraw", args=[invitation.pk])
+    withdraw = path_of("invitation-withdraw", invitation.pk)
 
     answer = client.post(withdraw, follow=True)
 

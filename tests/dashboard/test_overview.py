@@ -12,6 +12,7 @@ from gateway.models import CallRecord
 from gateway.selectors.usage import FAILED_STATUSES
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
+from tests.dashboard.visitors import path_of, signed_in
 from tests.factories import make_key, make_member, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -25,15 +26,13 @@ def workspace() -> Workspace:
     return workspace
 
 
-def signed_in(workspace: Workspace, role: str) -> Client:
-    client = Client()
-    client.force_login(make_member(workspace, role))
-    return client
+def as_somebody(workspace: Workspace, role: str) -> Client:
+    return signed_in(make_member(workspace, role))
 
 
 @pytest.mark.parametrize("role", [Role.OWNER, Role.ADMIN, Role.BILLING, Role.VIEWER])
 def test_who_may_see_usage_sees_all_of_it(workspace: Workspace, role: str) -> None:
-    page = signed_in(workspace, role).get(URL, {"period": "7d"})
+    page = as_somebody(workspace, role).get(URL, {"period": "7d"})
 
     calls = CallRecord.objects.exclude(status="in_progress").count()
     overview = page.context["overview"]
@@ -49,7 +48,7 @@ def test_who_may_see_usage_sees_all_of_it(workspace: Workspace, role: str) -> No
 
 
 def test_a_developer_sees_their_own_keys_alone(workspace: Workspace) -> None:
-    client = signed_in(workspace, Role.DEVELOPER)
+    client = as_somebody(workspace, Role.DEVELOPER)
 
     page = client.get(URL, {"period": "7d"})
 
@@ -58,7 +57,7 @@ def test_a_developer_sees_their_own_keys_alone(workspace: Workspace) -> None:
 
 
 def test_a_developer_sees_what_their_key_has_done(workspace: Workspace) -> None:
-    client = signed_in(workspace, Role.DEVELOPER)
+    client = as_somebody(workspace, Role.DEVELOPER)
     key = ApiKey.objects.get(label="Search ranking")
     key.created_by_id = int(client.session["_auth_user_id"])
     key.save()
@@ -72,7 +71,7 @@ def test_a_developer_sees_what_their_key_has_done(workspace: Workspace) -> None:
 
 
 def test_a_stranger_sees_nothing(workspace: Workspace) -> None:
-    page = signed_in(make_workspace("Other"), Role.OWNER).get(URL, {"period": "7d"})
+    page = as_somebody(make_workspace("Other"), Role.OWNER).get(URL, {"period": "7d"})
 
     assert b"Checkout assistant" not in page.content
     assert not page.context["overview"].has_calls
@@ -90,7 +89,7 @@ def test_who_is_signed_out_is_sent_to_sign_in(workspace: Workspace) -> None:
     ["period=1h", "period=today", "period=30d", "from=2026-01-01&to=2026-02-01", "period=x"],
 )
 def test_any_period_gives_a_page(workspace: Workspace, query: str) -> None:
-    client = signed_in(workspace, Role.OWNER)
+    client = as_somebody(workspace, Role.OWNER)
 
     page = client.get(f"{URL}?{query}")
 
@@ -99,7 +98,7 @@ def test_any_period_gives_a_page(workspace: Workspace, query: str) -> None:
 
 
 def test_htmx_gets_the_figures_and_history_the_page(workspace: Workspace) -> None:
-    client = signed_in(workspace, Role.OWNER)
+    client = as_somebody(workspace, Role.OWNER)
 
     part = client.get(URL, headers={"HX-Request": "true"})
     whole = client.get(URL, headers={"HX-Request": "true", "HX-History-Restore-Request": "true"})
@@ -114,7 +113,7 @@ def test_a_new_workspace_is_told_what_to_do_next() -> None:
     empty = make_workspace("Empty")
     make_key(empty)
 
-    page = signed_in(empty, Role.OWNER).get(URL)
+    page = as_somebody(empty, Role.OWNER).get(URL)
 
     assert b"No calls in this period" in page.content
-    assert reverse("dashboard:key-list").encode() in page.content
+    assert path_of("key-list").encode() in page.content

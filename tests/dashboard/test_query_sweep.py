@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from asgiref.sync import async_to_sync
 from django.test import Client
-from django.urls import reverse
 
 from tests.dashboard.test_every_page import PAGES, WITHOUT_SUBJECT
-from tests.dashboard.visitors import HTMX, signed_in
+from tests.dashboard.visitors import HTMX, path_of, signed_in
 from tests.factories import make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -48,10 +47,11 @@ HOSTILE = {
 PERIODS = ("from={0}&to={0}", "period={0}", "from=2026-01-01T00:00&to={0}")
 FILTERS = "status={0}&model={0}&error={0}&key={0}&streamed={0}&fallback={0}&min_ms={0}"
 QUERIES = {
-    "call-list": (FILTERS, *PERIODS, "after={0}", "before={0}", "id={0}", "workspace_seen={0}"),
+    "call-list": (FILTERS, *PERIODS, "after={0}", "before={0}", "id={0}"),
     "call-export": (f"{FILTERS}&{FILTERS}", *PERIODS, "after={0}"),
     "overview": PERIODS,
     "audit": ("q={0}", "before={0}", "of={0}"),
+    "audit-installation": ("q={0}", "before={0}"),
     "credits": ("before={0}", "after={0}", "show={0}"),
     "workspace-list": ("q={0}", "before={0}"),
     "key-list": ("q={0}&state={0}", "before={0}"),
@@ -70,7 +70,7 @@ PLACES = {
 
 
 def visit(client: Client, name: str, query: str) -> Any:
-    answer = client.get(reverse(f"dashboard:{name}"), QUERY_STRING=query, headers=HTMX)
+    answer = client.get(path_of(f"{name}"), QUERY_STRING=query, headers=HTMX)
     if answer.streaming:
         async_to_sync(read_whole)(answer)
     return answer

@@ -27,11 +27,12 @@ from accounts.models import (
 )
 from accounts.permissions import RULES, WORDS, Action
 from dashboard import roles_page
+from dashboard.addresses import SLUG
 from dashboard.form_token import new_form_token
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.models import LanguageModel, Provider
 from keys.models import ApiKey, DeveloperKeyPolicy
-from tests.dashboard.visitors import key_form, signed_in
+from tests.dashboard.visitors import key_form, path_of, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_model, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -63,6 +64,13 @@ def patterns(
             yield f"{namespace}{each.name}", each
 
 
+def pages() -> Iterator[tuple[str, URLPattern]]:
+    """Yield every address of a page, those of a workspace without the workspace."""
+    for name, each in patterns():
+        if each.name and not is_api(each):
+            yield name, each
+
+
 def is_api(pattern: URLPattern) -> bool:
     return "gateway.api" in pattern.lookup_str or "gateway.api" in str(pattern.callback)
 
@@ -71,7 +79,7 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
     """Return the form's address, about something of this workspace that is the person's or not."""
     subject = name.removeprefix("dashboard:").partition("-")[0]
     if name.endswith(("-create", "-invite", "-preview")) or subject in ("settings", "credits"):
-        return reverse(name)
+        return path_of(name.removeprefix("dashboard:"))
     found: dict[str, Any] = {
         "key": lambda: make_key(workspace).key,
         "member": lambda: workspace.memberships.get(user=_a_viewer(workspace)),
@@ -86,7 +94,7 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         ApiKey.objects.filter(pk=thing.pk).update(created_by=person)
     elif is_own:
         thing = workspace.memberships.get(user=person)
-    return reverse(name, args=[thing.pk])
+    return path_of(name.removeprefix("dashboard:"), thing.pk)
 
 
 def _a_viewer(workspace: Workspace) -> User:
@@ -113,10 +121,9 @@ def everything_filled_in() -> dict[str, Any]:
 def test_every_form_has_its_row() -> None:
     """One that takes a POST and has no row is new: say in dashboard.roles_page what it asks for."""
     operator, taken = make_user(is_operator=True), set()
-    for name, pattern in patterns():
-        if is_api(pattern):
-            continue
-        arguments = {"membership_id": 1, "pk": 1}
+    workspace = make_workspace()
+    for name, pattern in pages():
+        arguments = {"membership_id": 1, "pk": 1, SLUG: workspace.slug}
         converters = pattern.pattern.converters
         url = reverse(name, kwargs={key: arguments.get(key, uuid.uuid4()) for key in converters})
         answer = signed_in(operator).post(url)
@@ -204,7 +211,7 @@ def test_no_page_offers_what_the_role_does_not_cover(role: str) -> None:
     ApiKey.objects.filter(pk=own.pk).update(created_by=person)
     client, offered = signed_in(person), set()
 
-    for name, pattern in patterns():
+    for name, pattern in pages():
         if not name.startswith("dashboard:") or name == "dashboard:call-export":
             continue
         for url in _addresses(name, pattern, workspace):
@@ -220,11 +227,12 @@ def test_no_page_offers_what_the_role_does_not_cover(role: str) -> None:
 
 def _addresses(name: str, pattern: URLPattern, workspace: Workspace) -> list[str]:
     known: dict[str, Any] = {"key_id": workspace.keys, "membership_id": workspace.memberships}
-    converters = list(pattern.pattern.converters)
+    converters = [each for each in pattern.pattern.converters if each != SLUG]
+    page = name.removeprefix("dashboard:")
     if not converters:
-        return [reverse(name)]
+        return [path_of(page)]
     things = known[converters[0]].all() if converters[0] in known else []
-    return [reverse(name, args=[thing.pk]) for thing in things]
+    return [path_of(page, thing.pk) for thing in things]
 
 
 def _offered(client: Client, url: str) -> set[tuple[str, bool]]:
@@ -263,9 +271,9 @@ def test_a_role_above_ones_own_is_neither_given_nor_taken(role: str) -> None:
     before = rows()
 
     answers = {
-        signed_in(person).post(reverse("dashboard:member-role", args=[me.pk]), {"role": "owner"}),
+        signed_in(person).post(path_of("member-role", me.pk), {"role": "owner"}),
         signed_in(person).post(
-            reverse("dashboard:member-invite"), {"email": "cy@example.com", "role": "owner"}
+            path_of("member-invite"), {"email": "cy@example.com", "role": "owner"}
         ),
     }
 

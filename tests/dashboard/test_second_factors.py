@@ -64,7 +64,7 @@ def sign_in(code: str, *, forget: bool = True) -> int:
     client = Client()
     client.post("/sign-in", {"login": "ada@example.com", "password": PASSWORD})
     client.post("/sign-in/code", {"code": code})
-    return client.get("/").status_code
+    return client.get("/w/acme").status_code
 
 
 def recovery_code() -> str:

@@ -69,7 +69,7 @@ def test_the_right_password_opens_the_overview(person: User) -> None:
     answer = sign_in(client)
 
     assert (answer.status_code, answer["Location"]) == (302, "/")
-    assert client.get("/").status_code == 200
+    assert client.get("/account").status_code == 200
 
 
 def test_the_address_may_be_typed_in_capitals(person: User) -> None:
@@ -123,7 +123,7 @@ def test_signing_in_leads_nowhere_but_home(person: User, target: str) -> None:
 
 
 def test_signing_in_leads_back_to_the_page_that_was_asked_for(person: User) -> None:
-    assert sign_in(Client(), next="/keys?state=all")["Location"] == "/keys?state=all"
+    assert sign_in(Client(), next="/w/a/keys?state=all")["Location"] == "/w/a/keys?state=all"
 
 
 def test_the_session_is_another_one_after_signing_in(person: User) -> None:
@@ -151,12 +151,12 @@ def test_signing_out_needs_a_post_and_ends_the_session_for_good(person: User) ->
     stolen = client.cookies["tollhouse_session"].value
 
     looked = client.get("/sign-out").status_code
-    still_in = client.get("/").status_code
+    still_in = client.get("/account").status_code
     client.post("/sign-out")
     client.cookies["tollhouse_session"] = stolen
 
     assert (looked, still_in) == (200, 200)
-    assert client.get("/").status_code == 302
+    assert client.get("/account").status_code == 302
 
 
 def test_a_forged_sign_in_is_refused(person: User) -> None:
@@ -185,7 +185,7 @@ def test_a_changed_password_ends_the_other_sessions(person: User) -> None:
     answer = here.post("/account/password", form)
 
     assert answer.status_code == 302
-    assert here.get("/").status_code == 200
+    assert here.get("/account").status_code == 200
     assert there.get("/").status_code == 302
 
 
@@ -204,7 +204,7 @@ def test_with_an_app_the_password_alone_is_not_enough(person: User) -> None:
     assert halfway == 302
     assert wrong.status_code == 200
     assert right.status_code == 302
-    assert client.get("/").status_code == 200
+    assert client.get("/account").status_code == 200
 
 
 def unused_codes() -> list[str]:

@@ -88,7 +88,7 @@ def test_a_workspace_is_made_with_credit_for_somebody_who_has_an_account(operato
     answer = operator.post(NEW, form(credit="1,250.5", owner="Ann@Example.com"), follow=True)
 
     workspace = Workspace.objects.get()
-    assert answer.redirect_chain == [("/", 302)]
+    assert answer.redirect_chain == [("/w/acme", 302)]
     assert "Acme is ready." in answer.content.decode()
     assert answer.context["shell"].workspace == workspace
     assert Wallet.objects.get().posted_nusd == 1_250_500_000_000
@@ -108,7 +108,7 @@ def test_an_owner_without_an_account_is_invited(operator: Client, headers: Any) 
 def test_a_dialog_goes_on_to_the_new_workspace(operator: Client) -> None:
     answer = operator.post(NEW, form(), headers=HTMX)
 
-    assert (answer.status_code, answer["HX-Redirect"]) == (204, "/")
+    assert (answer.status_code, answer["HX-Redirect"]) == (204, "/w/acme")
 
 
 @pytest.mark.parametrize(

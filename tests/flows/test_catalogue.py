@@ -191,11 +191,14 @@ class Visitor:
             return str(answer.read().decode())
 
     def post(self, path: str, *, form_at: str = "", **fields: str) -> str:
-        """Send a form. form_at: the page it stands on, where that is not its own address."""
-        found = TOKEN.search(self.get(form_at or path))
+        """Send a form. form_at: the page it stands on, where that is not its own address. A path
+        that names no workspace leads to the visitor's."""
+        with self._opener.open(self._origin + (form_at or path), timeout=60) as page:
+            found = TOKEN.search(page.read().decode())
+            url = self._origin + path if form_at else page.geturl()
         assert found, path
         body = urllib.parse.urlencode(fields | {"csrfmiddlewaretoken": found[1]}).encode()
-        with self._opener.open(self._origin + path, data=body, timeout=60) as answer:
+        with self._opener.open(url, data=body, timeout=60) as answer:
             return str(answer.read().decode())
 
 

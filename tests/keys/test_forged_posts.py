@@ -13,9 +13,11 @@ from django.urls import reverse
 
 from accounts.models import LedgerEntry, Membership, Role, User, Wallet, Workspace
 from accounts.services import lock_workspace
+from dashboard.addresses import page_address
 from dashboard.form_token import new_form_token
 from dashboard.forms.keys import initial_of
 from keys.models import ApiKey
+from tests.dashboard.visitors import path_of, signed_in
 from tests.factories import make_key, make_member, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -42,12 +44,6 @@ FORGED: dict[str, Any] = {
 }
 MANAGERS = [Role.OWNER, Role.ADMIN, Role.DEVELOPER]
 OTHERS = [Role.BILLING, Role.VIEWER]
-
-
-def signed_in(person: User) -> Client:
-    client = Client()
-    client.force_login(person)
-    return client
 
 
 def new_key_form(**fields: Any) -> dict[str, Any]:
@@ -79,7 +75,7 @@ def test_a_new_key_takes_nothing_from_fields_that_the_page_does_not_offer(role: 
     client, before = signed_in(person), everything_but_keys()
     forged = FORGED | {"workspace": str(elsewhere.pk), "workspace_id": str(elsewhere.pk)}
 
-    response = client.post(reverse("dashboard:key-create"), new_key_form(**forged))
+    response = client.post(path_of("key-create"), new_key_form(**forged))
 
     key = ApiKey.objects.get()
     assert response.status_code == 201
@@ -101,10 +97,10 @@ def test_an_edit_changes_nothing_that_the_page_does_not_offer(role: str, field: 
     before, row = everything_but_keys(), model_to_dict(key)
     forged = {field: FORGED.get(field, str(elsewhere.pk))}
 
-    response = client.post(reverse("dashboard:key-edit", args=[key.pk]), edit_form(key, **forged))
+    response = client.post(path_of("key-edit", key.pk), edit_form(key, **forged))
 
     after = ApiKey.objects.get()
-    assert response["Location"] == reverse("dashboard:key-edit", args=[key.pk])
+    assert response["Location"] == page_address(here, "key-edit", key.pk)
     assert model_to_dict(after) == row
     assert (after.pk, after.digest, after.created_at) == (key.pk, key.digest, key.created_at)
     assert everything_but_keys() == before
@@ -119,8 +115,8 @@ def test_a_developer_cannot_forge_a_scope(scope: str) -> None:
     scopes = {"scopes": ["completions", scope]}
 
     answers = [
-        client.post(reverse("dashboard:key-create"), new_key_form(**scopes)),
-        client.post(reverse("dashboard:key-edit", args=[key.pk]), edit_form(key, **scopes)),
+        client.post(path_of("key-create"), new_key_form(**scopes)),
+        client.post(path_of("key-edit", key.pk), edit_form(key, **scopes)),
     ]
 
     assert [answer.status_code for answer in answers] == [422, 422]
@@ -136,9 +132,9 @@ def test_a_member_who_may_not_manage_keys_changes_none(role: str) -> None:
     client, row = signed_in(person), ApiKey.objects.values().get()
 
     answers = [
-        client.post(reverse("dashboard:key-create"), new_key_form()),
-        client.post(reverse("dashboard:key-edit", args=[key.pk]), edit_form(key, label="Mine")),
-        client.post(reverse("dashboard:key-revoke", args=[key.pk])),
+        client.post(path_of("key-create"), new_key_form()),
+        client.post(path_of("key-edit", key.pk), edit_form(key, label="Mine")),
+        client.post(path_of("key-revoke", key.pk)),
     ]
 
     assert [answer.status_code for answer in answers] == [403, 403, 403]
@@ -151,9 +147,9 @@ def test_an_owner_of_another_workspace_finds_nothing_to_change() -> None:
     row = ApiKey.objects.values().get()
 
     answers = [
-        client.post(reverse("dashboard:key-edit", args=[key.pk]), edit_form(key, label="Mine")),
-        client.post(reverse("dashboard:key-revoke", args=[key.pk])),
-        client.get(reverse("dashboard:key-edit", args=[key.pk])),
+        client.post(path_of("key-edit", key.pk), edit_form(key, label="Mine")),
+        client.post(path_of("key-revoke", key.pk)),
+        client.get(path_of("key-edit", key.pk)),
     ]
 
     assert [answer.status_code for answer in answers] == [404, 404, 404]
@@ -167,7 +163,7 @@ def test_no_member_can_grant_credit(role: str) -> None:
     before = everything_but_keys()
     form = {"amount": "10", "reason": "gift", "token": str(uuid.uuid4())}
 
-    response = client.post(reverse("dashboard:credits-grant"), form)
+    response = client.post(path_of("credits-grant"), form)
 
     assert response.status_code == 403
     assert everything_but_keys() == before
@@ -179,7 +175,7 @@ def test_no_member_can_undo_what_an_operator_locked(role: str) -> None:
     lock_workspace(workspace, reason="unpaid", actor="operator@example.com")
     client = signed_in(make_member(workspace, role))
 
-    response = client.post(reverse("dashboard:settings-unlock"))
+    response = client.post(path_of("settings-unlock"))
 
     workspace.refresh_from_db()
     assert response.status_code == 403
@@ -195,7 +191,7 @@ def test_a_member_who_may_not_manage_the_workspace_changes_nothing_of_it(
     before = everything_but_keys()
 
     response = client.post(
-        reverse(f"dashboard:settings-{page}"),
+        path_of(f"settings-{page}"),
         {"name": "Mine", "reason": "mine", "stores_bodies": "on", "compat_profile": "bud"},
     )
 
@@ -203,13 +199,14 @@ def test_a_member_who_may_not_manage_the_workspace_changes_nothing_of_it(
     assert everything_but_keys() == before
 
 
-def test_a_workspace_that_is_not_ones_own_cannot_be_switched_to() -> None:
+def test_a_workspace_that_is_not_ones_own_gets_no_key() -> None:
     mine, theirs = make_workspace("Mine"), make_workspace("Theirs")
     client = signed_in(make_member(mine, Role.OWNER))
 
-    client.post(reverse("dashboard:workspace"), {"workspace": str(theirs.pk)})
-    client.post(reverse("dashboard:key-create"), new_key_form())
+    refused = client.post(page_address(theirs, "key-create"), new_key_form())
+    client.post(path_of("key-create"), new_key_form())
 
+    assert refused.status_code == 404
     assert ApiKey.objects.get().workspace == mine
 
 
@@ -219,7 +216,7 @@ def test_a_visitor_who_is_not_signed_in_changes_nothing() -> None:
     client, row = Client(), ApiKey.objects.values().get()
 
     for name, arguments in (("key-create", []), ("key-edit", [key.pk]), ("key-revoke", [key.pk])):
-        response = client.post(reverse(f"dashboard:{name}", args=arguments), new_key_form())
+        response = client.post(page_address(key.workspace, name, *arguments), new_key_form())
         assert response.status_code == 302
         assert reverse("account_login") in response["Location"]
 
@@ -234,9 +231,7 @@ def test_saving_a_form_as_it_was_shown_moves_no_expiry_not_even_a_past_one() -> 
     key.refresh_from_db()
     shown = edit_form(key, label="Renamed") | {"expires_at": "2020-01-01T12:30"}
 
-    response = signed_in(make_member(workspace)).post(
-        reverse("dashboard:key-edit", args=[key.pk]), shown
-    )
+    response = signed_in(make_member(workspace)).post(path_of("key-edit", key.pk), shown)
 
     after = ApiKey.objects.get()
     assert response.status_code == 302

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 from django.conf import LazySettings
-from django.test import Client
 
 from accounts.models import Role
 from keys.services import issue_key
+from tests.dashboard.visitors import signed_in
 from tests.factories import make_member
 from tests.money.office import make_rich
 from tests.money.test_shortfall import run_calls
@@ -26,8 +26,7 @@ def test_losses_are_on_the_overview_the_key_and_the_call(
     workspace = make_rich(2 * 10**9)
     key = issue_key(workspace=workspace, label="Lossy", actor="tests").key
     owner = make_member(workspace, Role.OWNER)
-    client = Client()
-    client.force_login(owner)
+    client = signed_in(owner)
     [call_id] = run_calls(tmp_path, workspace, [5 * 10**9], key_id=str(key.pk))
 
     key_page = client.get(f"/keys/{key.pk}").content.decode()

@@ -1,0 +1,122 @@
+"""The frame in a browser: links across workspaces, the palette's Enter, waiting, error pages."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+import pytest
+from playwright.sync_api import Error, Page, Route, expect
+
+from tests.dashboard.browser import Watched, find_address
+
+pytestmark = pytest.mark.slow
+
+
+@contextmanager
+def held(page: Page, address: str) -> Iterator[list[Route]]:
+    """Keep the requests of an address on their way until the block is left."""
+    routes: list[Route] = []
+    page.route(address, lambda route: routes.append(route))
+    yield routes
+    page.unroute(address)
+    for route in routes:
+        with suppress(Error):  # the page gave it up meanwhile
+            route.continue_()
+
+
+def test_a_link_opens_in_its_workspace_and_the_switcher_keeps_the_page(watched: Watched) -> None:
+    page = watched.page
+    link = find_address(watched, "call")
+    home = page.locator(".sidebar .switcher .truncate").first.inner_text()
+    watched.open("/workspaces/new")
+    page.get_by_label("Name").fill("Colleagues elsewhere")
+    page.get_by_role("button", name="Make the workspace").click()
+    expect(page.get_by_text("Colleagues elsewhere is ready")).to_be_visible()
+    switcher = page.locator(".sidebar .switcher").first
+    expect(switcher).to_contain_text("Colleagues elsewhere")
+
+    watched.open(link)
+    expect(switcher).to_contain_text(home)
+    expect(page.get_by_role("link", name="Calls", exact=True).first).to_be_visible()
+    watched.open(link.rpartition("/")[0])
+    switcher.click()
+    assert watched.check("switcher") == []
+    page.get_by_role("link", name="Colleagues elsewhere").click()
+
+    page.wait_for_url(re.compile("/w/colleagues-elsewhere/calls$"), wait_until="load")
+    watched.open("/")
+    expect(switcher).to_contain_text("Colleagues elsewhere")
+    assert page.url.endswith("/w/colleagues-elsewhere")
+    assert watched.take_problems() == []
+
+
+def test_enter_in_the_palette_waits_for_what_was_typed(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/credits")
+    page.keyboard.press("Control+k")
+    options = page.get_by_role("dialog", name="Search and go").get_by_role("option")
+    expect(options.first).to_contain_text("Overview")
+
+    with held(page, "**/search?*") as routes:
+        page.keyboard.type("invoice")
+        page.keyboard.press("Enter")
+        expect(page.locator("#palette-results")).to_have_attribute("aria-busy", "true")
+        assert page.url.endswith("/credits")
+        assert routes
+
+    expect(page.get_by_role("heading", name="Invoice reader")).to_be_visible()
+    assert watched.take_problems() == []
+
+
+def test_enter_before_a_correction_opens_nothing_of_the_mistake(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/credits")
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("dialog", name="Search and go")
+    expect(palette.get_by_role("option").first).to_be_visible()
+
+    with held(page, "**/search?*"):
+        page.keyboard.type("settings")
+        page.keyboard.press("Enter")
+        palette.get_by_role("combobox").fill("invoice")
+
+    expect(palette.get_by_role("option")).to_have_count(1)
+    expect(palette.get_by_role("option")).to_contain_text("Invoice")
+    assert page.url.endswith("/credits")
+
+
+def test_what_is_about_to_change_is_busy_until_it_has(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/keys?state=all")
+    table = page.locator("#key-table")
+    with held(page, "**/keys?*q=prototype*"):
+        page.get_by_role("searchbox", name=re.compile("Find")).fill("prototype")
+        expect(table).to_have_attribute("aria-busy", "true")
+        expect(table).to_have_css("opacity", "0.6")
+
+    expect(table.locator("tbody tr")).to_have_count(1)
+    expect(table).not_to_have_attribute("aria-busy", "true")
+    expect(table).to_have_css("opacity", "1")
+    assert watched.take_problems() == []
+
+
+@pytest.mark.parametrize(
+    ("path", "title"),
+    [
+        ("/w/no-such-place/keys", "There is nothing here"),
+        ("/nothing/here", "There is nothing here"),
+        ("/settings/lock", "This address is not a page"),
+        ("/calls?after=x", "That request made no sense to us"),
+    ],
+)
+def test_what_goes_wrong_is_said_inside_the_frame(watched: Watched, path: str, title: str) -> None:
+    page = watched.page
+    watched.open(path)
+    watched.take_problems()  # the browser says the status, too
+
+    expect(page.get_by_role("heading", name=title)).to_be_visible()
+    assert watched.check(path) == []
+    page.get_by_role("navigation", name="Pages").get_by_role("link", name="Keys").click()
+    expect(page.get_by_role("heading", name="Keys", exact=True)).to_be_visible()
