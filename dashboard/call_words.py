@@ -69,6 +69,11 @@ def error_words(call: CallRecord) -> str:
     return " Or: ".join(meanings)
 
 
+def provider_error_words(code: str) -> str:
+    """Return what the error code of a provider's failure means, the code itself if unknown."""
+    return " Or: ".join(_meanings(is_providers=True).get(code, (code,)))
+
+
 @cache
 def _meanings(is_providers: bool) -> dict[str, tuple[str, ...]]:
     """Return the meanings of each code, of what providers do or of all else."""

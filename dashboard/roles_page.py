@@ -88,6 +88,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:provider-create": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-edit": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-switch": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:provider-test": Form(Action.MANAGE_CATALOGUE),
     "dashboard:theme": None,
     "dashboard:join": None,
     "dashboard:join-accept": None,
@@ -127,6 +128,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "set_provider": Action.MANAGE_CATALOGUE,
     "set_role": Action.MANAGE_MEMBERS,
     "set_workspace": Action.MANAGE_WORKSPACE,
+    "test_provider": Action.MANAGE_CATALOGUE,
     "up": None,
 }
 

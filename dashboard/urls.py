@@ -104,6 +104,7 @@ urlpatterns = [
     path("providers/<uuid:provider_id>", providers.edit_provider, name="provider-edit"),
     path("providers/<uuid:provider_id>/switch", providers.switch_provider, name="provider-switch"),
     path("installation/audit", audit.list_installation_events, name="audit-installation"),
+    path("providers/<uuid:provider_id>/test", providers.check_provider, name="provider-test"),
     # The API's reference
     path("reference", reference.show_reference, name="reference"),
     # The frame; the palette for who is in no workspace

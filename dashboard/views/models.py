@@ -27,6 +27,7 @@ from gateway.models import LanguageModel, Provider
 from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
 from gateway.services.models import add_model, set_model_enabled, set_prices, update_model
 from gateway.services.prompt_templates import Preview, preview_prompt
+from gateway.services.provider_tests import check_connection, warn_of_unknown_model
 
 MODELS_SHOWN = 200
 STATES = {"all": "All", "offered": "Offered", "other": "Not offered"}
@@ -118,7 +119,13 @@ def create_model(request: PageRequest) -> HttpResponse:
         context = NewModelContext(form=form, has_providers=bool(names))
         status = 200 if request.method == "GET" else 422
         return render(request, "dashboard/models/new.html", variables(context), status=status)
-    messages.success(request, f"{model} is offered within a second.")
+    messages.success(request, f"{model} is offered within 1 second.")
+    target = model.targets.select_related("provider").get()
+    finding = check_connection(target.provider)
+    if warning := warn_of_unknown_model(finding, target.native_model):
+        messages.warning(request, f"{warning} Calls may fail: check its name there.")
+    elif not finding.is_reachable:
+        messages.warning(request, f"{target.provider} fails its test. {finding.message}")
     return _to_model(model)
 
 

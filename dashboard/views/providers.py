@@ -26,8 +26,9 @@ from dashboard.forms.providers import (
 )
 from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
-from dashboard.htmx import PageRequest, render_page, variables
+from dashboard.htmx import PageRequest, render_page, variables, wants_partial
 from dashboard.list_query import read_text
+from dashboard.provider_states import Connection, connection_of
 from dashboard.workspace import require_operator
 from gateway.models import Provider
 from gateway.selectors.catalogue import (
@@ -37,6 +38,7 @@ from gateway.selectors.catalogue import (
     provider_row,
     provider_rows,
 )
+from gateway.services.provider_tests import check_connection, check_new_access
 from gateway.services.providers import (
     add_provider,
     set_access,
@@ -45,13 +47,14 @@ from gateway.services.providers import (
 )
 
 MODELS_SHOWN = 12
+SAVE_ANYWAY = "save_anyway"
 
 
 @dataclass(frozen=True)
 class ProviderListContext:
     """Variables of dashboard/providers/list.html and _table.html."""
 
-    rows: list[ProviderRow]
+    rows: list[tuple[ProviderRow, Connection]]
     query: str
 
 
@@ -64,13 +67,24 @@ class NewProviderContext:
 
 @dataclass(frozen=True)
 class ProviderPageContext:
-    """Variables of dashboard/providers/provider.html. models: the first of its models."""
+    """Variables of dashboard/providers/provider.html. models: the first of its models. asks_anyway:
+    what was entered failed its test, and can be saved in spite of that."""
 
     row: ProviderRow
+    connection: Connection
     is_vllm: bool
     form: ProviderForm
     models: list[ModelRow]
     history: list[Line]
+    asks_anyway: bool
+
+
+@dataclass(frozen=True)
+class ConnectionContext:
+    """Variables of dashboard/providers/_connection.html."""
+
+    row: ProviderRow
+    connection: Connection
 
 
 @login_required
@@ -82,7 +96,9 @@ def list_providers(request: PageRequest) -> HttpResponse:
         request,
         page="dashboard/providers/list.html",
         partial="dashboard/providers/_table.html",
-        context=ProviderListContext(rows=provider_rows(text=query), query=query),
+        context=ProviderListContext(
+            rows=[(row, connection_of(row)) for row in provider_rows(text=query)], query=query
+        ),
     )
 
 
@@ -97,7 +113,11 @@ def create_provider(request: PageRequest) -> HttpResponse:
         status = 200 if request.method == "GET" else 422
         context = variables(NewProviderContext(form=form))
         return render(request, "dashboard/providers/new.html", context, status=status)
-    messages.success(request, f"{provider} is ready. Give it a model that callers can use.")
+    finding = check_connection(provider)
+    if finding.is_reachable:
+        messages.success(request, f"{provider} is connected. Add a model that callers can use.")
+    else:
+        messages.error(request, f"{provider} is saved, but its test failed. {finding.message}")
     return _to_provider(provider)
 
 
@@ -113,10 +133,27 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     if form.is_valid() and form.cleaned_data["seen"] != provider_mark(provider):
         show_conflict(form, "provider")
         return _provider_page(request, provider, form, status=409)
+    if form.is_valid() and (failed := _test_first(request, provider, form)):
+        form.add_error(None, f"Not saved: the test of these settings failed. {failed}")
+        return _provider_page(request, provider, form, status=422, asks_anyway=True)
     if form.is_valid() and _update(request, provider, form):
         return _to_provider(provider)
     provider.refresh_from_db()
     return _provider_page(request, provider, form, status=422)
+
+
+@login_required
+@require_POST
+def check_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
+    """Test the provider as it is saved."""
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    provider = get_object_or_404(Provider, pk=provider_id)
+    check_connection(provider)
+    if not wants_partial(request):
+        return _to_provider(provider)
+    row = provider_row(provider)
+    context = ConnectionContext(row=row, connection=connection_of(row))
+    return render(request, "dashboard/providers/_connection.html", variables(context))
 
 
 @login_required
@@ -150,24 +187,45 @@ def _add(request: PageRequest, form: NewProviderForm) -> Provider | None:
 
 
 @sensitive_variables()
+def _test_first(request: PageRequest, provider: Provider, form: ProviderForm) -> str:
+    """Return why the new address or credential fails, where the ones there are work: nobody
+    replaces those without being asked. Nothing when it may be saved, or cannot be for other
+    reasons."""
+    data = form.cleaned_data
+    credential = data["credential"] or None
+    changes = credential or data["base_url"].strip().rstrip("/") != provider.base_url
+    health = provider_row(provider).health
+    is_working = health is not None and health.answered_at and not health.failing_since
+    if not (changes and is_working) or SAVE_ANYWAY in request.POST:
+        return ""
+    try:
+        finding = check_new_access(provider, base_url=data["base_url"], credential=credential)
+    except ValidationError:
+        return ""
+    return "" if finding.is_reachable else finding.message
+
+
+@sensitive_variables()
 def _update(request: PageRequest, provider: Provider, form: ProviderForm) -> bool:
     who, data = request.user.email, form.cleaned_data
     try:
         with transaction.atomic():
-            changed = [
-                set_access(
-                    provider,
-                    base_url=data["base_url"],
-                    credential=data["credential"] or None,
-                    actor=who,
-                ),
-                update_provider(provider, actor=who, **form.described()),
-            ]
+            has_moved = set_access(
+                provider,
+                base_url=data["base_url"],
+                credential=data["credential"] or None,
+                actor=who,
+            )
+            is_other = update_provider(provider, actor=who, **form.described())
     except ValidationError as error:
         form.take(error)
         return False
-    words = "Saved. It holds within a second." if any(changed) else "Nothing changed."
-    messages.success(request, words)
+    finding = check_connection(provider) if has_moved else None
+    if finding is not None and not finding.is_reachable:
+        messages.error(request, f"Saved, but the test failed. {finding.message}")
+    else:
+        words = "Saved. It takes effect within 1 second."
+        messages.success(request, words if has_moved or is_other else "Nothing changed.")
     return True
 
 
@@ -176,13 +234,21 @@ def _to_provider(provider: Provider) -> HttpResponse:
 
 
 def _provider_page(
-    request: PageRequest, provider: Provider, form: ProviderForm, *, status: int = 200
+    request: PageRequest,
+    provider: Provider,
+    form: ProviderForm,
+    *,
+    status: int = 200,
+    asks_anyway: bool = False,
 ) -> HttpResponse:
+    row = provider_row(provider)
     context = ProviderPageContext(
-        row=provider_row(provider),
+        row=row,
+        connection=connection_of(row),
         is_vllm=provider.kind == VLLM,
         form=form,
         models=model_rows(provider=provider.name, limit=MODELS_SHOWN),
         history=history(installation_history_of("provider", provider.name, limit=SHOWN)),
+        asks_anyway=asks_anyway,
     )
     return render(request, "dashboard/providers/provider.html", variables(context), status=status)

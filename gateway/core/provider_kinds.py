@@ -21,6 +21,7 @@ class ProviderKind:
     drops: parameters that it does not take; they stay here and are named in x-dropped-params.
     takes_many_choices: False where it has no `n`, and a call for several choices is refused.
     omits_finish_reason: True where a stream may end with [DONE] and no finish_reason before it.
+    key_path: what answers a GET only with a good key, where the list of models answers without one.
     """
 
     name: str
@@ -37,6 +38,7 @@ class ProviderKind:
     drops: frozenset[str] = frozenset()
     takes_many_choices: bool = True
     omits_finish_reason: bool = False
+    key_path: str = ""
 
 
 # Sampling parameters of vLLM and its like, and one that others have too (contract, section 5.3).
@@ -113,6 +115,7 @@ ALL: tuple[ProviderKind, ...] = (
         "OPENROUTER_API_KEY",
         takes_both_limits=True,
         drops=_OF_VLLM,
+        key_path="/key",
     ),
     ProviderKind(
         "inferexchange",

@@ -1,7 +1,7 @@
 """What the gateway stores: its catalogue, its processes, its calls."""
 
 from gateway.models.call import CallBody, CallRecord
-from gateway.models.catalogue import LanguageModel, Provider, Target
+from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
 from gateway.models.process import JournalFault, LedgerCheck, ServingProcess
 from gateway.models.proof import ProofMark, ProofProgress, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
@@ -28,6 +28,7 @@ __all__ = [
     "ProvenKey",
     "ProvenWallet",
     "Provider",
+    "ProviderHealth",
     "RollupMark",
     "ServingProcess",
     "Target",

@@ -45,6 +45,29 @@ class Provider(models.Model):
         return self.name
 
 
+class ProviderHealth(models.Model):
+    """What is known of a provider's answers: by the test of its connection, and by calls, which
+    update it once a minute and whenever it changes. No row: nothing is known.
+
+    answered_at: when it last answered. failing_since: the first failure since then. failure: a code
+    of gateway.outbound.provider_check.Outcome, or of an error that a call ended with. tested_at and
+    test_message: of the last test.
+    """
+
+    provider = models.OneToOneField(
+        Provider, on_delete=models.CASCADE, primary_key=True, related_name="health"
+    )
+    answered_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)
+    failure = models.CharField(max_length=60, blank=True)
+    tested_at = models.DateTimeField(null=True)
+    test_outcome = models.CharField(max_length=60, blank=True)
+    test_message = models.CharField(max_length=400, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.provider_id}: {self.failure or 'answers'}"
+
+
 class LanguageModel(models.Model):
     """A public model: the name callers use, what it costs them, and its limits.
 

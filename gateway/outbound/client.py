@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple
 
 import httpcore
@@ -17,8 +19,8 @@ import httpx
 from yarl import URL
 
 from gateway.outbound.locator import BadAddress, next_locator
-from gateway.outbound.network import Forbidden, GuardedBackend, LookUp, TooLarge, look_up
-from gateway.outbound.networks import Network
+from gateway.outbound.network import Forbidden, GuardedBackend, LookUp, Permits, TooLarge, look_up
+from gateway.outbound.networks import Network, may_connect
 
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
@@ -46,18 +48,32 @@ class Answer(NamedTuple):
     content: bytes
 
 
+class Reply(NamedTuple):
+    """A complete answer with any status."""
+
+    status: int
+    content: bytes
+
+
 class GuardedClient:
     """Connects to public addresses only, and to those in the allowed networks.
 
-    max_bytes: of an answer's body. For one event loop; time is the caller's to bound.
+    max_bytes: of an answer's body. permits: instead of that, which addresses may be connected to.
+    For one event loop; time is the caller's to bound.
     """
 
     def __init__(
-        self, allowed: Sequence[Network], *, max_bytes: int, look_up: LookUp = look_up
+        self,
+        allowed: Sequence[Network] = (),
+        *,
+        max_bytes: int,
+        look_up: LookUp = look_up,
+        permits: Permits | None = None,
     ) -> None:
         self._allowed = allowed
         self._max_bytes = max_bytes
-        self._backend = GuardedBackend(allowed, look_up, 2 * max_bytes + SPARE_BYTES)
+        permits = permits or partial(may_connect, allowed=allowed)
+        self._backend = GuardedBackend(permits, look_up, 2 * max_bytes + SPARE_BYTES)
         # The transport alone: a client would read cookies and the environment.
         self._transport = GuardedTransport(self._backend)
 
@@ -68,6 +84,8 @@ class GuardedClient:
             try:
                 location = response.headers.get("location", "")
                 if response.status_code not in REDIRECTS or not location:
+                    if response.status_code != 200:
+                        raise Forbidden(f"answered {response.status_code}")
                     return Answer(url, response.headers, await self._read(response))
             finally:
                 await response.aclose()
@@ -77,24 +95,49 @@ class GuardedClient:
                 raise Forbidden(str(error)) from None
         raise Forbidden("too many redirects")
 
+    async def send(
+        self, url: URL, *, method: str, headers: Mapping[str, str], content: bytes = b""
+    ) -> Reply:
+        """Return what answers this one request; redirects are not followed. Raises TooLarge, or
+        one of FAILURES."""
+        request = self._write(url, method=method, headers=headers, content=content)
+        response = await self._transport.handle_async_request(request)
+        try:
+            return Reply(response.status_code, await self._read(response))
+        finally:
+            await response.aclose()
+
     async def aclose(self) -> None:
         await self._transport.aclose()
         self._backend.close()
 
-    def _write(self, url: URL) -> httpx.Request:
+    def _write(
+        self,
+        url: URL,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] = MappingProxyType({}),
+        content: bytes = b"",
+    ) -> httpx.Request:
         """Return the request. The client reads no part of the address again: it is told each."""
         host = url.raw_host or ""
         address = httpx.URL(scheme=url.scheme, host=host, port=url.port, path="/")
         if address.raw_host.decode() != host:
             raise Forbidden("the host is read in two ways")
         extensions = {"target": url.raw_path_qs.encode(), "sni_hostname": host.rstrip(".")}
-        return httpx.Request("GET", address, headers=HEADERS, extensions=extensions)
+        return httpx.Request(
+            method,
+            address,
+            headers=HEADERS | dict(headers),
+            content=content or None,
+            extensions=extensions,
+        )
 
     async def _read(self, response: httpx.Response) -> bytes:
         """Return the body, counted as it comes. Raises TooLarge, Forbidden for what is no file."""
         encoding = response.headers.get("content-encoding", "identity").strip().lower()
-        if response.status_code != 200 or encoding not in ("", "identity"):
-            raise Forbidden(f"answered {response.status_code}, encoded {encoding[:40]!r}")
+        if encoding not in ("", "identity"):
+            raise Forbidden(f"answered encoded {encoding[:40]!r}")
         declared = response.headers.get("content-length", "")
         if declared.isdecimal() and int(declared[:20]) > self._max_bytes:
             raise TooLarge

@@ -18,7 +18,7 @@ from typing import Any
 
 import httpcore
 
-from gateway.outbound.networks import Network, may_connect
+from gateway.outbound.networks import Address
 
 # Names are looked up in threads of their own, which a name server that does not answer may all
 # take.
@@ -31,10 +31,16 @@ MAX_INTERIM = 4
 _HEAD_END = re.compile(rb"\n\r?\n")
 _INTERIM = re.compile(rb"HTTP/1\.[01] 1[0-9][0-9](?![0-9])")
 LookUp = Callable[[str, int], Sequence[str]]
+# Whether the address may be connected to at the port.
+Permits = Callable[[Address, int], bool]
 
 
 class Forbidden(OSError):
     """A connection that nobody may make for a caller, or an answer that nobody sends in earnest."""
+
+
+class NotPermitted(Forbidden):
+    """The address is not one that may be connected to."""
 
 
 class TooLarge(Exception):
@@ -47,18 +53,17 @@ def look_up(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
 
 
-def check(address: str, port: int, allowed: Sequence[Network]) -> None:
-    """Raise Forbidden unless the address may be connected to."""
-    if not may_connect(ip_address(address), port, allowed):
-        raise Forbidden(f"{address}, port {port}, is not public")
+def check(address: str, port: int, permits: Permits) -> None:
+    """Raise NotPermitted unless the address may be connected to."""
+    if not permits(ip_address(address), port):
+        raise NotPermitted(f"{address}, port {port}, is not public")
 
 
 class GuardedBackend(httpcore.AsyncNetworkBackend):
-    """Connects to checked addresses only. allowed: networks that are, although not public, at any
-    port. max_bytes: what is read from one connection."""
+    """Connects to permitted addresses only. max_bytes: what is read from one connection."""
 
-    def __init__(self, allowed: Sequence[Network], look_up: LookUp, max_bytes: int) -> None:
-        self._allowed = allowed
+    def __init__(self, permits: Permits, look_up: LookUp, max_bytes: int) -> None:
+        self._permits = permits
         self._look_up = look_up
         self._max_bytes = max_bytes
         self._sockets = httpcore.AnyIOBackend()
@@ -76,11 +81,11 @@ class GuardedBackend(httpcore.AsyncNetworkBackend):
         loop = asyncio.get_running_loop()
         addresses = await loop.run_in_executor(self._threads, self._look_up, host, port)
         for address in addresses:
-            check(address, port, self._allowed)
+            check(address, port, self._permits)
         failure: Exception = Forbidden("the name has no address")
         for address in addresses:
             try:
-                check(address, port, self._allowed)  # the last moment at which it can be refused
+                check(address, port, self._permits)  # the last moment at which it can be refused
                 found = await self._sockets.connect_tcp(address, port, timeout=CONNECT_S)
                 return GuardedStream(found, self._max_bytes)
             except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:

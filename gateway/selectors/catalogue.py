@@ -8,7 +8,7 @@ from enum import StrEnum
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from gateway.core.provider_kinds import BY_NAME
-from gateway.models import LanguageModel, Provider, Target
+from gateway.models import LanguageModel, Provider, ProviderHealth, Target
 
 
 class ModelState(StrEnum):
@@ -36,10 +36,11 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A provider and how many models have a target there."""
+    """A provider and how many models have a target there. health: None where nothing is known."""
 
     provider: Provider
     models: int
+    health: ProviderHealth | None
 
     @property
     def kind(self) -> str:
@@ -73,12 +74,14 @@ def provider_rows(*, text: str = "") -> list[ProviderRow]:
     """Return the providers whose name or address has the text in it, by name."""
     found = Provider.objects.filter(Q(name__icontains=text) | Q(base_url__icontains=text))
     counted = found.annotate(models=Count("targets__model", distinct=True)).order_by("name")
-    return [ProviderRow(provider, provider.models) for provider in counted]
+    health = ProviderHealth.objects.in_bulk([provider.pk for provider in counted])
+    return [ProviderRow(each, each.models, health.get(each.pk)) for each in counted]
 
 
 def provider_row(provider: Provider) -> ProviderRow:
     models = provider.targets.aggregate(models=Count("model", distinct=True))["models"]
-    return ProviderRow(provider, models)
+    health = ProviderHealth.objects.filter(provider=provider).first()
+    return ProviderRow(provider, models, health)
 
 
 def provider_names() -> list[str]:

@@ -12,7 +12,7 @@ from accounts.models import ConfigChange
 from accounts.text import is_visible
 from gateway.core import provider_kinds
 from gateway.core.provider_kinds import ProviderKind
-from gateway.models import Provider
+from gateway.models import Provider, ProviderHealth
 from gateway.services.addresses import origin_of, read_base_url
 from gateway.services.changed_fields import change_fields
 from gateway.services.sealing import seal
@@ -54,7 +54,7 @@ def add_provider(
     url = read_base_url(base_url or facts.base_url, kind=kind)
     provider = Provider(name=name.strip(), kind=kind, base_url=url, **fields)
     if credential:
-        provider.credential = seal(_read_credential(credential), provider.pk)
+        provider.credential = seal(read_credential(credential), provider.pk)
     _check(provider)
     provider.save()
     _record(provider, actor=actor, action="provider.add", kind=kind, base_url=url, **fields)
@@ -76,9 +76,10 @@ def update_provider(provider: Provider, *, actor: str, **fields: Unpack[Provider
 @transaction.atomic
 def set_credential(provider: Provider, *, credential: str, actor: str) -> None:
     """Replace what we show the provider. The old one is gone. Raises ValidationError."""
-    sealed = seal(_read_credential(credential), provider.pk)
+    sealed = seal(read_credential(credential), provider.pk)
     Provider.objects.filter(pk=provider.pk).update(credential=sealed)
     provider.credential = sealed
+    _forget_health(provider)
     _record(provider, actor=actor, action="provider.set_credential")
 
 
@@ -92,19 +93,29 @@ def set_base_url(
     again, so that nobody can have a stored one sent elsewhere. Raises ValidationError.
     """
     before = Provider.objects.get(pk=provider.pk)
-    url = read_base_url(base_url or _get_kind(before.kind).base_url, kind=before.kind)
+    url = read_new_base_url(before, base_url=base_url, credential=credential)
     if url == before.base_url:
         return False
-    moved = origin_of(url) != origin_of(before.base_url)
-    if moved and before.credential is not None and not credential:
-        raise ValidationError({"credential": "Enter the credential again: the host is another."})
     provider.base_url = url
     provider.credential = (
-        seal(_read_credential(credential), provider.pk) if credential else before.credential
+        seal(read_credential(credential), provider.pk) if credential else before.credential
     )
     provider.save(update_fields=["base_url", "credential"])
+    _forget_health(provider)
     _record(provider, actor=actor, action="provider.set_base_url", base_url=[before.base_url, url])
     return True
+
+
+def read_new_base_url(provider: Provider, *, base_url: str, credential: str | None) -> str:
+    """Return the URL that a provider is to move to, empty meaning its kind's own.
+
+    Raises ValidationError for what is none, and for another host without a credential for it.
+    """
+    url = read_base_url(base_url or _get_kind(provider.kind).base_url, kind=provider.kind)
+    moved = origin_of(url) != origin_of(provider.base_url)
+    if moved and provider.credential is not None and not credential:
+        raise ValidationError({"credential": "Enter the credential again: the host is another."})
+    return url
 
 
 def set_access(
@@ -133,6 +144,11 @@ def set_provider_enabled(provider: Provider, *, enabled: bool, actor: str) -> bo
     return changed == 1
 
 
+def _forget_health(provider: Provider) -> None:
+    """What was known is of another address or credential."""
+    ProviderHealth.objects.filter(provider=provider).delete()
+
+
 def _check(provider: Provider) -> None:
     if not is_visible(provider.location):
         raise ValidationError({"location": "Control characters are not allowed here."})
@@ -147,7 +163,7 @@ def _get_kind(name: str) -> ProviderKind:
     return kind
 
 
-def _read_credential(text: str) -> str:
+def read_credential(text: str) -> str:
     """Return it trimmed. It travels in a header, where anything invisible could do harm."""
     credential = text.strip()
     if not credential or len(credential) > CREDENTIAL_CHARS:

@@ -14,6 +14,7 @@ from gateway.core.buckets import bucket_of
 from gateway.journal.record import Refused, Settled
 from gateway.stores.inserts import Insert, Row
 from gateway.stores.late_totals import add_latency, add_usage, find_mark_s
+from gateway.stores.provider_health import ProviderOutcomes
 from gateway.stores.rows import MICROS_PER_S, micros, moment, raw_id, sqlite_moment
 
 QUARTER_S = 900
@@ -47,6 +48,7 @@ class Tally:
         self._spent: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
         self._usage: dict[tuple[int, str, str, str, str], list[int]] = {}
         self._latency: dict[tuple[int, str, str, str], Counter[int]] = defaultdict(Counter)
+        self._outcomes = ProviderOutcomes()
 
     def count(self, quarter: int, calls: Sequence[Settled]) -> None:
         """Add admitted calls that have ended: of one key and model, with one status.
@@ -65,6 +67,7 @@ class Tally:
             spent = self._spent[like.workspace_id, like.key_id]
             spent[0] += sum(charges_nusd)
             spent[1] += len(charges_nusd)
+        self._outcomes.count(calls)
         if like.status == "ok":
             self._count_durations((quarter, like.workspace_id, like.model[:200]), calls)
 
@@ -96,6 +99,7 @@ class Tally:
             cursor.executemany(ADD_USAGE, usage)
             ADD_LATENCY.run(cursor, latency)
         self._write_late(raw, start)
+        self._outcomes.write()
 
     def _write_late(self, raw: Callable[[str], Any], start: Callable[[float], Any]) -> None:
         """Add calls of before the mark of longer spans to those: few batches have any."""

@@ -12,7 +12,7 @@ const REFUSALS = new Map([
 const toasts = document.getElementById("toasts");
 
 function watch(toast) {
-  if (toast.dataset.toast === "error") return;
+  if (toast.dataset.toast !== "success") return;
   setTimeout(() => {
     if (toast.matches(":hover, :focus-within")) watch(toast);
     else toast.remove();

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 POST_ONLY = {
     "theme",
     *(f"settings-{action}" for action in ("name", "profile", "limits", "bodies", "lock", "unlock")),
-    *("model-switch", "model-preview", "provider-switch", "key-reset-total"),
+    *("model-switch", "model-preview", "provider-switch", "provider-test", "key-reset-total"),
     "invitation-withdraw",
 }
 FOR_EVERYBODY = {"join", "join-accept"}  # also who is not signed in: see test_joining

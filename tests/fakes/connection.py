@@ -22,7 +22,7 @@ from tests.fakes.counting import count_prompt
 from tests.fakes.outgoing import head
 from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
-from tests.fakes.routes import answer_control
+from tests.fakes.routes import answer_control, has_chat, has_right_key
 from tests.fakes.script import Script, ScriptError
 from tests.fakes.strictness import Refused, refuse_unknown
 
@@ -114,10 +114,13 @@ class Connection(asyncio.Protocol):
     # What is answered.
 
     def _serve(self, request: Request) -> None:
-        if request.method != "POST" or not request.path.endswith("/chat/completions"):
+        if request.method != "POST" or not has_chat(request.path):
             house = self._house
             control = answer_control(request, house.book, house.gates, len(house.connections))
             self._transport.write(control)
+            return
+        if not has_right_key(request):
+            self._answer_json(401, {"error": {"message": "Incorrect API key provided."}})
             return
         entry = self._house.book.open(request.request_id)
         self._house.serial += 1

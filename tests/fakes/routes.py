@@ -4,7 +4,11 @@ GET /book             {"calls": […], "requests": n, "open_connections": n}
 GET /book?id=a&id=b   the entries of these x-request-ids
 DELETE /book          forget everything
 POST /gates/a         let go on whoever waits, or will, before the gate `a`
-GET /v1/models        one model
+GET /v1/models        one model; other addresses have it, too, but for those below
+
+/keyed/v1 takes the key `sk-right` alone. /listless/v1 has no list of models; those of /page/v1,
+/array/v1, /moved/v1 and /down/v1 are a page, a bare array, elsewhere, and out of order. Under
+/nowhere/v1 there is nothing at all.
 """
 
 from __future__ import annotations
@@ -18,6 +22,37 @@ import msgspec
 from tests.fakes.asked import Request
 from tests.fakes.book import TokenBook
 from tests.fakes.outgoing import head
+
+RIGHT_KEY = "sk-right"
+MODEL = {"id": "fake", "object": "model", "created": 0, "owned_by": "fake"}
+LISTS: Mapping[str, tuple[int, object]] = {
+    "listless": (404, {"detail": "Not Found"}),
+    "nowhere": (404, {"detail": "Not Found"}),
+    "page": (200, "<!doctype html><title>Welcome</title>"),
+    "array": (200, [MODEL]),
+    "moved": (301, {}),
+    "down": (503, {"error": {"message": f"Out of order: {RIGHT_KEY}"}}),
+}
+
+
+def has_chat(path: str) -> bool:
+    return path.endswith("/chat/completions") and not path.startswith("/nowhere/")
+
+
+def has_right_key(request: Request) -> bool:
+    """Return whether the address takes the request's key."""
+    if not request.path.startswith("/keyed/"):
+        return True
+    named = {name.lower(): value for name, value in request.headers}
+    return named.get("authorization") == f"Bearer {RIGHT_KEY}"
+
+
+def list_models(request: Request, path: str) -> tuple[int, object]:
+    """Return the status and the body of an address's list of models."""
+    if not has_right_key(request):
+        said = dict(request.headers).get("authorization", "nothing")
+        return 401, {"error": {"message": f"Incorrect API key provided: {said}"}}
+    return LISTS.get(path.split("/", 2)[1], (200, {"object": "list", "data": [MODEL]}))
 
 
 def answer_control(
@@ -41,8 +76,7 @@ def answer_control(
         gates[url.path.removeprefix("/gates/")].set()
         value = {}
     elif request.method == "GET" and url.path.endswith("/models"):
-        model = {"id": "fake", "object": "model", "created": 0, "owned_by": "fake"}
-        value = {"object": "list", "data": [model]}
+        status, value = list_models(request, url.path)
     else:
         status = 404
         value = {"error": {"message": f"No {request.method} {url.path} here.", "code": "not_found"}}

@@ -29,6 +29,8 @@ def refuse_unknown(path: str, body: bytes) -> None:
     if provider == "v1":
         return
     members: dict[str, Any] = msgspec.json.decode(body)
+    if "messages" not in members:
+        raise Refused("Missing required parameter: 'messages'.")
     if provider == "openai" and "max_tokens" in members:
         raise Refused("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
     if provider in _ONLY_MAX_TOKENS and "max_completion_tokens" in members:

@@ -1,0 +1,101 @@
+"""Tests whether a provider can be reached and takes its credential, and keeps what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
+from ipaddress import IPv4Address, IPv6Address
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+
+from gateway.core import provider_kinds
+from gateway.models import Provider, ProviderHealth
+from gateway.outbound.networks import is_metadata
+from gateway.outbound.provider_check import Finding, Outcome, check_provider
+from gateway.services.providers import read_credential, read_new_base_url
+from gateway.services.sealing import SealBroken, unseal
+
+# At most this many tests run at a time in a process; others wait.
+MOST_AT_ONCE = 4
+SIMULATED = "simulated"
+_threads = ThreadPoolExecutor(MOST_AT_ONCE, "provider-test")
+
+
+def check_connection(provider: Provider) -> Finding:
+    """Test a provider as it is saved, and keep the outcome. Blocks for some seconds at most; call
+    it outside transactions. No call is made, so it costs nothing."""
+    try:
+        secret = _secret_of(provider)
+    except SealBroken as error:
+        finding = Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
+    else:
+        finding = _check(provider.kind, provider.base_url, secret)
+    keep_finding(provider, finding)
+    return finding
+
+
+def check_new_access(provider: Provider, *, base_url: str, credential: str | None) -> Finding:
+    """Test what set_access would save, and keep nothing.
+
+    Raises ValidationError as it does: a kept credential is sent to no other host.
+    """
+    url = read_new_base_url(provider, base_url=base_url, credential=credential)
+    try:
+        secret = read_credential(credential) if credential else _secret_of(provider)
+    except SealBroken as error:
+        return Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
+    return _check(provider.kind, url, secret)
+
+
+@transaction.atomic
+def keep_finding(provider: Provider, finding: Finding) -> None:
+    """Keep the outcome of a test of what the provider is now."""
+    health = ProviderHealth.objects.filter(provider=provider).first()
+    health = health or ProviderHealth(provider=provider)
+    health.tested_at = timezone.now()
+    health.test_outcome = finding.outcome
+    health.test_message = finding.message[:400]
+    if finding.is_reachable:
+        health.answered_at = health.tested_at
+        health.failing_since, health.failure = None, ""
+    else:
+        health.failing_since = health.failing_since or health.tested_at
+        health.failure = finding.outcome
+    health.save()
+
+
+def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
+    """Return a sentence when the provider lists its models and this is none of them, else ""."""
+    if finding.models is None or native_model in finding.models:
+        return ""
+    near = get_close_matches(native_model, finding.models, n=3, cutoff=0.6)
+    hint = f" Similar: {', '.join(sorted(near))}." if near else ""
+    return f"The provider does not list a model {native_model[:100]}.{hint}"
+
+
+def _check(kind: str, base_url: str, secret: str) -> Finding:
+    if kind == SIMULATED:
+        return Finding(Outcome.REACHABLE, "Built in: there is nothing to reach.")
+    facts = provider_kinds.BY_NAME.get(kind)
+    key_path = facts.key_path if facts and secret else ""
+
+    def run() -> Finding:
+        return asyncio.run(
+            check_provider(base_url, secret=secret, key_path=key_path, permits=_permits)
+        )
+
+    # A thread of its own: whoever asks may have an event loop, or be in one.
+    return _threads.submit(run).result()
+
+
+def _permits(address: IPv4Address | IPv6Address, port: int) -> bool:
+    """Providers may be where calls may go: on private networks, too."""
+    return settings.LINK_LOCAL_PROVIDERS or not is_metadata(address)
+
+
+def _secret_of(provider: Provider) -> str:
+    sealed = provider.credential
+    return unseal(bytes(sealed), provider.pk) if sealed else ""
