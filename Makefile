@@ -39,12 +39,14 @@ fix: .venv/test.stamp ## what can be fixed by machine
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 	$(BIN)/python -m gateway.core.error_page
 	TOLLHOUSE_HOME=.venv/check-home $(BIN)/python -m dashboard.roles_page
+	$(BIN)/python -m tests.clients.page
 
 lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer versions
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) pyproject.toml --extra test --extra check -c requirements.lock -o tests/requirements.lock
 	$(COMPILE) deploy/local-model.in --no-deps -o deploy/local-model.lock
 	$(COMPILE) tests/fuzz/requirements.in --no-deps -o tests/fuzz/requirements.lock
+	for f in tests/clients/python/*.in; do $(COMPILE) $$f -o $${f%.in}.lock || exit; done
 
 clean: ## remove what was installed and measured; var/ (your data) stays
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -31,7 +31,8 @@ ITS_TEXT: Schema = {
 }
 OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
 ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
-NO_PROCESSORS: Schema = {"enum": [None, []], "description": "None is available here."}
+NONE_OF_THEM: Schema = {"anyOf": [{"type": "array", "items": {}, "maxItems": 0}, NOTHING]}
+NO_PROCESSORS: Schema = NONE_OF_THEM | {"description": "None is available here."}
 
 
 def optional(schema: Schema) -> Schema:
@@ -79,12 +80,17 @@ VLLM_MEMBERS: Schemas = {
 def complete(schemas: Schemas) -> None:
     """Add the rules to the schemas of a request and of its parts."""
     _complete_request(schemas["ChatRequest"])
-    schemas["AssistantMessage"]["anyOf"] = [
-        _given("content", {"type": ["string", "array"]}),
-        _given("tool_calls", {"type": "array", "minItems": 1}),
-        _given("function_call", AN_OBJECT),
-        _given("refusal", SOME_TEXT),
-        _given("audio", {"type": "object", "minProperties": 1}),
+    # Within allOf: beside the properties, generators of clients take it for a choice of types.
+    schemas["AssistantMessage"]["allOf"] = [
+        {
+            "anyOf": [
+                _given("content", {"type": ["string", "array"]}),
+                _given("tool_calls", {"type": "array", "minItems": 1}),
+                _given("function_call", AN_OBJECT),
+                _given("refusal", SOME_TEXT),
+                _given("audio", {"type": "object", "minProperties": 1}),
+            ]
+        }
     ]
     schemas["Inferada"]["properties"]["processors"] = NO_PROCESSORS
     schemas["ImageUrl"]["properties"]["url"] |= ADDRESS
@@ -98,7 +104,7 @@ def _complete_request(request: Schema) -> None:
     members |= {name: optional(schema) for name, schema in VLLM_MEMBERS.items()}
     for name in sorted(NOT_LOOKED_INTO):
         members.setdefault(name, {"description": "Passed on as it is."})
-    members["plugins"] = {"enum": [None, []], "description": "Not available here."}
+    members["plugins"] = NONE_OF_THEM | {"description": "Not available here."}
     members["models"]["description"] = "To fall back to, in this order, instead of the model's own."
     for spelling in members["stop"]["anyOf"]:
         if spelling.get("type") == "array":

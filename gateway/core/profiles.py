@@ -17,7 +17,8 @@ class Profile(msgspec.Struct, frozen=True):
     """One flavour of the endpoint.
 
     usage_mode: where a stream's usage goes.
-        auto        trailing chunk when asked for, none when declined, else on the finish chunk
+        auto        trailing chunk when asked for, none when declined, else a chunk with an
+                    empty choice after the finish chunk
         on_request  trailing chunk when asked for, else none
         on_finish   on the finish chunk when asked for, else none
         separate    always a trailing chunk

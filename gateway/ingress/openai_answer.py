@@ -23,7 +23,12 @@ DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
 MARKERS = ("system_fingerprint", "service_tier")
 # Where the usage of a stream goes.
-NOWHERE, ON_FINISH, TRAILING, TWICE = "nowhere", "on_finish", "trailing", "twice"
+NOWHERE, ON_FINISH, AFTER_FINISH = "nowhere", "on_finish", "after_finish"
+TRAILING, TWICE = "trailing", "twice"
+# Nobody asked for the usage, so its chunk has a choice for the loops that read one in each chunk,
+# and no finish_reason: one client passes over the reason of a chunk with usage, another joins
+# the reasons of all chunks.
+EMPTY_CHOICE: list[dict[str, Any]] = [{"index": 0, "delta": {}, "finish_reason": None}]
 _encode = msgspec.json.encode
 
 
@@ -86,7 +91,7 @@ def place_usage(mode: str, include_usage: bool | None) -> str:
         return ON_FINISH if include_usage else NOWHERE
     if include_usage:
         return TRAILING
-    return ON_FINISH if mode == "auto" and include_usage is None else NOWHERE
+    return AFTER_FINISH if mode == "auto" and include_usage is None else NOWHERE
 
 
 class ChunkWriter:
@@ -199,17 +204,16 @@ class ChunkWriter:
         return role + self._head + _encode(body)[1:] + b"\n\n"
 
     def _write_trailing(self, receipt: Receipt) -> list[bytes]:
-        """Return the chunks without choices that carry the usage."""
+        """Return the chunks behind the finish chunks that carry the usage."""
+        if self._where in (NOWHERE, ON_FINISH):
+            return []
         usage = write_usage(receipt.usage, receipt.charge_nusd)
         credit = {"credits_used": self._credits(receipt)}
         extras = spell_extras(self._extras, self._profile)
-        plain: dict[str, Any] = {"choices": [], **extras, "usage": usage}
-        bodies: list[dict[str, Any]] = []
-        if self._where == TRAILING:
-            bodies = [plain | credit]
-        elif self._where == TWICE:
-            # The second repeats the usage: one SDK keeps what the last chunk says, even nothing.
-            bodies = [plain, plain | credit]
+        choices = EMPTY_CHOICE if self._where == AFTER_FINISH else []
+        plain: dict[str, Any] = {"choices": choices, **extras, "usage": usage}
+        # The second repeats the usage: one SDK keeps what the last chunk says, even nothing.
+        bodies = [plain, plain | credit] if self._where == TWICE else [plain | credit]
         return [self._head + _encode(body)[1:] + b"\n\n" for body in bodies]
 
     def fail(self, error: GatewayError) -> bytes:

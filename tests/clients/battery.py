@@ -1,4 +1,7 @@
-"""Clients for Node: installed as tests/clients/node locks them, run one script at a time."""
+"""Programs that are clients, run one at a time: each tells what its cases came to in JSON lines.
+
+Those for Node are installed as tests/clients/node locks them.
+"""
 
 from __future__ import annotations
 
@@ -58,16 +61,17 @@ def run_npm(npm: str) -> None:
 def run_battery(
     node: str, script: str, *, base_url: str, book: str, keys: Mapping[str, str]
 ) -> Report:
-    """Return what each case of a script came to. Raises AssertionError when one threw."""
+    """Return what each case of a script for Node came to. Raises AssertionError when one threw."""
+    told = {"BASE_URL": base_url, "BOOK": book, "KEYS": json.dumps(dict(keys))}
+    return run_program([node, script], FOLDER, told)
+
+
+def run_program(command: list[str], folder: Path, env: Mapping[str, str]) -> Report:
+    """Return what each case of a program came to. Raises AssertionError when one threw."""
     done = subprocess.run(
-        [node, script],
-        cwd=FOLDER,
-        env={
-            "PATH": os.environ["PATH"],
-            "BASE_URL": base_url,
-            "BOOK": book,
-            "KEYS": json.dumps(dict(keys)),
-        },
+        command,
+        cwd=folder,
+        env={"PATH": os.environ["PATH"]} | dict(env),
         capture_output=True,
         text=True,
         timeout=RUN_S,

@@ -151,30 +151,6 @@ def test_curl_is_told_what_the_provider_refused(curl: list[str], stream: bool) -
     assert json.loads(body)["error"]["code"] == "provider_rate_limit"
 
 
-def test_curl_is_told_of_a_failure_inside_the_stream(curl: list[str]) -> None:
-    text = run(curl, "--no-buffer", body=body_of("script:tokens=9&reset_after=3", stream=True))
-
-    *before, last = events_of(text)
-    assert said_by(before) == "tok0 tok1 tok2 "
-    assert last["error"]["code"] == "provider_unavailable"
-    assert (next(iter(last)), "choices" in last) == ("error", False)
-
-
-def test_curl_reads_a_tool_call(curl: list[str]) -> None:
-    asked = {"tools": [{"type": "function", "function": {"name": "get_weather"}}]}
-
-    buffered = json.loads(run(curl, body=body_of("script:tools=1", **asked)))
-    streamed = events_of(
-        run(curl, "--no-buffer", body=body_of("script:tools=1", **asked, stream=True))
-    )
-
-    [call] = buffered["choices"][0]["message"]["tool_calls"]
-    pieces = [piece for e in streamed for piece in e["choices"][0]["delta"].get("tool_calls", [])]
-    assert call["function"] == {"name": "get_weather", "arguments": '{"city":"Paris"}'}
-    assert pieces[0]["function"]["name"] == "get_weather"
-    assert "".join(p["function"]["arguments"] for p in pieces) == call["function"]["arguments"]
-
-
 def test_curl_reads_an_answer_that_fits_a_schema(curl: list[str]) -> None:
     place = {"properties": {"place": {"type": "string"}}, "required": ["place"]}
     schema = {"name": "forecast", "schema": {"type": "object"} | place}

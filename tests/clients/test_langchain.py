@@ -11,7 +11,6 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel
 
@@ -33,11 +32,6 @@ class Forecast(BaseModel):
 
     place: str
     celsius: int
-
-
-def get_weather(city: str) -> str:
-    """Look up the weather of a city."""
-    return f"21 degrees in {city}"
 
 
 @pytest.fixture
@@ -99,36 +93,6 @@ async def test_a_stream_says_and_counts_what_a_buffered_answer_does(
         assert whole.response_metadata[name] == answer.response_metadata[name]
 
 
-async def test_a_stream_counts_itself_when_nobody_asked(chat: Chat, is_async: bool) -> None:
-    chunks = await stream(chat(stream_usage=False), "script:tokens=7", is_async)
-
-    whole = reduce(add, chunks)
-    assert whole.usage_metadata["output_tokens"] == 7
-    assert len(whole.content.split()) == 7
-
-
-@pytest.mark.parametrize("streamed", [False, True], ids=["buffered", "streamed"])
-async def test_a_tool_is_called_and_its_result_answered(
-    chat: Chat, is_async: bool, streamed: bool
-) -> None:
-    model = chat().bind_tools([get_weather])
-    asked = [HumanMessage("script:tools=1&text=Mild")]
-
-    async def answer_to(messages: list[Any]) -> Any:
-        if streamed:
-            return reduce(add, await stream(model, messages, is_async))
-        return await ask(model, messages, is_async)
-
-    first = await answer_to(asked)
-    [call] = first.tool_calls
-    told = ToolMessage(get_weather(**call["args"]), tool_call_id=call["id"])
-    second = await answer_to([*asked, first, told])
-
-    assert (call["name"], call["args"]) == ("get_weather", {"city": "Paris"})
-    assert first.response_metadata["finish_reason"] == "tool_calls"
-    assert (second.content, second.tool_calls) == ("Mild", [])
-
-
 # How each model is brought to fill in the schema: by itself, or through a tool of that shape.
 SCHEMAS = {
     "fake-model as schema": ("fake-model", "json_schema", "Paris"),
@@ -181,23 +145,6 @@ async def test_a_workspace_without_money_is_told_so(chat: Chat, is_async: bool, 
         await ask(chat(api_key=keys.poor), "Hello", is_async)
 
     assert (caught.value.status_code, caught.value.code) == (402, "insufficient_credits")
-
-
-async def test_a_failure_inside_the_stream_is_raised_after_what_had_arrived(
-    chat: Chat, is_async: bool
-) -> None:
-    said: list[str] = []
-
-    async def read() -> None:
-        asked = "script:tokens=9&reset_after=3"
-        async for chunk in each(open_stream(chat(), asked, is_async)):
-            said.append(chunk.content)
-
-    with pytest.raises(openai.APIError) as caught:
-        await read()
-
-    assert "".join(said) == "tok0 tok1 tok2 "
-    assert caught.value.code == "provider_unavailable"
 
 
 async def test_a_stream_closed_half_way_ends_everywhere(

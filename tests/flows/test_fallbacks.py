@@ -352,17 +352,17 @@ def test_a_fallback_that_is_too_dear_takes_nothing_from_the_call(
     assert used == {model}
 
 
-def test_a_head_that_is_out_is_put_right_by_the_last_frame(site: Site, caller: Caller) -> None:
+def test_a_head_that_is_out_is_put_right_by_the_finish_chunk(site: Site, caller: Caller) -> None:
     answer = site.stream_through_silence(caller, "fail=503&fail_times=2", models=["third-choice"])
 
     assert KEEP_ALIVE in answer.frames
     assert answer.headers["x-model-used"] == "first-choice"
     assert "x-fallback-from" not in answer.headers
     assert {chunk["model"] for chunk in answer.chunks} == {"third-choice"}
-    finish = answer.chunks[-1]
+    *earlier, finish, usage = answer.chunks
     assert finish["choices"][0]["finish_reason"] == "stop"
     assert finish["fallback"] == {"from": "first-choice", "depth": 1}
-    assert not any("fallback" in chunk for chunk in answer.chunks[:-1])
+    assert not any("fallback" in chunk for chunk in (*earlier, usage))
     assert site.record(answer.call_id)["fallback_depth"] == 1
 
 

@@ -139,7 +139,7 @@ def test_a_tightened_rule_is_obeyed_by_the_next_call(
 
     wait_for(caller, 403)
     site.upstream.open_gate(caller.key_id)
-    assert call.answer().chunks[-1]["choices"][0]["finish_reason"] == "stop"
+    assert call.answer().chunks[-2]["choices"][0]["finish_reason"] == "stop"
 
 
 def test_a_widened_rule_is_obeyed_too(site: Site) -> None:

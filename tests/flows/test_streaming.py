@@ -85,14 +85,15 @@ def test_usage_does_not_come_when_not_wanted(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("options", [None, {}, {"include_usage": None}])
-def test_usage_rides_on_the_finish_chunk_when_nothing_is_said(
+def test_usage_comes_behind_the_finish_chunk_and_with_a_choice_when_nothing_is_said(
     caller: Caller, options: dict[str, Any] | None
 ) -> None:
     answer = caller.stream("a b c", stream_options=options)
 
     *earlier, last = answer.chunks
     assert all("usage" not in chunk for chunk in earlier)
-    assert last["choices"][0]["finish_reason"] == "stop"
+    assert earlier[-1]["choices"][0]["finish_reason"] == "stop"
+    assert last["choices"] == [{"index": 0, "delta": {}, "finish_reason": None}]
     assert_usage(last)
 
 

@@ -54,7 +54,8 @@ async function failure(work) {
 }
 
 // The loop that everybody writes: nothing guarded.
-async function read(stream, seen = []) {
+async function read(stream) {
+  const seen = [];
   let text = "";
   for await (const chunk of stream) {
     text += chunk.choices[0].delta.content ?? "";
@@ -133,23 +134,11 @@ const failures = {
 const cases = {
   create: () => create("four words of prompt"),
   "create simulated": () => create("Good morning", { model: simulated }),
-  "stream absent": async () => read(await create("script:tokens=20", { stream: true })),
-  "stream off": async () =>
-    read(
-      await create("script:tokens=20", { stream: true, stream_options: { include_usage: false } }),
-    ),
   "stream simulated": async () =>
     read(await create("script:tokens=20&reasoning=2", { stream: true, model: simulated })),
-  "stream on": async () => {
-    const chunks = [];
-    const options = { stream: true, stream_options: { include_usage: true } };
-    for await (const chunk of await create("script:tokens=3", options)) chunks.push(chunk);
-    return { chunks };
-  },
   helper: () => helper("script:tokens=6"),
   "helper with usage": () => helper("script:tokens=6", { stream_options: { include_usage: true } }),
   "helper simulated": () => helper("script:tokens=6", { model: simulated }),
-  tools: () => tools(fake, "script:tools=1&text=Mild"),
   "tools simulated": () => tools(simulated, "What is the weather?"),
   "tools streamed": async () => {
     const answer = await helper("script:tools=2", { tools: [weather] });
@@ -181,13 +170,6 @@ const cases = {
   generation: async () => {
     const answer = await create("script:tokens=7");
     return { answer, record: await recordOf(answer.id) };
-  },
-  "broken stream": async () => {
-    const seen = [];
-    const error = await failure(async () =>
-      read(await create("script:tokens=9&error_after=3", { stream: true }), seen),
-    );
-    return { ...error, text: seen.map((c) => c.choices[0].delta.content ?? "").join("") };
   },
   "broken helper": () => failure(() => helper("script:tokens=9&reset_after=3")),
   "leave buffered": () =>

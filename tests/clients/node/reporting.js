@@ -3,7 +3,7 @@
 // by what they are good for.
 
 export const baseURL = process.env.BASE_URL;
-export const keys = JSON.parse(process.env.KEYS);
+export const keys = JSON.parse(process.env.KEYS ?? "{}");
 
 async function calls() {
   const book = await (await fetch(process.env.BOOK)).json();

@@ -1,0 +1,122 @@
+"""docs/clients.md, made from the matrix: `python -m tests.clients.page`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from itertools import chain
+
+from gateway.core import profiles
+from gateway.ingress.openai_answer import (
+    AFTER_FINISH,
+    NOWHERE,
+    ON_FINISH,
+    TRAILING,
+    TWICE,
+    place_usage,
+)
+from tests.clients import snippets
+from tests.clients.matrix import CELLS, CLIENTS, Client
+from tests.support.servers import ROOT
+
+PAGE = ROOT / "docs" / "clients.md"
+HEAD = """\
+# Clients
+
+Made from [`tests/clients/matrix.py`](../tests/clients/matrix.py) and
+[`tests/clients/snippets.py`](../tests/clients/snippets.py) by `make fix`; edit those instead.
+
+Whatever speaks OpenAI's chat completions works with a base URL and a key. These clients are tried
+in every test run, against a running gateway over real sockets, in these versions.
+
+✓ is tried and works; - is what the client by itself does not do.
+
+"""
+READ = """
+*Streamed* is a stream as the client asks for it by default. *Usage asked for* and *declined* are
+`stream_options.include_usage` true and false. *Failure mid-stream* is a provider that breaks off
+after some output: the client gets what there was, then raises an error with the code
+`provider_unavailable`. *Tools* is the whole round trip: the model calls, the client answers.
+
+## How a stream ends
+
+By [profile](../gateway/core/profiles.py), where the usage goes, by what the call's `stream_options`
+say. In every profile `finish_reason` comes once, in a chunk with an empty delta, and `[DONE]` last.
+
+| Profile | Nothing said | `include_usage: true` | `include_usage: false` |
+|---|---|---|---|
+"""
+BEHIND = """
+Every client above reads every form of `unified`. The other profiles do as their products do, which
+not every client reads: AutoGen passes over a `finish_reason` that has usage beside it, and says
+`unknown` where it asks `bud` for usage; LangChain adds up the usage of all chunks, twice in
+`infery`; and a loop that takes `choices[0]` of every chunk fails at one without choices.
+
+## How to connect
+
+The address and a key are on the start page, and in `var/quickstart.json` after `make up`.
+"""
+PLACES = {
+    NOWHERE: "none",
+    ON_FINISH: "on the finish chunk",
+    AFTER_FINISH: "a last chunk with an empty choice",
+    TRAILING: "a last chunk without choices",
+    TWICE: "two last chunks without choices",
+}
+
+
+def render() -> str:
+    """Return the whole page."""
+    clients = list(chain.from_iterable(CLIENTS.values()))
+    notes: list[str] = []
+    rows = [row_of(client, notes) for client in clients]
+    titles = ["Client", "Version", *CELLS.values()]
+    table = [line_of(titles), "|---" * len(titles) + "|", *rows]
+    told = [f"{number}. {note}" for number, note in enumerate(notes, 1)]
+    places = [line_of(placed(profile)) for profile in profiles.ALL]
+    return (
+        HEAD
+        + "\n".join((*table, "", *told))
+        + "\n"
+        + READ
+        + "\n".join(places)
+        + "\n"
+        + BEHIND
+        + "".join(chain.from_iterable(map(connecting, snippets.ALL)))
+    )
+
+
+def row_of(client: Client, notes: list[str]) -> str:
+    """Return a client's row. notes: gets what is said below the table."""
+    shown = [client.title, client.version or "any"]
+    for cell in CELLS:
+        mark = "-" if cell in client.missing else "✓"
+        note = client.missing.get(cell) or client.notes.get(cell)
+        if note:
+            said = f"{client.title}: {note.rstrip('.')}."
+            notes += [said] if said not in notes else []
+            mark += f" <sup>{notes.index(said) + 1}</sup>"
+        shown.append(mark)
+    return line_of(shown)
+
+
+def line_of(cells: list[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def placed(profile: profiles.Profile) -> list[str]:
+    """Return where a profile puts the usage of a stream, for nothing said, true and false."""
+    places = [place_usage(profile.usage_mode, wish) for wish in (None, True, False)]
+    return [f"`{profile.name}`", *(PLACES[place] for place in places)]
+
+
+def connecting(snippet: snippets.Snippet) -> Iterator[str]:
+    yield f"\n### {snippet.title}\n"
+    if snippet.install:
+        yield f"\n```sh\n{snippet.install}\n```\n"
+    yield f"\n```{snippet.language}\n{snippet.text}```\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())
+    sys.stdout.write(f"Wrote {PAGE.name}.\n")
