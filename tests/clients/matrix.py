@@ -71,7 +71,7 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
             "openai",
             notes={
                 "failure": "takes the error for a chunk without `choices`: the loop ends with an "
-                "`AttributeError`, and `chunk.error` says why. From 1.2 on it is an `APIError`."
+                "`AttributeError`, and `chunk.error` says why.."
             },
         ),
     ),
