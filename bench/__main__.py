@@ -75,6 +75,8 @@ def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Res
             other = stack.enter_context(Programs(folder / "before", against.resolve()))
             before_key = installation.set_up(other, upstream)
             before = other.start_gateway("before")
+            if not is_serving(before, before_key):
+                raise BenchError("the gateway of the other checkout refuses its key")
         # A comparison takes as long as it takes.
         hurry_at = time.monotonic() + HURRY_S if against is None else math.inf
         pin(LOAD_CPU)

@@ -7,6 +7,7 @@ without a session that page is always the same, as is the refusal of a form with
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -32,8 +33,10 @@ class UnknownPaths:
         self._application = application
         self._session = settings.SESSION_COOKIE_NAME.encode() + b"="
         self._csrf = settings.CSRF_COOKIE_NAME.encode() + b"="
-        # The first page reads templates and icons, which would hold the loop.
-        refusal_page(404, "")
+        # The first page reads templates and icons, which would hold the loop. Where the static
+        # files were not collected there are no pages, and the API works all the same.
+        with suppress(ValueError):
+            refusal_page(404, "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
