@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
-from dashboard.views.errors import is_api_path
+from gateway.core.mounts import is_meant_for_api
 
 # Shown there on a plain visit: the secret of an authenticator app, recovery codes.
 ACCOUNT = re.compile(r"/account(?:/|$)")
@@ -34,7 +34,7 @@ class CompressedPages(GZipMiddleware):
             request.method != "GET"
             or response.streaming
             or ACCOUNT.match(request.path)
-            or is_api_path(request.path)
+            or is_meant_for_api(request.path)
             or REFUSED.search(request.headers.get("Accept-Encoding", ""))
         ):
             return response

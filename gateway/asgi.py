@@ -20,10 +20,17 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
+from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount  # noqa: E402
 from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
 from gateway.core.ids import new_request_id  # noqa: E402
+from gateway.core.mounts import (  # noqa: E402
+    CALL_TARGETS,
+    CHAT,
+    NAMED_MOUNT,
+    explain_missing,
+)
 from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
 from gateway.edge.guard import Guard  # noqa: E402
@@ -41,7 +48,7 @@ from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
 from gateway.outbound.networks import read_networks  # noqa: E402
-from gateway.unknown_paths import UnknownPaths  # noqa: E402
+from gateway.unknown_paths import UnknownPaths, send_whole  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
@@ -111,10 +118,8 @@ pages = UnknownPaths(django_application)
 api = ApiMount(runtime, pages)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [
-    re_path(r"^(?:api/)?v1/chat/completions$", cast(Any, chat_completions)),
-    re_path(r"^compat/(?P<profile>[^/]+)/v1/chat/completions$", cast(Any, chat_completions)),
-    re_path(r"^compat/(?P<profile>[^/]+)/v1(?:/|$)", cast(Any, api)),
-    re_path(r"^(?:api/)?v1(?:/|$)", cast(Any, api)),
+    re_path(f"^{NAMED_MOUNT}/{CHAT}$", cast(Any, chat_completions)),
+    re_path(f"^{NAMED_MOUNT}(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, pages)),
 ]
 
@@ -122,13 +127,10 @@ routes: list[Any] = [
 async def refuse_spelling(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 404 to what is an address of the API only for servers that read paths loosely."""
     request_id = new_request_id()
-    status, headers, body = refusal(NotFound(), request_id)
+    error = NotFound(explain_missing(scope["path"], origin_of(scope)))
+    status, headers, body = refusal(error, request_id)
     headers.append((b"x-request-id", request_id.encode()))
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
-
-
-SHORT_WAYS = frozenset({b"/v1/chat/completions", b"/api/v1/chat/completions"})
+    await send_whole(send, status, headers, body)
 
 
 class Entrance:
@@ -144,7 +146,7 @@ class Entrance:
     @markcoroutinefunction
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         raw_path = scope.get("raw_path", b"")
-        if raw_path in SHORT_WAYS and not scope.get("root_path"):
+        if raw_path in CALL_TARGETS and not scope.get("root_path"):
             return chat_completions(scope, receive, send)
         if is_other_spelling(raw_path):
             return refuse_spelling(scope, receive, send)

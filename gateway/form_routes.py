@@ -3,7 +3,9 @@ how a refusal looks as a page."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -39,14 +41,23 @@ class FormRoutes:
         A view that is a class says which methods it has. One that is a function may, on a page;
         those of the API answer addresses that do not exist.
         """
-        try:
-            view = resolve(path).func
-        except Resolver404:
+        view = find_view(path)
+        if view is None:
             return False
         view_class = getattr(view, "view_class", None) or getattr(view, "cls", None)
         if view_class is not None:
             return hasattr(view_class, method.lower())
         return MOUNTS.match(path) is None
+
+
+@lru_cache(maxsize=256)
+def find_view(path: str) -> Callable[..., Any] | None:
+    """Return the view at a path, or None. Remembered: the edge and gateway.unknown_paths ask for
+    each request."""
+    try:
+        return resolve(path).func
+    except Resolver404:
+        return None
 
 
 @lru_cache(maxsize=64)

@@ -54,6 +54,8 @@ class Caller(relay.Caller, Edge, Protocol):
 
 
 HangUp = Callable[[], Awaitable[None]]
+# Shorter bodies are read at once: handing them to a thread would cost more.
+LONG_BODY_BYTES = 256 * 1024
 
 
 class Claim(Protocol):
@@ -71,6 +73,7 @@ class Claim(Protocol):
 class Stages:
     """Every decision the gateway makes. settle and log never raise and never wait.
 
+    read_long_call: read_call beside the event loop, for bodies that take long to read.
     bring_files: the call with its files as the model gets them. It and admit, which may have to
     wait, are told how to see the caller hang up. count: our own count of a call, for one whose
     provider reported none.
@@ -80,6 +83,7 @@ class Stages:
     identify: Callable[[RequestHead], Awaitable[Any]]
     screen: Callable[[Any, RequestHead, str], None]
     read_call: Callable[[bytes, RequestHead, Profile], Call]
+    read_long_call: Callable[[bytes, RequestHead, Profile], Awaitable[Call]]
     choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
     bring_files: Callable[[Any, Call, Any, HangUp], Awaitable[Call]]
     claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
@@ -120,7 +124,10 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
         caller.profile = stages.choose_profile(head, known)
         stages.screen(known, head, "completions")
         body = await caller.read_body(known.key.key_id)
-        call = stages.read_call(body, head, caller.profile)
+        if len(body) <= LONG_BODY_BYTES:
+            call = stages.read_call(body, head, caller.profile)
+        else:
+            call = await stages.read_long_call(body, head, caller.profile)
         model, dropped = stages.choose_model(known, call, caller.profile)
         if call.idempotency_key:
             claim = await stages.claim(known, call, head)

@@ -12,11 +12,12 @@ from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
-from django.urls import Resolver404, resolve
 
+from gateway.api.errors import missing_endpoint
 from gateway.api.mount import SCOPE_KEY
 from gateway.api.views import unknown_path
-from gateway.form_routes import refusal_page
+from gateway.core.mounts import is_meant_for_api
+from gateway.form_routes import find_view, refusal_page
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
@@ -39,23 +40,37 @@ class UnknownPaths:
             refusal_page(404, "")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        path = scope["path"]
+        path, headers = scope["path"], scope["headers"]
         if SCOPE_KEY in scope:
             if not is_known(path):
-                await _answer(send, *_api_refusal(scope))
+                await _refuse_endpoint(scope, send)
                 return
         elif not path.startswith(settings.STATIC_URL):
-            status = self._find_refusal(scope["method"], path, scope["headers"])
+            cookies = b";".join([value for name, value in headers if name == b"cookie"])
+            if self._is_meant_for_api(path, headers, cookies):
+                await _refuse_endpoint(scope, send)
+                return
+            status = self._find_refusal(scope["method"], path, headers, cookies)
             if status:
-                headers, body = refusal_page(status, "")
+                page_headers, body = refusal_page(status, "")
                 length = (b"content-length", b"%d" % len(body))
-                await _answer(send, status, [*headers, length], body)
+                await send_whole(send, status, [*page_headers, length], body)
                 return
         await self._application(scope, receive, send)
 
-    def _find_refusal(self, method: str, path: str, headers: Headers) -> int:
+    def _is_meant_for_api(self, path: str, headers: Headers, cookies: bytes) -> bool:
+        """True for a program whose base URL is wrong: it asks for an endpoint where none is, or it
+        shows a key at a page, and no browser does."""
+        if not is_known(path) and is_meant_for_api(path):
+            return True
+        if self._session in cookies:
+            return False
+        fields = dict(headers)
+        shows_key = fields.get(b"authorization", b"")[:7].lower() == b"bearer "
+        return shows_key and b"text/html" not in fields.get(b"accept", b"")
+
+    def _find_refusal(self, method: str, path: str, headers: Headers, cookies: bytes) -> int:
         """Return the status that a visitor without a session gets for certain, 0 for none."""
-        cookies = b";".join([value for name, value in headers if name == b"cookie"])
         if self._session in cookies:
             return 0
         if not is_known(path):
@@ -68,22 +83,20 @@ class UnknownPaths:
 
 def is_known(path: str) -> bool:
     """True when there is a view at the path, other than the API's for what it does not have."""
-    try:
-        view = resolve(path).func
-    except Resolver404:
-        return False
-    return getattr(view, "__wrapped__", view) is not unknown_path
+    view = find_view(path)
+    return view is not None and getattr(view, "__wrapped__", view) is not unknown_path
 
 
-def _api_refusal(scope: Scope) -> tuple[int, Headers, bytes]:
+async def _refuse_endpoint(scope: Scope, send: Send) -> None:
     request = HttpRequest()
     request.scope = scope  # type: ignore[attr-defined]
     request.path = scope["path"]
-    response = unknown_path(request)
+    response = missing_endpoint(request)
     headers = [(name.lower().encode(), value.encode()) for name, value in response.items()]
-    return response.status_code, headers, response.content
+    await send_whole(send, response.status_code, headers, response.content)
 
 
-async def _answer(send: Send, status: int, headers: Headers, body: bytes) -> None:
+async def send_whole(send: Send, status: int, headers: Headers, body: bytes) -> None:
+    """Send an answer that no view made."""
     await send({"type": "http.response.start", "status": status, "headers": list(headers)})
     await send({"type": "http.response.body", "body": body})

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path, re_path
 
+from gateway.core.mounts import ANY_MOUNT
+
 urlpatterns: list[URLPattern | URLResolver] = [
-    re_path(r"^(?:api/)?v1/", include("gateway.api.urls")),
-    re_path(r"^compat/[^/]+/v1/", include("gateway.api.urls")),
+    re_path(f"^{ANY_MOUNT}/", include("gateway.api.urls")),
     path("", include("dashboard.sign_in_urls")),
     path("", include("dashboard.urls")),
 ]

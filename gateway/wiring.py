@@ -45,6 +45,7 @@ from gateway.core.money import Usage
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
+from gateway.ingress.long_bodies import LongBodies
 from gateway.ingress.openai_chat import least_prompt_tokens, read_call
 from gateway.ingress.prompt_parts import read_prompt
 from gateway.ingress.rules import Rules
@@ -138,11 +139,13 @@ class Runtime:
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
         self.contents = Contents(self.admission.vouched, networks, settings.PDF_PAGE_NUSD)
         others = Fallbacks(self.snapshot, self.contents.check_other, self.contents.assemble)
+        reader = reader_of_calls()
         self.stages = Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen,
-            read_call=reader_of_calls(),
+            read_call=reader,
+            read_long_call=LongBodies(reader).read,
             admit=self.admission.admit,
             choose_model=self.admission.choose_model,
             bring_files=self.contents.bring_files,

@@ -18,11 +18,11 @@ from accounts.models import User
 from accounts.permissions import NotAllowed
 from dashboard.list_query import UnknownPlace
 from dashboard.workspace import NoWorkspace
-from gateway.api.errors import error_of_status, error_response
+from gateway.api.errors import error_of_status, error_response, missing_endpoint
+from gateway.core.mounts import is_meant_for_api
 
 log = logging.getLogger(__name__)
 
-API_MOUNTS = ("/v1", "/api/v1", "/compat")
 GENERIC_403 = "Your role does not cover this page. An owner of the workspace can change that."
 
 
@@ -151,11 +151,6 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     return _answer(request, CSRF_FAILED)
 
 
-def is_api_path(path: str) -> bool:
-    """True under both mounts of the API, whatever comes after."""
-    return any(path == mount or path.startswith(f"{mount}/") for mount in API_MOUNTS)
-
-
 def _with_way_back(failure: Failure, path: str) -> Failure:
     """Lead to the page whose forms send to this path, where the path above it is one."""
     above = path.rpartition("/")[0]
@@ -168,7 +163,9 @@ def _with_way_back(failure: Failure, path: str) -> Failure:
 
 
 def _answer(request: HttpRequest, failure: Failure) -> HttpResponse:
-    if is_api_path(request.path):
+    if is_meant_for_api(request.path):
+        if failure.status == 404:
+            return missing_endpoint(request)
         return error_response(request, error_of_status(failure.status))
     if failure is not DATABASE_BUSY and not request.headers.get("HX-Request"):
         try:

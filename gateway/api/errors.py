@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import PermissionDenied, SuspiciousOperation, TooManyFieldsSent
 from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
@@ -12,6 +14,7 @@ from rest_framework import exceptions
 from gateway.api.mount import SCOPE_KEY, Inbound
 from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, RequestError
 from gateway.core.ids import new_request_id
+from gateway.core.mounts import explain_missing
 from gateway.core.profiles import UNIFIED
 from gateway.ingress.rate_headers import rate_headers
 from gateway.ingress.refusal import refusal
@@ -34,6 +37,20 @@ def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
     if inbound:
         sign(response, inbound)
     return response
+
+
+def missing_endpoint(request: HttpRequest) -> HttpResponse:
+    """Return the 404 of an address that was meant for the API, and where to go instead."""
+    message = explain_missing(request.path, origin_of(getattr(request, "scope", {})))
+    return error_response(request, NotFound(message))
+
+
+def origin_of(scope: Mapping[str, Any]) -> str:
+    """Return scheme and host under which a caller reaches us, empty when that is not known."""
+    if settings.PUBLIC_URL:
+        return str(settings.PUBLIC_URL).rstrip("/")
+    host = dict(scope.get("headers", ())).get(b"host", b"").decode("latin-1")
+    return f"{scope.get('scheme', 'http')}://{host}" if host else ""
 
 
 def sign(response: HttpResponse, inbound: Inbound) -> None:

@@ -41,7 +41,7 @@ class Inbound:
 
 
 class ApiMount:
-    """ASGI middleware in front of Django for /v1 and /api/v1."""
+    """ASGI middleware in front of Django for the API's mounts."""
 
     def __init__(self, runtime: Runtime, application: Any) -> None:
         self._runtime = runtime

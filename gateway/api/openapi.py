@@ -23,6 +23,7 @@ from gateway.api import openapi_request, shapes
 from gateway.api.errors import READS, error_response
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
+from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
 from gateway.ingress.headers import IDEMPOTENCY_KEY
 from gateway.ingress.schema import ChatRequest
@@ -62,11 +63,13 @@ def _document() -> Document:
         "title": "Tollhouse",
         "version": gateway.__version__,
         "summary": "An OpenAI-compatible gateway.",
-        "description": "The same under /v1, /api/v1 and /compat/{profile}/v1. Profiles: "
+        "description": "The same under "
+        + ", ".join(MOUNTS)
+        + " and /compat/{profile}/v1. Profiles: "
         + ", ".join(profile.name for profile in PROFILES)
         + ".",
     }
-    made["servers"] = [{"url": "/v1"}, {"url": "/api/v1"}]
+    made["servers"] = [{"url": mount} for mount in MOUNTS]
     made["paths"] = {
         "/chat/completions": {"post": _chat_completions()},
         **made["paths"],

@@ -1,4 +1,4 @@
-"""The endpoints that Django answers, included under both mounts. No trailing slashes."""
+"""The endpoints that Django answers, included under every mount. No trailing slashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""GET /models, /models/{id} and /generation, under both mounts."""
+"""GET /models, /models/{id} and /generation, under every mount."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from gateway.api.authentication import (
     KeyAuthentication,
     inbound_of,
 )
-from gateway.api.errors import error_response, handle, sign
+from gateway.api.errors import handle, missing_endpoint, sign
 from gateway.api.written import write_generation, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
@@ -201,4 +201,4 @@ def may_be_recent(call_id: uuid.UUID) -> bool:
 
 def unknown_path(request: HttpRequest) -> HttpResponse:
     """Any address under the mounts that is not an endpoint, for any method."""
-    return error_response(request, NotFound(f"There is no endpoint at {request.path[:200]}."))
+    return missing_endpoint(request)

@@ -31,10 +31,10 @@ def write_model(model: ModelRecord) -> dict[str, Any]:
         "context_length": model.context_tokens,
         "max_output_tokens": model.max_output_tokens,
         "pricing": write_pricing(model.price),
-        "supportsVision": model.supports.get("vision") is True,
-        "supportsPdf": model.supports.get("pdf") is True,
-        "supportsTools": model.supports.get("tools") is not False,
-        "supportsAudio": model.supports.get("audio") is True,
+        "supportsVision": model.can("vision"),
+        "supportsPdf": model.can("pdf"),
+        "supportsTools": model.can("tools"),
+        "supportsAudio": model.can("audio"),
         "supported_features": write_features(model),
         "datacenter_locations": sorted({t.location for t in model.targets if t.location}),
         "is_local": bool(model.targets) and all(t.is_local for t in model.targets),
@@ -44,9 +44,7 @@ def write_model(model: ModelRecord) -> dict[str, Any]:
 def write_features(model: ModelRecord) -> list[str]:
     """Return what may be asked of the model; guided decoding only where every target has it."""
     features = ["streaming", "json_schema"]
-    if model.supports.get("tools") is not False:
-        features.append("tools")
-    features += [name for name in ("vision", "pdf", "audio") if model.supports.get(name)]
+    features += [name for name in ("tools", "vision", "pdf", "audio") if model.can(name)]
     if model.targets and all(target.kind == "vllm" for target in model.targets):
         features.append("guided_decoding")
     return sorted(features)

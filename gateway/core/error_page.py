@@ -17,7 +17,9 @@ HEAD = """\
 
 Made from [`gateway/core/errors.py`](../gateway/core/errors.py) by `make fix`; edit that instead.
 
-Under `/v1` and `/api/v1` every error is JSON, whatever caused it:
+Under `/v1`, `/api/v1` and `/openai/v1` every error is JSON, whatever caused it, and so is a 404 for
+an address that was meant for the API, such as `/chat/completions`: its message says what base URL
+to use.
 
 ```json
 {"error": {"message": "…", "type": "…", "code": "…", "param": null, "request_id": "…"}}

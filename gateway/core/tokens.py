@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from string import ascii_lowercase, ascii_uppercase, digits
 
+from gateway.core.files import ReadyFile
+
 # Up to so many characters a text is taken for a token a character: that costs nothing to find out.
 SHORT_CHARS = 1_000
 TOKENS_PER_MESSAGE = 8
@@ -62,8 +64,9 @@ def least_tokens(text: str) -> int:
     return kinds.count(b" a") + kinds.startswith(b"a")
 
 
-def bound_file(kind: str, content: bytes) -> int:
-    """Return the bound of a file: a text may be longer than most files come to."""
-    if not kind.startswith("text/") and kind != "application/json":
+def bound_file(file: ReadyFile) -> int:
+    """Return the bound of a file: of a text by its bytes, with its name, which models are told."""
+    if not file.kind.startswith("text/") and file.kind != "application/json":
         return TOKENS_PER_FILE
-    return max(TOKENS_PER_FILE, bound_tokens(content.decode("utf-8", "replace")))
+    text = file.content.decode("utf-8", "replace")
+    return TOKENS_PER_MESSAGE + bound_tokens(file.filename) + bound_tokens(text)

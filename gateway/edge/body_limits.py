@@ -10,14 +10,13 @@ import re
 from collections.abc import Callable
 
 from gateway.core.errors import PayloadTooLarge
+from gateway.core.mounts import ANY_MOUNT, CHAT
 from gateway.core.profiles import ALL
 
 KB = 1024
 # Forms and the JSON of the management API; Django's own limit is the same (gateway.settings).
 FORM_BYTES = 256 * KB
-# The usual targets of calls, as they stand in the request line.
-CALL_TARGETS = frozenset({b"/v1/chat/completions", b"/api/v1/chat/completions"})
-CALLS = re.compile(r"/(?:(?:api/)?v1|compat/[^/]+/v1)/chat/completions")
+CALLS = re.compile(f"/{ANY_MOUNT}/{CHAT}")
 # No body is longer, so this is none.
 UNLIMITED = 1 << 62
 READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})

@@ -11,12 +11,14 @@ import re
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
+from gateway.core.mounts import NAMED_MOUNT
+
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
-MOUNTS = re.compile(r"/+(?:api/|compat/(?P<profile>[^/]+)/)?v1(?:/|$)")
+MOUNTS = re.compile(f"/+{NAMED_MOUNT}(?:/|$)")
 NAMES = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~, \t-]{1,4096}")
 ANY = "*"
 ALLOW_ORIGIN = b"access-control-allow-origin"

@@ -37,11 +37,18 @@ class Https:
 
         trusts: of the connection's peer. The last of several values is the nearest proxy's own.
         """
-        said = fields.get(b"x-forwarded-proto") if trusts else None
-        is_https = self._is_public
-        if said is not None:
-            is_https = said.rpartition(b",")[2].strip().lower() == HTTPS
+        is_https = self._is_https(fields, trusts=trusts)
         if is_https:
             scope["scheme"] = "https"
         if is_https or self._is_public:
             cycle.default_headers = [*cycle.default_headers, HSTS]
+
+    def tells_browsers(self, fields: Mapping[bytes, bytes], *, trusts: bool) -> bool:
+        """True when an answer that no application gives has to name HSTS, too."""
+        return self._is_public or self._is_https(fields, trusts=trusts)
+
+    def _is_https(self, fields: Mapping[bytes, bytes], *, trusts: bool) -> bool:
+        said = fields.get(b"x-forwarded-proto") if trusts else None
+        if said is None:
+            return self._is_public
+        return said.rpartition(b",")[2].strip().lower() == HTTPS

@@ -12,21 +12,27 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from gateway.admission.profile import choose_profile
 from gateway.core.errors import GatewayError, RequestError
 from gateway.core.ids import new_request_id
+from gateway.core.mounts import CHAT
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.edge.cors import MOUNTS
 from gateway.edge.guard import Guard
+from gateway.edge.https import HSTS
 from gateway.ingress.refusal import refusal
-
-CALLS = "chat/completions"
 
 
 def last_words(
-    error: GatewayError, guard: Guard, target: bytes, asked: Sequence[tuple[bytes, bytes]]
+    error: GatewayError,
+    guard: Guard,
+    target: bytes,
+    asked: Sequence[tuple[bytes, bytes]],
+    *,
+    is_trusted: bool = False,
 ) -> bytes:
     """Return a whole response after which the connection closes.
 
     target, asked: of the request that is refused as far as it has been read; empty if it was not.
+    is_trusted: it came through a proxy whose word counts.
     """
     path = target.partition(b"?")[0].decode("latin-1")
     profile = find_profile(path, asked, guard.limits.default_profile)
@@ -41,6 +47,8 @@ def last_words(
         headers.append((b"x-compat-profile", profile.name.encode()))
     if guard.origins is not None:
         headers += guard.origins.headers(path, dict(asked))
+    if guard.https is not None and guard.https.tells_browsers(dict(asked), trusts=is_trusted):
+        headers.append(HSTS)
     headers.append((b"connection", b"close"))
     lines = [b"%s: %s\r\n" % header for header in headers]
     return b"".join([STATUS_LINE[status], *lines, b"\r\n", body])
@@ -63,7 +71,7 @@ def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) 
         profile = choose_profile(head, None, BY_NAME[default])
     except GatewayError:
         return UNIFIED
-    return UNIFIED if profile.words_only_calls and not path.endswith(CALLS) else profile
+    return UNIFIED if profile.words_only_calls and not path.endswith(CHAT) else profile
 
 
 class SlowClose:

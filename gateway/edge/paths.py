@@ -7,7 +7,9 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_to_bytes
 
-MOUNT = re.compile(rb"/(?:api/|compat/[^/%]+/)?v1(?:/(?P<rest>.*))?", re.DOTALL)
+from gateway.core.mounts import RAW_MOUNT
+
+MOUNT = re.compile(rb"/" + RAW_MOUNT + rb"(?:/(?P<rest>.*))?", re.DOTALL)
 # What follows is a name, which may hold anything.
 NAMED = b"models/"
 FOLDED = re.compile(rb"/(?:\.?/)*")

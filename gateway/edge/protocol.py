@@ -22,9 +22,10 @@ from gateway.core.errors import (
     RequestTimeout,
     UriTooLong,
 )
+from gateway.core.mounts import CALL_TARGETS
 from gateway.core.request import WRITE_NOW
 from gateway.edge.body_after_upgrade import BodyOnly
-from gateway.edge.body_limits import CALL_TARGETS, UNLIMITED
+from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.body_protocol import BodyProtocol, release_unclaimed
 from gateway.edge.guard import NEVER, SETTLE_S, Idle
 from gateway.edge.half_close import probe
@@ -332,10 +333,10 @@ class GuardedHttpProtocol(BodyProtocol):
         """Answer the request that is arriving with an error, after those before it."""
         self._is_deaf = True
         self._idle.pop(self, None)
-        if self._phase == BETWEEN:
-            words = last_words(error, self.guard, b"", [])
-        else:
-            words = last_words(error, self.guard, self.url, list(self.scope["headers"]))
+        target, asked = b"", list[tuple[bytes, bytes]]()
+        if self._phase != BETWEEN:
+            target, asked = self.url, list(self.scope["headers"])
+        words = last_words(error, self.guard, target, asked, is_trusted=self._is_trusted)
         cycle = self.cycle
         if self._phase != BODY:
             is_next = not self._is_answering()

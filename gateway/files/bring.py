@@ -1,14 +1,15 @@
 """The stage between a call's checks and its admission: its files are brought to where they go.
 
-What an address has is fetched. A PDF for a model that reads none becomes pages: pictures and text
-for a model that sees, else text alone. Several at once; nothing is done for a call whose model
-takes its files as they came.
+What an address has is fetched. A PDF for a model that is not said to read any becomes pages:
+pictures and text for a model that sees, else text alone. Several at once; nothing is done for a
+call whose model takes its files as they came.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from gateway.core.call import Call
@@ -68,29 +69,41 @@ class Bringer:
         owner: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.
         """
         placed = await all_of([self._bring_one(file, model, owner) for file in wanted])
-        return self._form.place(call, list(zip(wanted, placed, strict=True)))
+        # In threads, like all that looks at files as a whole: they may be long.
+        return await asyncio.to_thread(
+            self._form.place, call, list(zip(wanted, placed, strict=True))
+        )
 
     async def _bring_one(self, file: Attachment, model: ModelRecord, owner: str) -> Placed:
         if file.address:
             content, name = await self._fetcher.fetch(file.address, owner=owner, param=file.param)
-            ready = self._form.read_fetched(content, file, name)
+            ready = await asyncio.to_thread(self._form.read_fetched, content, file, name)
         else:
             ready = await asyncio.to_thread(self._form.read_inline, file)
         if ready.kind != PDF or not converts(model):
-            return self._form.as_file(ready)
+            return await asyncio.to_thread(self._form.as_file, ready)
+        pages = await self._read_pages(ready.content, model, owner, file.param)
+        return await asyncio.to_thread(self._form.as_pages, ready.filename, pages)
+
+    async def _read_pages(
+        self, content: bytes, model: ModelRecord, owner: str, param: str
+    ) -> Sequence[Page]:
+        """Return the pages of a PDF: with pictures for a model that is said to see; for one of
+        which nobody has said, where there is no text."""
         sees = model.supports.get("vision") is True
-        pages = await self._reader.read(
-            ready.content, with_pictures=sees, owner=owner, param=file.param
-        )
-        if not sees and not any(page.text for page in pages):
-            message = f"{model.name} reads no PDF files, and this one has no text to give it."
-            raise PdfNotSupported(message, param=file.param)
-        return self._form.as_pages(ready.filename, pages)
+        read = partial(self._reader.read, content, owner=owner, param=param)
+        pages = await read(with_pictures=sees)
+        if sees or any(page.text for page in pages):
+            return pages
+        if model.can("vision"):
+            return await read(with_pictures=True)
+        message = f"{model.name} reads no PDF files, and this one has no text to give it."
+        raise PdfNotSupported(message, param=param)
 
 
 def converts(model: ModelRecord) -> bool:
-    """True for a model that is said to read no PDFs; where nobody has said, they go as they are."""
-    return model.supports.get("pdf") is False
+    """True for a model that is not said to read PDFs."""
+    return not model.can("pdf")
 
 
 async def all_of(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:

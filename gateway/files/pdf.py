@@ -109,7 +109,7 @@ class PdfReader:
             async with asyncio.timeout(self._convert_s), self._turns.turn(owner):
                 began_at = clock()
                 answer = await self._run(content, mode)
-            found = _decoder.decode(answer)
+            found = await asyncio.to_thread(_decoder.decode, answer)
         except TimeoutError:
             message = f"The PDF could not be converted within {self._convert_s:g} s."
             # One that waited for its turn is not to blame.

@@ -1,18 +1,15 @@
 """Content blocks: every spelling of an image, a sound or a file to one normal form.
 
-What is inline is decoded and looked at: the bytes decide what a file is, and a declared type
-that says otherwise is refused (gateway contract, section 5.5). Nothing is fetched here; what has
+What is inline is decoded and looked at: the bytes decide what a file is, and what goes to the
+provider says so, whatever it was labelled. Nothing is fetched here; what has
 to be, and PDFs, which not every model reads, are told apart as attachments.
 """
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import unquote_to_bytes
 
 import msgspec
 
@@ -21,44 +18,27 @@ from gateway.core.errors import FileNotFound, InvalidFile, RequestError
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.tokens import TOKENS_PER_FILE, bound_file
 from gateway.ingress import schema
+from gateway.ingress.inline_data import read_inline_data, write_base64, write_data_url
+from gateway.ingress.media_types import PDF, find_file_type, find_picture_type, sniff
 from gateway.ingress.picture_size import size_of
 
-# Providers take a fraction of it; whoever decodes more than it is made to spend memory.
-MAX_PIXELS = 100_000_000
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
-PDF = "application/pdf"
-_MAGIC: Sequence[tuple[bytes, str]] = (
-    (b"%PDF-", "application/pdf"),
-    (b"\x89PNG\r\n\x1a\n", "image/png"),
-    (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF87a", "image/gif"),
-    (b"GIF89a", "image/gif"),
-)
-_BY_ENDING = {
-    "pdf": "application/pdf",
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "jpeg": "image/jpeg",
-    "gif": "image/gif",
-    "webp": "image/webp",
-    "json": "application/json",
-    "csv": "text/csv",
-    "txt": "text/plain",
-    "md": "text/markdown",
-}
+_SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg", "webm": "video/webm"}
+Block = dict[str, Any]
 
 
 class Blocks(msgspec.Struct, frozen=True):
     """What the blocks of a request come to.
 
-    needs: abilities a model must have (vision, audio). respelled: blocks to be written in the
-    normal form, by message and block position. bound_tokens: of all files; pictures have bounds by
-    their models. media_urls: addresses of pictures, each behind its place in the request.
+    needs: abilities a model must have (vision, audio). respelled: members to be written in the
+    normal form, by message and block position; of a file, the whole block. bound_tokens: of all
+    files; pictures have bounds by their models. media_urls: addresses of pictures, each behind its
+    place in the request.
     """
 
     needs: frozenset[str]
-    respelled: dict[tuple[int, int], dict[str, Any]]
+    respelled: dict[tuple[int, int], Block]
     files: tuple[Attachment, ...] = ()
     bound_tokens: int = 0
     media_urls: tuple[tuple[str, str], ...] = ()
@@ -68,7 +48,7 @@ class Blocks(msgspec.Struct, frozen=True):
 def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
     """Check every block. Raises RequestError with the block's path."""
     needs: set[str] = set()
-    respelled: dict[tuple[int, int], dict[str, Any]] = {}
+    respelled: dict[tuple[int, int], Block] = {}
     files: list[Attachment] = []
     media_urls: list[tuple[str, str]] = []
     pictures: list[Picture] = []
@@ -78,24 +58,24 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
             continue
         for column, part in enumerate(message.content):
             path = f"messages[{row}].content[{column}]"
+            normal: Block | None = None
             if isinstance(part, schema.ImagePart):
                 needs.add("vision")
                 media_urls += _address_of(part, path)
-                pictures.append(picture_of(part, path))
-                if isinstance(part.image_url, str):
-                    image = {"url": part.image_url}
-                    respelled[row, column] = {"type": "image_url", "image_url": image}
+                picture, normal = read_picture(part, path)
+                pictures.append(picture)
             elif isinstance(part, schema.AudioPart):
                 needs.add("audio")
-                _check_audio(part.input_audio, f"{path}.input_audio")
+                normal = _read_audio(part.input_audio, f"{path}.input_audio")
             elif isinstance(part, schema.FilePart):
                 file = _read_file(part, row, column)
                 needs |= file.needs
                 bound_tokens += file.bound_tokens
-                if file.normal is not None:
-                    respelled[row, column] = file.normal
+                normal = file.normal
                 if file.attachment is not None:
                     files.append(file.attachment)
+            if normal is not None:
+                respelled[row, column] = normal
     _check_addresses(files)
     return Blocks(
         frozenset(needs),
@@ -111,8 +91,21 @@ def respell(messages: bytes, blocks: Blocks) -> bytes:
     """Return the messages, raw JSON, with the respelled blocks in place."""
     decoded = msgspec.json.decode(messages)
     for (row, column), block in blocks.respelled.items():
-        decoded[row]["content"][column] = block
+        content = decoded[row]["content"]
+        content[column] = _merge(content[column], block)
     return msgspec.json.encode(decoded)
+
+
+def _merge(block: Block, normal: Block) -> Block:
+    """Return the block with these members in place of its own. Of a file nothing else is kept: its
+    other spellings would say everything twice."""
+    if normal.get("type") == "file":
+        return normal
+    merged = block | normal
+    for name, value in normal.items():
+        if isinstance(value, dict) and isinstance(block.get(name), dict):
+            merged[name] = block[name] | value
+    return merged
 
 
 def _address_of(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
@@ -125,26 +118,23 @@ def _address_of(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
     return [] if url[:5].lower() == "data:" else [(param, url)]
 
 
-def picture_of(part: schema.ImagePart, path: str) -> Picture:
-    """Return what is known of a picture: of one that is elsewhere, nothing."""
+def read_picture(part: schema.ImagePart, path: str) -> tuple[Picture, Block | None]:
+    """Return what is known of a picture, of one that is elsewhere nothing, and its members in the
+    normal form, None where they are in it already. Raises InvalidFile."""
     image = part.image_url
+    is_plain = isinstance(image, str)
     is_low = not isinstance(image, str) and image.detail == "low"
-    url, param = (image, f"{path}.image_url") if isinstance(image, str) else (image.url, "")
-    param = param or f"{path}.image_url.url"
-    if url[:5].lower() == "data:":
-        declared, content = _read_data_url(url, param)
-        found = sniff(content)
-        if not found.startswith("image/"):
-            raise InvalidFile("The image is none: its bytes are something else.", param=param)
-        if declared and declared not in (found, "image/jpg"):
-            raise InvalidFile(f"The image is {found}, not {declared}.", param=param)
-        width, height = size_of(content)
-        if width * height > MAX_PIXELS:
-            limit = f"{MAX_PIXELS // 1_000_000} million pixels"
-            raise InvalidFile(f"The image has more than {limit}.", param=param)
-        return Picture(width, height, is_low)
-    _check_address(url, param)
-    return Picture(is_low=is_low)
+    url = image if isinstance(image, str) else image.url
+    param = f"{path}.image_url" if is_plain else f"{path}.image_url.url"
+    if url[:5].lower() != "data:":
+        _check_address(url, param)
+        return Picture(is_low=is_low), {"image_url": {"url": url}} if is_plain else None
+    data = read_inline_data(url, param)
+    kind = find_picture_type(data.content, param)
+    picture = Picture(*size_of(data.content), is_low)
+    if not (data.is_clean and url.startswith(f"data:{kind};base64,")):
+        return picture, {"image_url": {"url": write_data_url(kind, data.content)}}
+    return picture, {"image_url": {"url": url}} if is_plain else None
 
 
 def _check_address(url: str, param: str) -> None:
@@ -154,20 +144,22 @@ def _check_address(url: str, param: str) -> None:
         raise RequestError("The address must begin with https:// or http://.", param=param)
 
 
-def _check_audio(audio: schema.InputAudio, path: str) -> None:
-    content = _read_base64(audio.data, f"{path}.data")
-    found = sniff(content)
-    ends = {"wav": "audio/wav", "mp3": "audio/mpeg", "webm": "video/webm"}
-    expected = ends.get(audio.format, found)
-    if found != expected:
+def _read_audio(audio: schema.InputAudio, path: str) -> Block | None:
+    """Return the members of a sound in the normal form, None where they are in it already."""
+    data = read_inline_data(audio.data, f"{path}.data")
+    found = sniff(data.content)
+    if found != _SOUNDS.get(audio.format, found):
         raise InvalidFile(f"The sound is not {audio.format}.", param=f"{path}.data")
+    if data.is_clean and audio.data[:5].lower() != "data:":
+        return None
+    return {"input_audio": {"data": write_base64(data.content)}}
 
 
 class _File(msgspec.Struct):
     """normal: the block in the normal form, None where it is that already, or not to be had."""
 
     bound_tokens: int
-    normal: dict[str, Any] | None = None
+    normal: Block | None = None
     needs: frozenset[str] = frozenset()
     attachment: Attachment | None = None
 
@@ -192,10 +184,15 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
         return _File(TOKENS_PER_FILE, attachment=Attachment(*away))
     param = f"{path}.file.file_data" if source.file_data else f"{path}.data"
     here = Attachment(row, column, param, filename, declared, "", text, TOKENS_PER_FILE)
-    ready = read_inline(here)
-    is_normal = source.file_data and text[:5].lower() == "data:" and source.filename == filename
+    ready, is_clean = _read_inline(here)
+    is_normal = (
+        is_clean
+        and source.file_data
+        and text.startswith(f"data:{ready.kind};base64,")
+        and source.filename == filename
+    )
     return _File(
-        bound_file(ready.kind, ready.content),
+        bound_file(ready),
         None if is_normal else write_file(ready),
         needs_of(ready.kind),
         here if ready.kind == PDF else None,
@@ -218,78 +215,21 @@ def needs_of(kind: str) -> frozenset[str]:
 
 def read_inline(file: Attachment) -> ReadyFile:
     """Return the bytes that came along and what they are. Raises InvalidFile."""
-    if file.data[:5].lower() == "data:":
-        of_url, content = _read_data_url(file.data, file.param)
-    else:
-        of_url, content = "", _read_base64(file.data, file.param)
-    kind = agree(content, file.declared or of_url, file.filename, file.param)
-    return ReadyFile(content, kind, file.filename)
+    return _read_inline(file)[0]
 
 
-def write_file(file: ReadyFile) -> dict[str, Any]:
+def _read_inline(file: Attachment) -> tuple[ReadyFile, bool]:
+    """Return the file, and whether it came as base64 that every provider takes."""
+    data = read_inline_data(file.data, file.param)
+    declared = file.declared or data.declared
+    kind = find_file_type(data.content, declared, file.filename, file.param)
+    return ReadyFile(data.content, kind, file.filename), data.is_clean
+
+
+def write_file(file: ReadyFile) -> Block:
     """Return the block in the normal form."""
-    encoded = base64.b64encode(file.content).decode()
     named = {"filename": file.filename or "file"}
-    return {"type": "file", "file": named | {"file_data": f"data:{file.kind};base64,{encoded}"}}
-
-
-def agree(content: bytes, declared: str, filename: str, param: str) -> str:
-    """Return the type that the bytes have. Raises InvalidFile when others were declared."""
-    found = sniff(content)
-    if not found or found.startswith(("audio/", "video/")):
-        raise InvalidFile("The file is of no type that is taken here.", param=param)
-    declared = declared or _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")
-    is_text = found == "text/plain"
-    if declared in ("", "application/octet-stream", found):
-        return found
-    if is_text and (declared.startswith("text/") or declared == "application/json"):
-        return declared
-    raise InvalidFile(f"The file is {found}, not {declared[:64]}.", param=param)
-
-
-def sniff(content: bytes) -> str:
-    """Return the media type that the first bytes show, text/plain for text, else ""."""
-    for magic, kind in _MAGIC:
-        if content.startswith(magic):
-            return kind
-    if content[:4] == b"RIFF" and content[8:12] in (b"WEBP", b"WAVE"):
-        return "image/webp" if content[8:12] == b"WEBP" else "audio/wav"
-    if content[:3] == b"ID3" or (content[:1] == b"\xff" and content[1:2] >= b"\xe0"):
-        return "audio/mpeg"
-    if content[:4] == b"\x1a\x45\xdf\xa3":
-        return "video/webm"
-    return "text/plain" if content and _is_text(content) else ""
-
-
-def _is_text(content: bytes) -> bool:
-    if b"\0" in content:
-        return False
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _read_data_url(url: str, param: str) -> tuple[str, bytes]:
-    """Return the declared type and the bytes of a data: URL (RFC 2397)."""
-    head, comma, rest = url.partition(",")
-    if not comma:
-        raise InvalidFile("The data: URL is broken.", param=param)
-    kind, *parameters = head.lower().removeprefix("data:").split(";")
-    if "base64" in parameters:
-        return kind, _read_base64(rest, param)
-    return kind, unquote_to_bytes(rest)
-
-
-def _read_base64(text: str, param: str) -> bytes:
-    try:
-        content = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise InvalidFile("The data is not valid base64.", param=param) from None
-    if not content:
-        raise InvalidFile("The data is empty.", param=param)
-    return content
+    return {"type": "file", "file": named | {"file_data": write_data_url(file.kind, file.content)}}
 
 
 def clean_name(name: str) -> str:

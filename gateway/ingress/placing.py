@@ -16,11 +16,11 @@ from gateway.core.errors import InvalidFile
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
 from gateway.core.tokens import TOKENS_PER_IMAGE, bound_file, bound_tokens
 from gateway.ingress import schema
-from gateway.ingress.blocks import agree, clean_name, needs_of, read_inline, write_file
+from gateway.ingress.blocks import clean_name, needs_of, read_inline, write_file
+from gateway.ingress.media_types import PDF, find_file_type
 
 __all__ = ["as_file", "as_pages", "place", "read_fetched", "read_inline"]
 
-PDF = "application/pdf"
 Block = dict[str, Any]
 _to_raw = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _to_raw_list = msgspec.json.Decoder(list[msgspec.Raw])
@@ -35,13 +35,14 @@ def read_fetched(content: bytes, file: Attachment, name: str) -> ReadyFile:
     if not content:
         raise InvalidFile("The file is empty.", param=file.param)
     filename = file.filename or clean_name(name)
-    return ReadyFile(content, agree(content, file.declared, filename, file.param), filename)
+    kind = find_file_type(content, file.declared, filename, file.param)
+    return ReadyFile(content, kind, filename)
 
 
 def as_file(file: ReadyFile) -> Placed:
     """Return the file for a model that takes it as it is."""
     needs = needs_of(file.kind) | ({"pdf"} if file.kind == PDF else set())
-    return Placed([write_file(file)], bound_file(file.kind, file.content), needs)
+    return Placed([write_file(file)], bound_file(file), needs)
 
 
 def as_pages(filename: str, pages: Sequence[Page]) -> Placed:

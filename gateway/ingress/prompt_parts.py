@@ -3,14 +3,14 @@ bytes are decoded here, so call it in a thread."""
 
 from __future__ import annotations
 
-import base64
-
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.prompt_parts import PromptParts
 from gateway.ingress import schema
-from gateway.ingress.blocks import picture_of, read_inline, sniff
+from gateway.ingress.blocks import read_inline, read_picture
+from gateway.ingress.inline_data import read_inline_data
+from gateway.ingress.media_types import sniff
 from gateway.ingress.openai_chat import texts_of
 from gateway.ingress.picture_size import size_of
 
@@ -29,9 +29,9 @@ def read_prompt(call: Call) -> PromptParts:
             continue
         for part in message.content:
             if isinstance(part, schema.ImagePart):
-                pictures.append(picture_of(part, ""))
+                pictures.append(read_picture(part, "")[0])
             elif isinstance(part, schema.AudioPart):
-                content = base64.b64decode(part.input_audio.data)
+                content = read_inline_data(part.input_audio.data, "").content
                 files.append(ReadyFile(content, sniff(content) or "audio/pcm", ""))
             elif isinstance(part, schema.FilePart):
                 _add_file(part, pictures, files)

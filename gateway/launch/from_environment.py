@@ -55,6 +55,7 @@ def _add(kind: str, credential: str) -> list[str]:
 
 def _add_model(provider: Provider, facts: KnownModel) -> None:
     cached = None if facts.cached_usd is None else read_usd_per_mtok(facts.cached_usd)
+    abilities = facts.abilities.split()
     add_model(
         name=facts.name,
         provider=provider,
@@ -63,5 +64,9 @@ def _add_model(provider: Provider, facts: KnownModel) -> None:
         output_pusd=read_usd_per_mtok(facts.output_usd),
         context_tokens=facts.context_tokens,
         max_output_tokens=facts.max_output_tokens,
+        supports_vision="vision" in abilities,
+        supports_pdf="pdf" in abilities,
+        supports_audio="audio" in abilities,
+        supports_tools="tools" in abilities,
         actor=ACTOR,
     )

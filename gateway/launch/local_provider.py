@@ -7,8 +7,13 @@ from django.db import transaction
 from gateway.core.money import read_usd_per_mtok
 from gateway.launch.local_model import CONTEXT_TOKENS, MAX_OUTPUT_TOKENS, MODEL, PROVIDER
 from gateway.models import LanguageModel, Provider
-from gateway.services.models import add_model
-from gateway.services.providers import add_provider, set_base_url, set_provider_enabled
+from gateway.services.models import add_model, update_model
+from gateway.services.providers import (
+    add_provider,
+    set_base_url,
+    set_provider_enabled,
+    update_provider,
+)
 
 ACTOR = "local model"
 
@@ -20,10 +25,16 @@ def switch_on(port: int) -> None:
     provider = Provider.objects.filter(name=PROVIDER).first()
     if provider is None:
         provider = add_provider(name=PROVIDER, kind="openai_compatible", base_url=url, actor=ACTOR)
+    update_provider(provider, is_local=True, actor=ACTOR)
     set_base_url(provider, base_url=url, actor=ACTOR)
     set_provider_enabled(provider, enabled=True, actor=ACTOR)
-    if LanguageModel.objects.filter(name=MODEL).exists():
+    model = LanguageModel.objects.filter(name=MODEL).first()
+    if model is not None:
+        # Those that were added before anybody said what it lacks.
+        if model.supports_tools is None:
+            update_model(model, supports_tools=False, actor=ACTOR)
         return
+    # It reads text alone, and its chat template has no place for tools.
     add_model(
         name=MODEL,
         display_name="SmolLM2 135M",
@@ -35,6 +46,10 @@ def switch_on(port: int) -> None:
         output_pusd=read_usd_per_mtok("0.02"),
         context_tokens=CONTEXT_TOKENS,
         max_output_tokens=MAX_OUTPUT_TOKENS,
+        supports_vision=False,
+        supports_pdf=False,
+        supports_audio=False,
+        supports_tools=False,
         actor=ACTOR,
     )
 

@@ -70,9 +70,9 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
 
 def _check_abilities(call: Call, model: ModelRecord) -> None:
     for ability in sorted(call.needs):
-        if model.supports.get(ability) is False:
+        if not model.can(ability):
             raise LACKS[ability](f"{model.name} does not take this.", param="messages")
-    if model.supports.get("tools") is False:
+    if not model.can("tools"):
         for name in ("tools", "functions"):
             if call.gives(name):
                 raise UnsupportedParameter(f"{model.name} has no tools.", param=name)

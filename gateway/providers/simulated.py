@@ -10,8 +10,9 @@ scripts it with a query string; every name is optional:
     script:text=Hello+there        exactly this text
 
 Without a script it says what it was asked, calls a tool whose name the question mentions,
-fills a JSON schema, and ends. max_tokens is obeyed. Counts: one completion token for each
-word, and for the prompt the same bound that admission holds, so holds and charges agree.
+fills a JSON schema, and ends. max_tokens and n are obeyed; all choices say the same. Who gives
+`functions`, which came before `tools`, is answered with a function_call. Counts: one completion
+token for each word of each choice, and for the prompt a quarter of its bytes.
 """
 
 from __future__ import annotations
@@ -45,7 +46,10 @@ _encode = msgspec.json.encode
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """What to do. Times in milliseconds; *_after count tokens, -1 is never."""
+    """What to do. Times in milliseconds; *_after count tokens, -1 is never.
+
+    choices: so many alike. is_legacy: a tool is called as function_call.
+    """
 
     words: tuple[str, ...] = ()
     reasoning: tuple[str, ...] = ()
@@ -56,6 +60,8 @@ class Script:
     fail: int = 0
     fail_after: int = -1
     break_after: int = -1
+    choices: int = 1
+    is_legacy: bool = False
 
 
 class ScriptedBreak(Exception):
@@ -71,7 +77,8 @@ class SimulatedTransport:
         try:
             script = read_script(asked)
         except MALFORMED:
-            refusal = {"error": {"message": "The schema of a tool or of the answer is none."}}
+            message = "A tool, a function or the schema of the answer makes no sense."
+            refusal = {"error": {"message": message}}
             return SimulatedResponse(400, iter_once(_encode(refusal)))
         if script.first_ms:
             await asyncio.sleep(script.first_ms / 1000)
@@ -80,8 +87,10 @@ class SimulatedTransport:
             return SimulatedResponse(script.fail, iter_once(_encode(error)))
         usage = {
             "prompt_tokens": request.prompt_tokens,
-            "completion_tokens": len(script.words) + len(script.reasoning),
-            "completion_tokens_details": {"reasoning_tokens": len(script.reasoning)},
+            "completion_tokens": script.choices * (len(script.words) + len(script.reasoning)),
+            "completion_tokens_details": {
+                "reasoning_tokens": script.choices * len(script.reasoning)
+            },
         }
         chunks = stream(script, usage) if asked.get("stream") else answer(script, usage)
         return SimulatedResponse(200, chunks)
@@ -132,13 +141,15 @@ async def answer(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
     if script.reasoning:
         message["reasoning_content"] = "".join(script.reasoning)
     if script.tool is not None:
-        message |= {"content": None, "tool_calls": [script.tool]}
-    choice = {"index": 0, "message": message, "finish_reason": script.finish}
-    yield _encode({"object": "chat.completion", "choices": [choice], "usage": usage})
+        called = {"function_call": script.tool["function"]} if script.is_legacy else None
+        message |= {"content": None, **(called or {"tool_calls": [script.tool]})}
+    choice = {"message": message, "finish_reason": script.finish}
+    choices = [{"index": index, **choice} for index in range(script.choices)]
+    yield _encode({"object": "chat.completion", "choices": choices, "usage": usage})
 
 
 async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
-    """Yield a stream, one token a chunk."""
+    """Yield a stream, one token of a choice a chunk."""
     for position, delta in enumerate(deltas(script)):
         if script.delay_ms and position:
             await asyncio.sleep(script.delay_ms / 1000)
@@ -147,8 +158,10 @@ async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
         if position == script.fail_after:
             yield b"data: " + _encode({"error": {"message": "Scripted.", "code": 500}}) + b"\n\n"
             return
-        yield frame({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
-    yield frame({"choices": [{"index": 0, "delta": {}, "finish_reason": script.finish}]})
+        for index in range(script.choices):
+            yield frame({"choices": [{"index": index, "delta": delta, "finish_reason": None}]})
+    for index in range(script.choices):
+        yield frame({"choices": [{"index": index, "delta": {}, "finish_reason": script.finish}]})
     yield frame({"choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
 
@@ -157,9 +170,14 @@ def deltas(script: Script) -> Iterator[dict[str, Any]]:
     yield from ({"reasoning_content": word} for word in script.reasoning)
     if script.tool is not None:
         function = script.tool["function"]
+        pieces = re.findall(r".{1,8}", function["arguments"])
+        if script.is_legacy:
+            yield {"function_call": {**function, "arguments": ""}}
+            yield from ({"function_call": {"arguments": piece}} for piece in pieces)
+            return
         opening = {**script.tool, "index": 0, "function": {**function, "arguments": ""}}
         yield {"tool_calls": [opening]}
-        for piece in re.findall(r".{1,8}", function["arguments"]):
+        for piece in pieces:
             yield {"tool_calls": [{"index": 0, "function": {"arguments": piece}}]}
         return
     yield from ({"content": word} for word in script.words)
@@ -181,7 +199,12 @@ def read_script(asked: Mapping[str, Any]) -> Script:
         script = Script(words=("call",), tool=tool, finish="tool_calls")
     else:
         script = Script(words=tuple(_WORD.findall(reply(asked, said))))
-    return limited(script, asked.get("max_tokens") or asked.get("max_completion_tokens"))
+    choices = asked.get("n") or 1
+    limit = asked.get("max_tokens") or asked.get("max_completion_tokens") or MAX_NUMBER
+    script = limited(script, min(limit, MAX_NUMBER // choices))
+    is_legacy = bool(asked.get("functions")) and not asked.get("tools")
+    finish = "function_call" if is_legacy and script.finish == "tool_calls" else script.finish
+    return replace(script, choices=choices, is_legacy=is_legacy, finish=finish)
 
 
 def scripted(wish: Mapping[str, str]) -> Script:
@@ -214,9 +237,9 @@ def number(wish: Mapping[str, str], name: str, default: float) -> float:
     return min(max(wanted, -1), MAX_NUMBER) if isfinite(wanted) else default
 
 
-def limited(script: Script, max_tokens: int | None) -> Script:
+def limited(script: Script, max_tokens: int) -> Script:
     """Return the script cut to the limit, reasoning first, as a model would be cut."""
-    if max_tokens is None or len(script.words) + len(script.reasoning) <= max_tokens:
+    if len(script.words) + len(script.reasoning) <= max_tokens:
         return script
     reasoning = script.reasoning[:max_tokens]
     words = script.words[: max_tokens - len(reasoning)]
@@ -231,7 +254,7 @@ def reply(asked: Mapping[str, Any], said: str) -> str:
         return _encode(fill_schema(schema)).decode()
     if wanted.get("type") == "json_object":
         return _encode({"answer": said[:200]}).decode()
-    if asked["messages"][-1].get("role") == "tool":
+    if asked["messages"][-1].get("role") in ("tool", "function"):
         return f"The tool answered: {said[:500]}"
     return f"This is the simulated model. You said: {said[:500]}"
 
@@ -239,18 +262,12 @@ def reply(asked: Mapping[str, Any], said: str) -> str:
 def wanted_tool(
     asked: Mapping[str, Any], last: Mapping[str, Any], said: str
 ) -> dict[str, Any] | None:
-    """Return the tool call that the request forces or the question suggests, if any.
-
-    Tools that are no functions are never called.
-    """
-    given = asked.get("tools") or ()
-    functions = [tool["function"] for tool in given if tool["type"] == "function"]
-    tools = {function["name"]: function for function in functions}
-    choice = asked.get("tool_choice") or "auto"
+    """Return the tool call that the request forces or the question suggests, if any."""
+    tools, choice = offered_tools(asked)
     if not tools or choice == "none":
         return None
     if isinstance(choice, Mapping):
-        name = choice["function"]["name"] if choice["type"] == "function" else ""
+        name = choice["name"]
     elif choice == "required":
         name = next(iter(tools))
     else:
@@ -263,6 +280,19 @@ def wanted_tool(
         return None
     arguments = fill_schema(tools[name].get("parameters") or {})
     return tool_call(name, _encode(arguments).decode())
+
+
+def offered_tools(asked: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """Return the functions that may be called, by name, and which: auto, none, required, or an
+    object that names one. Tools that are no functions are never called."""
+    functions, choice = asked.get("functions"), asked.get("function_call")
+    given = asked.get("tools")
+    if given or not functions:
+        functions = [tool["function"] for tool in given or () if tool["type"] == "function"]
+        choice = asked.get("tool_choice")
+        if isinstance(choice, Mapping):
+            choice = choice["function"] if choice["type"] == "function" else {"name": ""}
+    return {function["name"]: function for function in functions}, choice or "auto"
 
 
 def tool_call(name: str, arguments: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from gateway.core.errors import (
     ProviderUnavailable,
     UpstreamError,
 )
+from gateway.providers.missing_abilities import find_lack
 
 MAX_MESSAGE_CHARS = 500
 MAX_QUOTE_CHARS = 2_000
@@ -42,7 +43,9 @@ def read_error(status: int, headers: Mapping[str, str], body: bytes) -> Upstream
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raw, quote = None, body.decode(errors="replace")
     message, code = _read_message(raw)
-    error = _classify(status, message, code, read_retry_after(headers))
+    error = find_lack(status, message) or _classify(
+        status, message, code, read_retry_after(headers)
+    )
     error.detail, error.quote = f"status {status}", quote[:MAX_QUOTE_CHARS]
     return error
 

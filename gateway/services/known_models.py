@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 
 class KnownModel(NamedTuple):
-    """Public name and native name are the same. cached: None means as dear as other input."""
+    """Public name and native name are the same. cached: None means as dear as other input.
+    abilities: those that the model has (vision, pdf, audio, tools); it lacks the others."""
 
     name: str
     input_usd: str
@@ -19,15 +20,16 @@ class KnownModel(NamedTuple):
     cached_usd: str | None
     context_tokens: int
     max_output_tokens: int
+    abilities: str = "tools"
 
 
 BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
     "openai": (
-        KnownModel("gpt-4o-mini", "0.15", "0.60", "0.075", 128_000, 16_384),
-        KnownModel("gpt-4.1-mini", "0.40", "1.60", "0.10", 1_047_576, 32_768),
-        KnownModel("gpt-4.1", "2.00", "8.00", "0.50", 1_047_576, 32_768),
-        KnownModel("gpt-5-mini", "0.25", "2.00", "0.025", 400_000, 128_000),
-        KnownModel("gpt-5", "1.25", "10.00", "0.125", 400_000, 128_000),
+        KnownModel("gpt-4o-mini", "0.15", "0.60", "0.075", 128_000, 16_384, "vision pdf tools"),
+        KnownModel("gpt-4.1-mini", "0.40", "1.60", "0.10", 1_047_576, 32_768, "vision pdf tools"),
+        KnownModel("gpt-4.1", "2.00", "8.00", "0.50", 1_047_576, 32_768, "vision pdf tools"),
+        KnownModel("gpt-5-mini", "0.25", "2.00", "0.025", 400_000, 128_000, "vision pdf tools"),
+        KnownModel("gpt-5", "1.25", "10.00", "0.125", 400_000, 128_000, "vision pdf tools"),
     ),
     "together": (
         KnownModel("meta-llama/Llama-3.3-70B-Instruct-Turbo", "0.88", "0.88", None, 131_072, 8_192),
@@ -48,14 +50,17 @@ BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
     ),
     "xai": (
         KnownModel("grok-3-mini", "0.30", "0.50", "0.075", 131_072, 16_384),
-        KnownModel("grok-4", "3.00", "15.00", "0.75", 256_000, 64_000),
+        KnownModel("grok-4", "3.00", "15.00", "0.75", 256_000, 64_000, "vision tools"),
     ),
     "mistral": (
-        KnownModel("mistral-small-latest", "0.10", "0.30", None, 128_000, 16_384),
-        KnownModel("mistral-large-latest", "2.00", "6.00", None, 128_000, 16_384),
+        KnownModel("mistral-small-latest", "0.10", "0.30", None, 128_000, 16_384, "vision tools"),
+        KnownModel("mistral-large-latest", "2.00", "6.00", None, 128_000, 16_384, "vision tools"),
     ),
     "openrouter": (
-        KnownModel("openai/gpt-4o-mini", "0.15", "0.60", "0.075", 128_000, 16_384),
+        KnownModel(
+            *("openai/gpt-4o-mini", "0.15", "0.60", "0.075"),
+            *(128_000, 16_384, "vision pdf tools"),
+        ),
         KnownModel("meta-llama/llama-3.3-70b-instruct", "0.13", "0.40", None, 131_072, 16_384),
     ),
 }

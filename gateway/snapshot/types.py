@@ -66,6 +66,15 @@ class ModelRecord:
     fallbacks: tuple[str, ...] = ()
     prompt: PromptRecord | None = None
 
+    def can(self, ability: str) -> bool:
+        """True when callers may ask this of the model: what /v1/models says, and admission does.
+
+        Where nobody has said, images, sounds and tools go to the provider, who may refuse them;
+        PDF files become text, which every model reads.
+        """
+        said = self.supports.get(ability)
+        return ability != "pdf" if said is None else said
+
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:

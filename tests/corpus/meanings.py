@@ -263,7 +263,6 @@ def media() -> Iterator[Case]:
         *(
             "data:image/png;base64,!!!!",
             "data:image/png;base64,QUJD",
-            f"data:image/gif;base64,{PIXEL}",
             f"data:image/png;base64,{HUGE_PICTURE}",
         ),
         *("data:" + ";base64" * 120_000, "data:" + ";a" * 400_000, "data:image/png," + "%" * 99),

@@ -17,7 +17,7 @@ from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site
 
 ALLOWED = ["free-model", "small-model"]
-MOUNTS = ("/v1", "/api/v1", "/compat/unified/v1")
+MOUNTS = ("/v1", "/api/v1", "/openai/v1", "/compat/unified/v1")
 
 
 def read(site: Site, caller: Caller, path: str) -> Answer:

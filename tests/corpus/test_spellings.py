@@ -15,6 +15,7 @@ OTHERS = (
     *("/v1/chat/%63ompletions", "/v1//chat/completions", "/v1%2fchat/completions"),
     *("/./v1/chat/completions", "/x/../v1/chat/completions", "/x/%2e%2e/v1/chat/completions"),
     *("/api//v1/chat/completions", "/%61pi/v1/chat/completions", "///api/v1/chat/completions"),
+    *("/openai//v1/chat/completions", "/openai/%76%31/chat/completions"),
     *("/compat//bud/v1/chat/completions", "/compat/b%75d/v1/chat/completions"),
     *("/compat/bud/%76%31/chat/completions", "/v1/chat/completions/.", "/v1/./chat/completions"),
 )

@@ -23,6 +23,11 @@ class Refused(Exception):
     """The provider does not take this body."""
 
 
+def _has_image(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and any(part["type"] == "image_url" for part in content)
+
+
 def refuse_unknown(path: str, body: bytes) -> None:
     """Raise Refused for what the provider of this address does not take."""
     provider = path.split("/", 2)[1]
@@ -38,5 +43,10 @@ def refuse_unknown(path: str, body: bytes) -> None:
     roles = {message.get("role") for message in members["messages"]}
     if provider in _NO_DEVELOPER and "developer" in roles:
         raise Refused("Unknown role: 'developer'.")
+    if provider == "deepseek" and any(map(_has_image, members["messages"])):
+        raise Refused(
+            "Failed to deserialize the JSON body into the target type: messages[0]: unknown variant"
+            " `image_url`, expected `text` at line 1 column 98"
+        )
     if provider == "mistral" and (extra := members.keys() - _MISTRAL):
         raise Refused(f"Extra inputs are not permitted: {', '.join(sorted(extra))}.")

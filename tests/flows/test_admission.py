@@ -249,7 +249,7 @@ class Address:
 
 ADDRESSES = [
     Address(method, f"{mount}{path}", status, code, allow)
-    for mount in ("/v1", "/api/v1")
+    for mount in ("/v1", "/api/v1", "/openai/v1")
     for method, path, status, code, allow in (
         ("GET", "", 404, "not_found", None),
         ("GET", "/", 404, "not_found", None),
@@ -273,7 +273,7 @@ def test_what_is_not_there_is_not_found_in_json(caller: Caller, address: Address
     assert answer.headers.get("allow") == address.allow
 
 
-@pytest.mark.parametrize("path", [CHAT, "/api/v1/chat/completions"])
+@pytest.mark.parametrize("path", [CHAT, "/openai/v1/chat/completions"])
 def test_both_mounts_are_the_same_endpoint(caller: Caller, path: str) -> None:
     assert caller.ask(path=path).status == 200
     assert caller.ask(path=path, headers={"authorization": ""}).status == 401

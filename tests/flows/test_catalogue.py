@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 import urllib.parse
@@ -14,9 +15,23 @@ import pytest
 
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import CREDENTIAL, Site
+from tests.support.pdf import write_pdf
 from tests.support.waiting import wait_until
 
+WAV = base64.b64encode(b"RIFF\x24\0\0\0WAVEfmt ").decode()
+PDF = "data:application/pdf;base64," + base64.b64encode(write_pdf("Hello")).decode()
 TOKEN = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
+BLOCKS = {
+    "vision": {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}},
+    "audio": {"type": "input_audio", "input_audio": {"data": WAV, "format": "wav"}},
+    "pdf": {"type": "file", "file": {"filename": "a.pdf", "file_data": PDF}},
+}
+REFUSALS = {
+    "vision": "image_not_supported_by_model",
+    "audio": "audio_not_supported_by_model",
+    "tools": "unsupported_parameter",
+}
+SHOWN = {"vision": "Vision", "audio": "Audio", "pdf": "Pdf", "tools": "Tools"}
 IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
 _numbers = count(1)
@@ -63,6 +78,38 @@ def test_an_ability_that_a_model_lacks_is_refused_once_that_is_said(
 
     wait_until(is_refused, what=f"the lack of {ability} to be known")
     assert before.status == 200
+
+
+@pytest.mark.parametrize("said", [True, False, None], ids=["yes", "no", "not said"])
+def test_what_the_list_says_of_a_model_is_what_it_is_given(site: Site, said: bool | None) -> None:
+    fields: dict[str, Any] = {f"supports_{ability}": said for ability in SHOWN}
+    model = site.add_model(f"able-{next(_numbers)}", **fields)
+    caller = caller_of(site, model)
+
+    listed = caller.ask(method="GET", path=f"/v1/models/{model}", raw=b"").json
+    says = {ability: listed[f"supports{name}"] for ability, name in SHOWN.items()}
+    taken = {"tools": takes(caller, "tools", tools=[TOOL])}
+    for ability, block in BLOCKS.items():
+        messages = [
+            {"role": "user", "content": [block]},
+            {"role": "user", "content": "script:echo"},
+        ]
+        taken[ability] = takes(caller, ability, messages=messages)
+
+    assert says == taken
+    assert {name for name in SHOWN if name in listed["supported_features"]} == {
+        name for name, is_taken in taken.items() if is_taken
+    }
+
+
+def takes(caller: Caller, ability: str, **members: Any) -> bool:
+    """Return whether a call gets what it asks of its model: a PDF, if it arrives as one."""
+    answer = caller.ask("script:echo", **members)
+    if ability == "pdf":
+        kinds = {block["type"] for block in upstream_body(answer)["messages"][0]["content"]}
+        return "file" in kinds
+    assert answer.status == 200 or answer.error["code"] == REFUSALS[ability], answer.body
+    return answer.status == 200
 
 
 def test_what_callers_do_not_say_is_said_for_them(site: Site, model: str) -> None:

@@ -52,6 +52,7 @@ def send(site: Site, method: str, path: str, **headers: str) -> Answer:
     [
         "/v1/chat/completions",
         "/api/v1/models",
+        "/openai/v1/models",
         "/compat/bud/v1/chat/completions",
         "//v1/chat/completions",
     ],

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from tests.corpus.wire import request, talk
 from tests.flows.caller import Caller
 from tests.flows.site import Site
 from tests.support.servers import GatewayServer, running_gateway
@@ -19,6 +20,7 @@ HSTS = "max-age=31536000"
 HOST = "gw.example.com"
 PUBLIC = {"TOLLHOUSE_PUBLIC_URL": f"https://{HOST}", "TOLLHOUSE_ALLOWED_HOSTS": HOST}
 PROXIED = {"TOLLHOUSE_TRUSTED_PROXIES": "127.0.0.1/32", "TOLLHOUSE_ALLOWED_HOSTS": "*"}
+PROXY = "127.0.0.1"
 SAID = {"x-forwarded-proto": "https"}
 # Pages, their files, the API through Django, and what is not there.
 READS = ["/sign-in", "/v1/models", "/v1/health", "/nothing/here", "/v1/nothing"]
@@ -100,6 +102,28 @@ def test_and_on_the_word_of_a_trusted_proxy(proxied: GatewayServer) -> None:
     assert found == {path: [HSTS] for path in READS}
     calls = [call(proxied, stream=stream, headers=SAID) for stream in (False, True)]
     assert calls == [HSTS, HSTS]
+
+
+# Refused by the edge, before any application runs.
+AT_THE_EDGE = ("Expect: other", "X-A: " + "a" * 9_000, "Content-Length: x")
+
+
+@pytest.mark.parametrize("header", AT_THE_EDGE)
+def test_so_do_refusals_of_the_edge(
+    public: GatewayServer, proxied: GatewayServer, site: Site, header: str
+) -> None:
+    said, host = "X-Forwarded-Proto: https", f"Host: {HOST}"
+    plain, secure = (request(host, *more, header, host=None) for more in ((), (said,)))
+    found = {
+        "public": talk(public.port, plain, source=PROXY).answer,
+        "proxied": talk(proxied.port, secure, source=PROXY).answer,
+        "proxied, by http": talk(proxied.port, plain, source=PROXY).answer,
+        "a stranger's word": talk(site.gateway.port, secure).answer,
+    }
+
+    assert all(answer.status >= 400 for answer in found.values())
+    named = {name for name, a in found.items() if "strict-transport-security" in a.headers}
+    assert named == {"public", "proxied"}
 
 
 @pytest.mark.parametrize("said", ["http", "https, http", "", "ftp", "https\t, http"])

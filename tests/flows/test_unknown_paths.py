@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import json
 from collections.abc import Mapping
 
+import openai
 import pytest
 
 from tests.support.servers import GatewayServer
 
 Answer = tuple[int, dict[str, str], str]
+SESSION = "tollhouse_session=x"
+NOT_FOUND = ("not_found", "application/json")
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
@@ -52,7 +56,7 @@ def test_pages_and_files_that_exist_are_served(shared_gateway: GatewayServer) ->
     assert ask(shared_gateway, "GET", "/", {})[0] == 302
 
 
-@pytest.mark.parametrize("mount", ["/v1", "/api/v1", "/compat/bud/v1"])
+@pytest.mark.parametrize("mount", ["/v1", "/api/v1", "/openai/v1", "/compat/bud/v1"])
 def test_a_missing_endpoint_is_named_in_json(shared_gateway: GatewayServer, mount: str) -> None:
     status, headers, text = ask(shared_gateway, "GET", f"{mount}/nothing", {"x-request-id": "mine"})
 
@@ -60,3 +64,74 @@ def test_a_missing_endpoint_is_named_in_json(shared_gateway: GatewayServer, moun
     assert headers["content-type"] == "application/json"
     assert headers["x-client-request-id"] == "mine"
     assert f"{mount}/nothing" in text
+
+
+# What programs ask for whose base URL is wrong, and the mount that they are told of.
+WRONG = {
+    "/chat/completions": "/v1",
+    "/v1/v1/chat/completions": "/v1",
+    "/v1/chat/completion": "/v1",
+    "/v1/chat/completions/": "/v1",
+    "/api/chat/completions": "/api/v1",
+    "/openai/chat/completions": "/openai/v1",
+    "/openai/deployments/gpt-4o/chat/completions": "/openai/v1",
+    "/v2/chat/completions": "/v1",
+    "/compat/bud/chat/completions": "/compat/bud/v1",
+    "//v1/chat/completions": "/v1",
+    "/proxy/chat/completions": "/v1",
+    "/v2/anything": "/v1",
+    "/embeddings": "/v1",
+}
+
+
+@pytest.mark.parametrize(("path", "mount"), WRONG.items(), ids=WRONG)
+def test_a_wrong_base_is_answered_with_the_right_one(
+    shared_gateway: GatewayServer, path: str, mount: str
+) -> None:
+    bearer = {"authorization": f"Bearer {shared_gateway.key}", "content-type": "application/json"}
+    cases = [("GET", bearer, ""), ("POST", bearer, "{}"), ("GET", {"cookie": SESSION}, "")]
+
+    for method, headers, body in cases:
+        status, fields, text = ask(shared_gateway, method, path, headers, body)
+        error = json.loads(text)["error"]
+        assert (status, error["code"], fields["content-type"]) == (404, *NOT_FOUND)
+        assert f"Use the base URL {shared_gateway.origin}{mount}" in error["message"]
+        assert error["request_id"] == fields["x-request-id"]
+
+
+def test_a_key_at_a_page_is_told_where_the_api_is(shared_gateway: GatewayServer) -> None:
+    bearer = {"authorization": f"Bearer {shared_gateway.key}"}
+
+    status, fields, text = ask(shared_gateway, "GET", "/models", bearer)
+    behind_a_proxy = ask(shared_gateway, "GET", "/models", bearer | {"accept": "text/html"})
+
+    assert (status, fields["content-type"]) == (404, "application/json")
+    assert f"this endpoint is {shared_gateway.origin}/v1/models" in text
+    assert behind_a_proxy[0] == 302
+
+
+@pytest.mark.parametrize("base", ["", "/api", "/v1/v1", "/openai/v1/v1", "/v2"])
+def test_the_official_client_shows_the_hint(shared_gateway: GatewayServer, base: str) -> None:
+    address = f"{shared_gateway.origin}{base}"
+    with openai.OpenAI(api_key=shared_gateway.key, base_url=address, max_retries=0) as client:
+        with pytest.raises(openai.NotFoundError) as refused:
+            client.chat.completions.create(model="m", messages=[{"role": "user", "content": "a"}])
+        with pytest.raises(openai.NotFoundError):
+            client.models.list()
+
+    assert refused.value.code == "not_found"
+    assert "/v1/chat/completions" in refused.value.message
+
+
+def test_openai_v1_is_a_mount_like_the_others(shared_gateway: GatewayServer) -> None:
+    address = f"{shared_gateway.origin}/openai/v1"
+    with openai.OpenAI(api_key=shared_gateway.key, base_url=address, max_retries=0) as client:
+        answer = client.chat.completions.create(
+            model=shared_gateway.model, messages=[{"role": "user", "content": "hello"}]
+        )
+        models = [model.id for model in client.models.list()]
+
+    assert "hello" in str(answer.choices[0].message.content)
+    assert shared_gateway.model in models
+    told = json.loads(ask(shared_gateway, "GET", "/v1/openapi.json", {})[2])
+    assert {"url": "/openai/v1"} in told["servers"]

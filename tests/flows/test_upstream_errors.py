@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import urllib.parse
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -311,3 +312,78 @@ def test_a_stream_that_breaks_before_its_first_token_is_tried_again(
 
     assert answer.status == 502
     assert len(site.tries(answer.call_id)) == 2
+
+
+# As these providers say it.
+NO_IMAGES = {
+    "OpenAI": (400, "Invalid content type. image_url is only supported by certain models."),
+    "vLLM": (400, "At most 0 image(s) may be provided in one prompt."),
+    "an older vLLM": (400, "Qwen/Qwen2.5-7B-Instruct is not a multimodal model"),
+    "llama.cpp": (500, "image input is not supported - hint: you may need to provide the mmproj"),
+    "OpenRouter": (404, "No endpoints found that support image input"),
+    "Mistral": (400, "Image input is not enabled for this model"),
+    "Gemini": (400, "Image input modality is not enabled for models/gemma-3-1b-it"),
+    "Ollama": (500, "this model is missing data required for image input"),
+    "xAI": (400, "Image inputs are not supported by this model."),
+    "Fireworks": (400, "This model does not support images."),
+}
+NO_OTHERS = {
+    "sound at OpenAI": (400, "input_audio is only supported by certain models.", "audio"),
+    "sound at llama.cpp": (500, "audio input is not supported - hint: a hint", "audio"),
+    "a file": (400, "This model does not support file content.", "pdf"),
+}
+OF_ONE_IMAGE = (
+    "You uploaded an unsupported image. Please make sure your image is valid.",
+    "The image format is not supported.",
+    "Images larger than 20 MB are not supported.",
+    "image_url must be an https address.",
+)
+IMAGE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw0KGgo="}}
+
+
+def refused(caller: Caller, status: int, message: str, **options: Any) -> Answer:
+    script = f"script:fail={status}&message={urllib.parse.quote_plus(message)}"
+    content = [IMAGE, {"type": "text", "text": script}]
+    return caller.ask(messages=[{"role": "user", "content": content}], **options)
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+@pytest.mark.parametrize(("status", "message"), NO_IMAGES.values(), ids=NO_IMAGES)
+def test_a_provider_that_takes_no_images_is_no_failure(
+    caller: Caller, status: int, message: str, stream: bool
+) -> None:
+    answer = refused(caller, status, message, stream=stream)
+
+    error = answer.error
+    assert (answer.status, error["code"]) == (400, "image_not_supported_by_model")
+    assert (error["type"], error["param"]) == ("invalid_request_error", "messages")
+
+
+@pytest.mark.parametrize(("status", "message", "ability"), NO_OTHERS.values(), ids=NO_OTHERS)
+def test_nor_is_one_that_takes_no_sound_or_files(
+    caller: Caller, status: int, message: str, ability: str
+) -> None:
+    answer = refused(caller, status, message)
+
+    assert (answer.status, answer.error["code"]) == (400, f"{ability}_not_supported_by_model")
+
+
+@pytest.mark.parametrize("message", OF_ONE_IMAGE)
+def test_what_a_provider_says_of_one_image_is_passed_on(caller: Caller, message: str) -> None:
+    answer = refused(caller, 400, message)
+
+    assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+
+
+def test_an_image_goes_to_a_provider_that_takes_some(site: Site, caller: Caller) -> None:
+    """The first target is strict as DeepSeek is."""
+    blind = site.upstream.base_url.replace("/v1", "/deepseek/v1")
+    fields = {"kind": "deepseek", "credential": CREDENTIAL}
+    site.office.do("provider", name="blind", base_url=blind, **fields)
+    site.add_model("half-blind", provider="blind")
+    messages = [{"role": "user", "content": [IMAGE]}]
+    alone = caller.ask(model="half-blind", messages=messages)
+    site.office.do("target", model="half-blind", provider="fake")
+
+    wait_until(lambda: caller.ask(model="half-blind", messages=messages).status == 200)
+    assert (alone.status, alone.error["code"]) == (400, "image_not_supported_by_model")

@@ -44,7 +44,7 @@ def endpoints() -> Iterator[Item]:
     """Yield what is mounted: the consumers of gateway.asgi, the views of gateway.api.urls."""
     for route in routes:
         if isinstance(route.callback, ChatCompletions):
-            yield "endpoint", "post", str(route.pattern).rpartition("v1")[2].rstrip("$")
+            yield "endpoint", "post", str(route.pattern).rpartition("v1")[2].strip(")$")
     for route in urlpatterns:
         if inspect.unwrap(route.callback) is unknown_path:
             continue

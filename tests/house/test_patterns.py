@@ -13,10 +13,14 @@ OURS = [path for path in tracked(".py") if path.startswith(("gateway/", "keys/",
 
 
 def is_constant(node: ast.expr) -> bool:
-    """True for a literal, or literals put together."""
+    """True for a literal, a constant of a module, or such put together."""
     if isinstance(node, ast.BinOp):
         return is_constant(node.left) and is_constant(node.right)
-    return isinstance(node, ast.Constant)
+    if isinstance(node, ast.JoinedStr):
+        return all(map(is_constant, node.values))
+    if isinstance(node, ast.FormattedValue):
+        return is_constant(node.value)
+    return isinstance(node, ast.Constant) or (isinstance(node, ast.Name) and node.id.isupper())
 
 
 def compiled_in(path: str) -> list[str]:

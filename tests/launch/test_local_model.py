@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import openai
 import pytest
@@ -32,6 +33,23 @@ def test_the_official_sdk_streams_from_the_real_model(tmp_path: Path) -> None:
         ):
             chunks = list(stream)
 
+        with openai.OpenAI(base_url=start["base_url"], api_key=start["api_key"]) as client:
+            model: Any = client.models.retrieve("smollm2-135m")
+            tool: Any = {"type": "function", "function": {"name": "look"}}
+            picture: Any = {"url": "data:image/png;base64,iVBORw0KGgo="}
+            image: Any = {"type": "image_url", "image_url": picture}
+            with pytest.raises(openai.BadRequestError) as no_tools:
+                client.chat.completions.create(
+                    model=model.id, messages=[{"role": "user", "content": "Hi"}], tools=[tool]
+                )
+            with pytest.raises(openai.BadRequestError) as no_images:
+                client.chat.completions.create(
+                    model=model.id, messages=[{"role": "user", "content": [image]}]
+                )
+
+        assert (model.is_local, model.supportsTools, model.supportsVision) == (True, False, False)
+        assert no_tools.value.code == "unsupported_parameter"
+        assert no_images.value.code == "image_not_supported_by_model"
         said = "".join(chunk.choices[0].delta.content or "" for chunk in chunks)
         [usage] = [chunk.usage for chunk in chunks if chunk.usage]
         assert start["model"] == "smollm2-135m"

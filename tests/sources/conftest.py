@@ -43,7 +43,8 @@ def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def furnish(site: Site) -> None:
     do, upstream = site.office.do, site.upstream.base_url
     for name in MODELS:
-        do("model", name=name, provider="fake", display_name=name.title(), owned_by="inferada")
+        said = {"display_name": name.title(), "owned_by": "inferada", "supports_pdf": True}
+        do("model", name=name, provider="fake", **said)
     do("describe_model", name="seeing-model", supports_vision=True, supports_pdf=True)
     do("describe_model", name="picture-model", supports_vision=True, supports_pdf=False)
     unable = dict.fromkeys(("supports_vision", "supports_pdf", "supports_audio"), False)

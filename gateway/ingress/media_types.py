@@ -1,0 +1,105 @@
+"""What a file is. Its bytes say so; the type that a caller declares only tells texts apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gateway.core.errors import InvalidFile
+from gateway.ingress.picture_size import size_of
+
+# Providers take a fraction of it; whoever decodes more than it is made to spend memory.
+MAX_PIXELS = 100_000_000
+PDF = "application/pdf"
+TEXT = "text/plain"
+_MAGIC: Sequence[tuple[bytes, str]] = (
+    (b"%PDF-", PDF),
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+)
+_BY_ENDING = {
+    "pdf": PDF,
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "jpeg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "json": "application/json",
+    "csv": "text/csv",
+    "txt": TEXT,
+    "md": "text/markdown",
+}
+
+
+def find_picture_type(content: bytes, param: str) -> str:
+    """Return the media type of a picture, by its bytes alone. Raises InvalidFile for what is none,
+    and for a picture of more pixels than are taken."""
+    found = sniff(content)
+    if not found.startswith("image/"):
+        raise InvalidFile("The image is not a PNG, JPEG, WebP or GIF.", param=param)
+    check_pixels(content, param)
+    return found
+
+
+def find_file_type(content: bytes, declared: str, filename: str, param: str) -> str:
+    """Return the media type of a file. declared: as its caller or a data: URL says, or empty.
+
+    Bytes decide what kind of file it is and which picture; a text may be any text that it is
+    declared to be. Raises InvalidFile for what is not taken, or not of the declared kind at all.
+    """
+    found = sniff(content)
+    if not found or found.startswith(("audio/", "video/")):
+        taken = "PDF, PNG, JPEG, WebP, GIF, and text in UTF-8"
+        raise InvalidFile(f"The file is of no type that is taken here: {taken}.", param=param)
+    said = declared.partition(";")[0].strip().lower()
+    if not _kind_of(said):  # odd types say nothing, application/octet-stream among them
+        said = _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")
+    if _kind_of(said) not in ("", _kind_of(found)):
+        raise InvalidFile(f"The file is {found}, not {said[:64]}.", param=param)
+    if found == TEXT:
+        return said or TEXT
+    if found != PDF:
+        check_pixels(content, param)
+    return found
+
+
+def check_pixels(content: bytes, param: str) -> None:
+    """Raise InvalidFile for a picture of more pixels than are taken. Nothing is decoded."""
+    width, height = size_of(content)
+    if width * height > MAX_PIXELS:
+        limit = f"{MAX_PIXELS // 1_000_000} million pixels"
+        raise InvalidFile(f"The image has more than {limit}.", param=param)
+
+
+def _kind_of(media_type: str) -> str:
+    """Return which of the kinds that are taken here a type is of, empty for none."""
+    if media_type == PDF:
+        return "pdf"
+    if media_type.startswith("text/") or media_type == "application/json":
+        return "text"
+    return "image" if media_type.startswith("image/") else ""
+
+
+def sniff(content: bytes) -> str:
+    """Return the media type that the bytes show, text/plain for text, else ""."""
+    for magic, kind in _MAGIC:
+        if content.startswith(magic):
+            return kind
+    if content[:4] == b"RIFF" and content[8:12] in (b"WEBP", b"WAVE"):
+        return "image/webp" if content[8:12] == b"WEBP" else "audio/wav"
+    if content[:3] == b"ID3" or (content[:1] == b"\xff" and content[1:2] >= b"\xe0"):
+        return "audio/mpeg"
+    if content[:4] == b"\x1a\x45\xdf\xa3":
+        return "video/webm"
+    return TEXT if content and _is_text(content) else ""
+
+
+def _is_text(content: bytes) -> bool:
+    if b"\0" in content:
+        return False
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
