@@ -80,14 +80,21 @@ def test_a_model_that_does_not_see_is_not_given_pages_without_text(caller: Calle
     assert len(sent(ask(caller, "picture-model", paper(write_pdf("", ""))))) == 4
 
 
-@pytest.mark.parametrize("model", ["all-seeing", "fake-model"])
-def test_models_that_read_pdfs_or_of_which_nobody_has_said_get_the_bytes(
-    caller: Caller, model: str
-) -> None:
+def test_models_that_read_pdfs_get_the_bytes(caller: Caller) -> None:
     data = f"data:application/pdf;base64,{base64.b64encode(TWO_PAGES).decode()}"
     block = {"type": "file", "file": {"filename": "report.pdf", "file_data": data}}
 
-    assert sent(ask(caller, model, block))[0] == block
+    assert sent(ask(caller, "all-seeing", block))[0] == block
+
+
+def test_models_of_which_nobody_has_said_get_text_and_pictures_where_there_is_none(
+    caller: Caller,
+) -> None:
+    texts = sent(ask(caller, "fake-model", paper(TWO_PAGES)))
+    scanned = sent(ask(caller, "fake-model", paper(write_pdf(""))))
+
+    assert [block["type"] for block in texts] == ["text", "text"]
+    assert [block["type"] for block in scanned] == ["text", "image_url"]
 
 
 def test_a_pdf_at_an_address_is_converted_too(caller: Caller) -> None:

@@ -118,7 +118,7 @@ def test_S2_08_audio_blocks(infery: Client, form: str) -> None:
     messages = user({"type": "input_audio", "input_audio": sound})
 
     assert infery.sent(messages=messages)["messages"] == messages
-    for wrong in ({**sound, "format": "ogg"}, {**sound, "data": "no base64"}):
+    for wrong in ({**sound, "format": "ogg"}, {**sound, "data": "no base64!"}):
         block = {"type": "input_audio", "input_audio": wrong}
         assert infery.ask(messages=user(block)).status == 400
 
