@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from gateway.core import profiles
 from tests.clients.environments import LOCKS
 
 NODE_LOCK = Path(__file__).parent / "node" / "package-lock.json"
@@ -31,13 +33,19 @@ CELLS = {
     "tools streamed": "Tools, streamed",
     "image": "Image",
 }
+# The two cells that are tried under every other profile, too, with clients that read streams by
+# themselves: a loop of one's own can be written for any form.
+IN_PROFILES = ("streamed", "usage asked")
+PROFILES = tuple(profile.name for profile in profiles.ALL if not profile.is_ours)
 
 
 @dataclass(frozen=True)
 class Client:
     """One row. name: what its program calls it. title: how people know it. lock: the lock file
     with its version, empty for what has none. missing: the cells that the client by itself has
-    not, with the reason. notes: what is worth knowing of others."""
+    not, with the reason. notes: what is worth knowing of others. asks: whether it asks for the
+    usage of a stream by default; None for a loop of one's own. odd: what it makes of a profile's
+    streams that is not right, by profile and cell; profile_notes says it in words."""
 
     name: str
     title: str
@@ -45,6 +53,9 @@ class Client:
     package: str = ""
     missing: Mapping[str, str] = field(default_factory=dict)
     notes: Mapping[str, str] = field(default_factory=dict)
+    asks: bool | None = None
+    odd: Mapping[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    profile_notes: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def version(self) -> str:
@@ -60,6 +71,8 @@ class Client:
 
 
 ALWAYS_ASKS = "always asks for the usage of a stream"
+ADDS_UP = "adds up the usage of both last chunks"
+DOUBLE = {("infery", cell): {"usage": [2, 10]} for cell in IN_PROFILES}
 # Programs that run together, by where they run: a lock of tests/clients/python, Node, or the
 # environment of the tests themselves.
 CLIENTS: Mapping[str, tuple[Client, ...]] = {
@@ -77,15 +90,37 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
     ),
     "newest": (
         Client("openai_python", "openai-python", "newest", "openai"),
-        Client("langchain", "LangChain (`ChatOpenAI`)", "newest", "langchain-openai"),
+        Client(
+            "langchain",
+            "LangChain (`ChatOpenAI`)",
+            "newest",
+            "langchain-openai",
+            asks=False,
+            odd=DOUBLE,
+            profile_notes={"infery": ADDS_UP},
+        ),
         Client(
             "pydantic_agent",
             "Pydantic AI",
             "newest",
             "pydantic-ai-slim",
             missing={"usage declined": ALWAYS_ASKS},
+            asks=True,
+            odd=DOUBLE,
+            profile_notes={"infery": ADDS_UP},
         ),
-        Client("autogen", "AutoGen", "newest", "autogen-ext"),
+        Client(
+            "autogen",
+            "AutoGen",
+            "newest",
+            "autogen-ext",
+            asks=False,
+            odd={("bud", "usage asked"): {"finish": "unknown"}},
+            profile_notes={
+                "bud": "passes over a `finish_reason` that has usage beside it, and says `unknown` "
+                "where it asks for usage"
+            },
+        ),
     ),
     "node": (
         Client("openai-node", "openai-node", "node", "openai"),
@@ -95,6 +130,7 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
             "node",
             "@ai-sdk/openai",
             missing={"usage declined": ALWAYS_ASKS},
+            asks=True,
         ),
         Client(
             "@ai-sdk/openai-compatible",
@@ -102,6 +138,7 @@ CLIENTS: Mapping[str, tuple[Client, ...]] = {
             "node",
             "@ai-sdk/openai-compatible",
             missing={"usage declined": "asks for the usage, or says nothing of it"},
+            asks=False,
         ),
         Client(
             "fetch",

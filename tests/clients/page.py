@@ -16,7 +16,7 @@ from gateway.ingress.openai_answer import (
     place_usage,
 )
 from tests.clients import snippets
-from tests.clients.matrix import CELLS, CLIENTS, Client
+from tests.clients.matrix import CELLS, CLIENTS, PROFILES, Client
 from tests.support.servers import ROOT
 
 PAGE = ROOT / "docs" / "clients.md"
@@ -46,12 +46,13 @@ say. In every profile `finish_reason` comes once, in a chunk with an empty delta
 | Profile | Nothing said | `include_usage: true` | `include_usage: false` |
 |---|---|---|---|
 """
-BEHIND = """
+OTHERS = """
 Every client above reads every form of `unified`. The other profiles do as their products do, which
-not every client reads: AutoGen passes over a `finish_reason` that has usage beside it, and says
-`unknown` where it asks `bud` for usage; LangChain adds up the usage of all chunks, twice in
-`infery`; and a loop that takes `choices[0]` of every chunk fails at one without choices.
+not every client reads: a loop that takes `choices[0]` of every chunk fails at one without choices.
+Clients that read streams by themselves, by default and asking for the usage:
 
+"""
+CONNECT = """
 ## How to connect
 
 The address and a key are on the start page, and in `var/quickstart.json` after `make up`.
@@ -74,16 +75,31 @@ def render() -> str:
     table = [line_of(titles), "|---" * len(titles) + "|", *rows]
     told = [f"{number}. {note}" for number, note in enumerate(notes, 1)]
     places = [line_of(placed(profile)) for profile in profiles.ALL]
-    return (
-        HEAD
-        + "\n".join((*table, "", *told))
-        + "\n"
-        + READ
-        + "\n".join(places)
-        + "\n"
-        + BEHIND
-        + "".join(chain.from_iterable(map(connecting, snippets.ALL)))
-    )
+    parts = [
+        *(HEAD, "\n".join((*table, "", *told)), "\n"),
+        *(READ, "\n".join(places), "\n"),
+        *(OTHERS, "\n".join(in_profiles(clients)), "\n"),
+        CONNECT,
+        *chain.from_iterable(map(connecting, snippets.ALL)),
+    ]
+    return "".join(parts)
+
+
+def in_profiles(clients: list[Client]) -> Iterator[str]:
+    """Yield the table of those that are tried under every profile, and what is said below it."""
+    yield line_of(["Client", *(f"`{profile}`" for profile in PROFILES)])
+    yield "|---" * (len(PROFILES) + 1) + "|"
+    notes: list[str] = []
+    for client in clients:
+        if client.asks is None:
+            continue
+        cells = []
+        for profile in PROFILES:
+            note = client.profile_notes.get(profile)
+            notes += [f"{len(notes) + 1}. {client.title}: {note}."] if note else []
+            cells.append(f"partly <sup>{len(notes)}</sup>" if note else "✓")
+        yield line_of([client.title, *cells])
+    yield from ("", *notes)
 
 
 def row_of(client: Client, notes: list[str]) -> str:

@@ -7,14 +7,17 @@ import io
 import json
 import subprocess
 from collections.abc import Mapping
+from itertools import product
 from typing import Any
 
 import pytest
 from PIL import Image
 
+from gateway.core.profiles import BY_NAME
+from gateway.ingress.openai_answer import NOWHERE, place_usage
 from tests.clients import battery, environments, page, snippets
 from tests.clients.battery import Report, run_program
-from tests.clients.matrix import CELLS, CLIENTS, PROMPTS, Client
+from tests.clients.matrix import CELLS, CLIENTS, IN_PROFILES, PROFILES, PROMPTS, Client
 from tests.clients.snippets import BY_CLIENT
 from tests.support.require import require_binary
 from tests.support.servers import ROOT, GatewayServer
@@ -42,6 +45,9 @@ def run_all(where: str, server: GatewayServer) -> Report:
         "KEY": server.key,
         "PICTURE": picture(),
         "PROMPTS": json.dumps(PROMPTS),
+        "PROFILES": json.dumps(
+            dict.fromkeys((c.name for c in CLIENTS[where] if tried(c)), PROFILES)
+        ),
     }
     if where == "node":
         return run_program([battery.install(), "matrix.js"], battery.FOLDER, told)
@@ -53,6 +59,11 @@ def run_all(where: str, server: GatewayServer) -> Report:
     folder = None if where == "tests" else environments.install(where)
     command, env = environments.command_in(folder, "-m", "tests.clients.python", *names)
     return run_program(command, ROOT, env | told)
+
+
+def tried(client: Client) -> bool:
+    """True for a client that is tried under every profile."""
+    return client.asks is not None
 
 
 def is_plain(seen: Mapping[str, Any], usage: list[int] | None) -> bool:
@@ -94,6 +105,20 @@ def is_right(client: Client, cell: str, seen: Mapping[str, Any]) -> bool:
     return is_plain(seen, USAGE)
 
 
+def odd_in_profiles(client: Client, report: Report) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return what a client made of the streams of other profiles, where it is not right."""
+    odd = {}
+    for profile, cell in product(PROFILES if tried(client) else (), IN_PROFILES):
+        seen = report.pop(f"{client.name}: {cell} in {profile}")
+        asks = cell == "usage asked" or client.asks or None
+        is_sent = place_usage(BY_NAME[profile].usage_mode, asks) != NOWHERE
+        right = {"words": PLAIN_WORDS, "finish": "stop", "usage": USAGE if is_sent else None}
+        found = {"words": seen["text"].split()} | {name: seen[name] for name in ("finish", "usage")}
+        if wrong := {name: value for name, value in found.items() if value != right[name]}:
+            odd[profile, cell] = wrong
+    return odd
+
+
 @pytest.mark.parametrize("where", CLIENTS)
 def test_every_client_sees_what_it_should_in_every_cell(
     where: str, shared_gateway: GatewayServer
@@ -106,6 +131,7 @@ def test_every_client_sees_what_it_should_in_every_cell(
         assert {cell for cell, found in seen.items() if not found} == set(client.missing)
         wrong = {c: s for c, s in seen.items() if s and not is_right(client, c, s)}
         assert wrong == {}, client.title
+        assert odd_in_profiles(client, report) == client.odd
         if BY_CLIENT[client.name].language == "python":
             assert GREETING in report.pop(f"{client.name}: snippet")["text"]
     assert report == {}

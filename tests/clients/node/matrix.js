@@ -1,6 +1,6 @@
 // The clients for Node in the matrix, each making the calls of every cell; prints one JSON line
 // for each. Judges nothing: tests/clients/test_matrix.py does. Reads BASE_URL, KEY, PICTURE (a
-// data: URL) and PROMPTS, a JSON object.
+// data: URL), PROMPTS and PROFILES: the profiles by the clients that are tried under them, too.
 
 import { createRequire } from "node:module";
 
@@ -13,7 +13,7 @@ import { z } from "zod";
 import { report } from "./reporting.js";
 
 const { BASE_URL: baseURL, KEY: apiKey, PICTURE: picture } = process.env;
-const prompts = JSON.parse(process.env.PROMPTS);
+const [prompts, profiles] = [process.env.PROMPTS, process.env.PROFILES].map(JSON.parse);
 const versions = createRequire(import.meta.url)("./node_modules/.package-lock.json").packages;
 const version = (name) => () => versions[`node_modules/${name}`].version;
 
@@ -112,7 +112,8 @@ const openaiNode = cellsOf({
 
 // What a page does with fetch, as the sample of Bud's documentation does, in Bud's profile: each
 // read is split into lines, nothing is kept for the next, and the first choice is taken unguarded.
-const bud = baseURL.replace("/v1", "/compat/bud/v1");
+const addressOf = (profile) => baseURL.replace("/v1", `/compat/${profile}/v1`);
+const bud = addressOf("bud");
 const post = (body) =>
   fetch(`${bud}/chat/completions`, {
     method: "POST",
@@ -193,20 +194,27 @@ function vercel(plainModel, askingModel = plainModel) {
   };
 }
 
-const compatible = (includeUsage) =>
-  createOpenAICompatible({ name: "tollhouse", baseURL, apiKey, includeUsage })(model);
+const vercels = {
+  "@ai-sdk/openai": (address) => vercel(createOpenAI({ baseURL: address, apiKey }).chat(model)),
+  "@ai-sdk/openai-compatible": (address) => {
+    const settings = { name: "tollhouse", baseURL: address, apiKey };
+    const asking = createOpenAICompatible({ ...settings, includeUsage: true });
+    return vercel(createOpenAICompatible(settings)(model), asking(model));
+  },
+};
 const programs = {
   "openai-node": { version: version("openai"), ...openaiNode },
-  "@ai-sdk/openai": {
-    version: version("@ai-sdk/openai"),
-    ...vercel(createOpenAI({ baseURL, apiKey }).chat(model)),
-  },
-  "@ai-sdk/openai-compatible": {
-    version: version("@ai-sdk/openai-compatible"),
-    ...vercel(compatible(false), compatible(true)),
-  },
   fetch: { version: () => "", ...fetching },
 };
+for (const [name, make] of Object.entries(vercels)) {
+  programs[name] = { version: version(name), ...make(baseURL) };
+  for (const profile of profiles[name]) {
+    const there = make(addressOf(profile));
+    for (const cell of ["streamed", "usage asked"]) {
+      programs[name][`${cell} in ${profile}`] = there[cell];
+    }
+  }
+}
 
 const cells = {};
 for (const [name, own] of Object.entries(programs)) {

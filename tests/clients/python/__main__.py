@@ -13,13 +13,17 @@ import json
 import os
 import sys
 import traceback
-from contextlib import redirect_stdout
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 from tests.clients.python.cells import Seen
 
+# The clients that read streams by themselves are tried under the other profiles, too.
+IN_PROFILES = ("streamed", "usage asked")
+PROFILES: dict[str, list[str]] = json.loads(os.environ["PROFILES"])
 SNIPPETS: dict[str, str] = json.loads(os.environ["SNIPPETS"])
 
 
@@ -42,8 +46,21 @@ async def main(names: list[str]) -> None:
         tell(name, "version", {"result": program.version()})
         for cell, work in program.CELLS.items():
             tell(name, cell, await perform(work))
+        for profile in PROFILES.get(name, ()):
+            with at_profile(profile):
+                for cell in IN_PROFILES:
+                    tell(name, f"{cell} in {profile}", await perform(program.CELLS[cell]))
         if name in SNIPPETS:
             tell(name, "snippet", await perform(partial(run_snippet, SNIPPETS[name])))
+
+
+@contextmanager
+def at_profile(profile: str) -> Iterator[None]:
+    """Have the calls of a block made under a profile."""
+    address = os.environ["BASE_URL"]
+    os.environ["BASE_URL"] = address.replace("/v1", f"/compat/{profile}/v1")
+    yield
+    os.environ["BASE_URL"] = address
 
 
 async def run_snippet(text: str, seen: Seen) -> None:

@@ -20,7 +20,6 @@ from autogen_ext.models.openai import OpenAIChatCompletionClient
 from PIL import Image as Pictures
 
 from tests.clients.python.cells import (
-    BASE_URL,
     KEY,
     MODEL,
     PICTURE,
@@ -28,6 +27,7 @@ from tests.clients.python.cells import (
     WEATHER,
     Cells,
     Seen,
+    base_url,
 )
 
 ABLE = ("vision", "function_calling", "json_output", "structured_output")
@@ -41,7 +41,7 @@ def client() -> Any:
     return OpenAIChatCompletionClient(
         model=MODEL,
         api_key=KEY,
-        base_url=BASE_URL,
+        base_url=base_url(),
         max_retries=0,
         model_info=dict.fromkeys(ABLE, True) | {"family": "unknown"},
     )

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MODEL = "fake-model"
-BASE_URL = os.environ.get("BASE_URL", "")
 KEY = os.environ.get("KEY", "")
 PICTURE = os.environ.get("PICTURE", "")  # a data: URL
 PROMPTS: Mapping[str, str] = json.loads(os.environ.get("PROMPTS", "{}"))
@@ -65,6 +64,11 @@ class Seen:
 
 
 Cells = Mapping[str, Callable[[Seen], Any]]
+
+
+def base_url() -> str:
+    """Return the address of the gateway, under one profile after the other."""
+    return os.environ["BASE_URL"]
 
 
 def user(content: str | list[Any]) -> list[Message]:

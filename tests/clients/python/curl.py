@@ -7,7 +7,6 @@ import subprocess
 from typing import Any
 
 from tests.clients.python.cells import (
-    BASE_URL,
     CITY_TOOL,
     KEY,
     MODEL,
@@ -16,6 +15,7 @@ from tests.clients.python.cells import (
     Message,
     Seen,
     ToolCalls,
+    base_url,
     user,
     with_picture,
 )
@@ -33,7 +33,7 @@ def run(messages: list[Message], *options: str, **members: Any) -> str:
         [
             *("curl", "--silent", "--show-error", "--max-time", str(WAIT_S), *options),
             *("-H", f"Authorization: Bearer {KEY}", "-H", "Content-Type: application/json"),
-            *(f"{BASE_URL}/chat/completions", "--data-binary", "@-"),
+            *(f"{base_url()}/chat/completions", "--data-binary", "@-"),
         ],
         input=json.dumps({"model": MODEL, "messages": messages} | members),
         capture_output=True,

@@ -17,7 +17,6 @@ from typing import Any
 import msgspec
 
 from tests.clients.python.cells import (
-    BASE_URL,
     CITY_TOOL,
     KEY,
     MODEL,
@@ -26,6 +25,7 @@ from tests.clients.python.cells import (
     Message,
     Seen,
     ToolCalls,
+    base_url,
     user,
     with_picture,
 )
@@ -119,7 +119,7 @@ def version() -> str:
 
 def post(messages: list[Message], **members: Any) -> http.client.HTTPResponse:
     """Send a call. Raises APIError for a status other than 2xx."""
-    address = urllib.parse.urlsplit(BASE_URL)
+    address = urllib.parse.urlsplit(base_url())
     connection = http.client.HTTPConnection(address.netloc, timeout=WAIT_S)
     body = json.dumps({"model": MODEL, "messages": messages} | members)
     accept = "text/event-stream" if "stream" in members else "application/json"

@@ -12,7 +12,6 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_openai import ChatOpenAI
 
 from tests.clients.python.cells import (
-    BASE_URL,
     CITY_TOOL,
     KEY,
     MODEL,
@@ -21,6 +20,7 @@ from tests.clients.python.cells import (
     WEATHER,
     Cells,
     Seen,
+    base_url,
 )
 
 
@@ -29,7 +29,7 @@ def version() -> str:
 
 
 def chat(**members: Any) -> Any:
-    usual: dict[str, Any] = {"model": MODEL, "api_key": KEY, "base_url": BASE_URL}
+    usual: dict[str, Any] = {"model": MODEL, "api_key": KEY, "base_url": base_url()}
     return ChatOpenAI(**usual, max_retries=0, **members)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 import openai
 
 from tests.clients.python.cells import (
-    BASE_URL,
     CITY_TOOL,
     KEY,
     MODEL,
@@ -18,11 +17,12 @@ from tests.clients.python.cells import (
     Message,
     Seen,
     ToolCalls,
+    base_url,
     user,
     with_picture,
 )
 
-CLIENT = openai.OpenAI(api_key=KEY, base_url=BASE_URL, max_retries=0)
+CLIENT = openai.OpenAI(api_key=KEY, base_url=base_url(), max_retries=0)
 ARGUMENTS = inspect.signature(CLIENT.chat.completions.create).parameters
 
 

@@ -12,7 +12,6 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from tests.clients.python.cells import (
-    BASE_URL,
     KEY,
     MODEL,
     PICTURE,
@@ -20,6 +19,7 @@ from tests.clients.python.cells import (
     WEATHER,
     Cells,
     Seen,
+    base_url,
 )
 
 
@@ -28,7 +28,7 @@ def version() -> str:
 
 
 def agent(**members: Any) -> Any:
-    client = openai.AsyncOpenAI(api_key=KEY, base_url=BASE_URL, max_retries=0)
+    client = openai.AsyncOpenAI(api_key=KEY, base_url=base_url(), max_retries=0)
     model = OpenAIChatModel(MODEL, provider=OpenAIProvider(openai_client=client))
     return Agent(model, **members)
 
