@@ -140,7 +140,7 @@ ON CONFLICT DO UPDATE SET calls = calls + excluded.calls
 """
 MEASURES = (
     ("total", "c.total_us", ""),
-    ("added", "(c.total_us - c.upstream_us)", ""),
+    ("added", "(c.total_us - c.upstream_us - c.failed_us)", ""),
     ("ttft", "c.ttft_us", "AND c.streamed"),
 )
 

@@ -15,6 +15,7 @@ from unicodedata import category, normalize
 from asgiref.sync import sync_to_async
 
 from dashboard.key_labels import key_labels
+from dashboard.timing import added_us
 from gateway.core.money import format_usd
 from gateway.core.turns import Turns, beside_calls
 from gateway.models import CallRecord
@@ -121,7 +122,7 @@ def _cells(call: CallRecord, key_label: str) -> tuple[str, ...]:
         call.charge_basis,
         format_usd(call.absorbed_nusd),
         _ms(call.total_us),
-        _ms(call.total_us - call.upstream_us),
+        _ms(added_us(call)),
         _ms(call.ttft_us) if call.ttft_us is not None else "",
         str(call.pdf_pages),
         format_usd(call.pdf_fee_nusd),

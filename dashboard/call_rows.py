@@ -14,12 +14,14 @@ from gateway.selectors.visible import Visible
 
 @dataclass(frozen=True, slots=True)
 class CallRow:
-    """One row. model: the one that served or was asked for. bar: against the slowest shown."""
+    """One row. model: the one that served, or was asked for where none did. asked_for: where
+    another one served. bar: against the slowest shown."""
 
     call: CallRecord
     status: StatusWords
     key_label: str
     model: str
+    asked_for: str
     added_us: int | None
     bar: Sequence[Stretch]
 
@@ -38,7 +40,8 @@ def call_rows(visible: Visible, calls: Sequence[CallRecord]) -> list[CallRow]:
             status=STATUS_WORDS[call.status],
             key_label=labels.get(call.key_id, f"key {str(call.key_id)[:8]}"),
             model=call.model or call.requested_model,
-            added_us=added_us(call) if call.upstream_us else None,
+            asked_for=call.requested_model if call.model not in ("", call.requested_model) else "",
+            added_us=added_us(call) if call.upstream_us or call.failed_us else None,
             bar=stretches(timing_parts(call), slowest_us),
         )
         for call in calls

@@ -22,12 +22,14 @@ Format = Callable[[float], str]
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One colour of a chart. values: one per step; None leaves a gap in a line."""
+    """One colour of a chart. values: one per step; None leaves a gap in a line. query: what finds
+    the calls behind it, as part of a URL."""
 
     name: str
     label: str
     values: Sequence[float | None]
     total: str = ""
+    query: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,11 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a chart says at one step: for the tooltip, and a row of its table."""
+    """What a chart says at one step: for the tooltip, and a row of its table. query: what finds the
+    calls of the step, as part of a URL."""
 
     label: str
+    query: str
     cells: tuple[tuple[str, str, str], ...]  # (series, label, formatted value)
     left: str
     width: str
@@ -89,6 +93,7 @@ def bar_chart(
         readings.append(
             Reading(
                 label=axis.label(index),
+                query=axis.query(index),
                 cells=_cells(series, index, show),
                 left=f"{index * step:.3f}%",
                 width=f"{step:.3f}%",
@@ -119,6 +124,7 @@ def line_chart(
     readings = [
         Reading(
             label=axis.label(index),
+            query=axis.query(index),
             cells=_cells(series, index, show),
             left=f"{index * step:.3f}%",
             width=f"{step:.3f}%",

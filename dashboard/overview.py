@@ -109,7 +109,10 @@ _SPAN_WORDS: dict[Measure, tuple[str, str]] = {
         "Total time",
         "From accepting a call to the end of its answer, calls that ended OK.",
     ),
-    Measure.ADDED: ("Added time", "Total time less the time the provider that answered took."),
+    Measure.ADDED: (
+        "Added time",
+        "Total time less the time that providers took, those that failed included.",
+    ),
     Measure.TTFT: ("First token", "From accepting a streamed call to the provider's first event."),
 }
 
@@ -178,6 +181,7 @@ def _calls_chart(axis: Axis, steps: Sequence[Totals], now: Totals) -> Chart:
             STATUS_WORDS[status].label,
             [step.calls_by_status[status] for step in steps],
             count(now.calls_by_status[status]),
+            query=f"status={status}",
         )
         for status in seen
     ]
@@ -194,8 +198,8 @@ def _spend_chart(axis: Axis, steps: Sequence[Totals], now: Totals) -> Chart:
 
 def _span_chart(axis: Axis, measure: Measure, steps: Sequence[Percentiles]) -> Chart:
     series = [
-        Series("p50", "p50", [step.p50_us for step in steps]),
-        Series("p95", "p95", [step.p95_us for step in steps]),
+        Series("p50", "p50", [step.p50_us for step in steps], query="status=ok"),
+        Series("p95", "p95", [step.p95_us for step in steps], query="status=ok"),
     ]
     title = _SPAN_WORDS[measure][0]
     # A provider that failed first adds a thousand times what the gateway does by itself.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from gateway.selectors.periods import NAMED_PERIODS, Period, read_period
+from gateway.selectors.periods import NAMED_PERIODS, Period, is_reversed, read_period
 
+REVERSED = "The end has to be after the start."
+_INPUT_CHARS = 16  # 2026-01-31T23:59
 _SHORT = {"1h": "1 h", "today": "Today", "24h": "24 h", "7d": "7 d", "30d": "30 d"}
 
 
@@ -23,11 +25,17 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class PeriodChoice:
-    """The period in view and the others one can pick. query: the period's own part of a URL."""
+    """The period in view and the others one can pick. query: the period's own part of a URL.
+
+    error: why the dates that were asked for are refused; then `given` has them as they were, and
+    the period is another one, of which nothing is to be shown.
+    """
 
     period: Period
     choices: Sequence[Choice]
     query: str
+    error: str = ""
+    given: tuple[str, str] = ("", "")
 
     @property
     def is_custom(self) -> bool:
@@ -41,15 +49,18 @@ class PeriodChoice:
     @property
     def starts_input(self) -> str:
         """The start as an input of type datetime-local takes it."""
-        return f"{self.period.starts_at:%Y-%m-%dT%H:%M}"
+        return self.given[0] if self.error else f"{self.period.starts_at:%Y-%m-%dT%H:%M}"
 
     @property
     def ends_input(self) -> str:
-        return f"{self.period.ends_at:%Y-%m-%dT%H:%M}"
+        return self.given[1] if self.error else f"{self.period.ends_at:%Y-%m-%dT%H:%M}"
 
 
 def choose_period(query: Mapping[str, str], *, now: datetime) -> PeriodChoice:
     """Return the period that a query string asks for, with the control around it."""
+    if is_reversed(query, now=now):
+        given = _as_input(query["from"], "T00:00"), _as_input(query.get("to", ""), "T23:59")
+        return replace(choose_period({}, now=now), error=REVERSED, given=given)
     period = read_period(query, now=now)
     choices = [
         Choice(name, _SHORT[name], label, name == period.name)
@@ -60,6 +71,12 @@ def choose_period(query: Mapping[str, str], *, now: datetime) -> PeriodChoice:
     else:
         own = f"period={period.name}"
     return PeriodChoice(period, choices, own)
+
+
+def _as_input(text: str, time_of_day: str) -> str:
+    """Return a moment of a URL as an input of type datetime-local takes it."""
+    text = text.strip()[:_INPUT_CHARS]
+    return f"{text}{time_of_day}" if text and "T" not in text and " " not in text else text
 
 
 def _moment(moment: datetime) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 _MAX_LABELS = 8
 HOUR_S = 3_600
@@ -41,6 +41,12 @@ class Axis:
             return f"{start:%a %-d %b}" if days == 1 else f"{days} days from {start:%-d %b}"
         end = datetime.fromtimestamp(start.timestamp() + self.step_s, tz=start.tzinfo)
         return f"{start:%a %-d %b, %H:%M} to {end:%H:%M} UTC"
+
+    def query(self, index: int) -> str:
+        """Return the step as the part of a URL that chooses a period."""
+        start = self.starts[index]
+        end = start + timedelta(seconds=self.step_s)
+        return f"from={start:%Y-%m-%dT%H:%M}&to={end:%Y-%m-%dT%H:%M}"
 
     def ticks(self) -> list[Tick]:
         """Return a few marks at round times, every second one minor: narrow charts drop it."""

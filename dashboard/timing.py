@@ -68,8 +68,9 @@ def stretches(parts: Sequence[Part], whole_us: int) -> list[Stretch]:
 
 
 def added_us(call: CallRecord) -> int:
-    """Return what the call took beyond the attempt that served, as LatencyRollup counts it."""
-    return max(0, call.total_us - call.upstream_us)
+    """Return what the call took beyond its providers, those that failed included, as LatencyRollup
+    counts it."""
+    return max(0, call.total_us - call.upstream_us - call.failed_us)
 
 
 def _take(duration_us: int, rest_us: int) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import logging
 from celery import shared_task
 from django.core.management import call_command
 
+from gateway.services.adding_errors import add_older_errors
 from gateway.services.checkpointing import checkpoint
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
@@ -37,8 +38,10 @@ def prove_task() -> None:
 
 @shared_task(name="gateway.roll_up")
 def roll_up_task() -> None:
-    """Add the totals of quarters of an hour up to those of hours and days."""
+    """Add the totals of quarters of an hour up to those of hours and days, and errors of calls
+    that are older than their totals."""
     roll_up()
+    add_older_errors()
 
 
 @shared_task(name="gateway.checkpoint")

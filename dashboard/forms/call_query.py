@@ -54,6 +54,11 @@ class CallQuery:
         return {name: value for name, value in self.values.items() if name not in _TIME_NAMES}
 
     @property
+    def error(self) -> str:
+        """Why the dates asked for are refused, "" where they are not."""
+        return self.period.error if self.period else ""
+
+    @property
     def min_ms(self) -> str:
         return self.values.get("min_ms", "")
 
@@ -96,7 +101,7 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
     status = query.get("status", "")
     if status in STATUS_WORDS or status == FAILED:
         values["status"] = status
-    for name, width in (("model", 200), ("error", 60)):
+    for name, width in (("model", 256), ("provider", 60), ("error", 60)):
         if text := query.get(name, "").strip()[:width]:
             values[name] = text
     key_id = read_id(query.get("key", ""))
@@ -111,6 +116,7 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
     filters = CallFilters(
         status=values.get("status", ""),
         model=values.get("model", ""),
+        provider=values.get("provider", ""),
         key_id=key_id,
         streamed=_YES_NO.get(values.get("streamed", "")),
         fell_back=_YES_NO.get(values.get("fallback", "")),
@@ -135,7 +141,7 @@ def _read_period(
         return None
     given = query if query.get("period") or query.get("from") else {"period": DEFAULT_PERIOD}
     period = choose_period(given, now=now)
-    if period.is_custom:
+    if period.is_custom or period.error:
         values["from"], values["to"] = period.starts_input, period.ends_input
     else:
         values["period"] = period.period.name

@@ -58,6 +58,12 @@ def when(moment: datetime | None, never: str = "never") -> SafeString:
 
 
 @register.simple_tag
+def minute(moment: datetime) -> SafeString:
+    """Return day and minute, with the exact moment on hover: `21 Nov, 09:14`."""
+    return _time(moment, f"{moment.astimezone(UTC):%-d %b, %H:%M}")
+
+
+@register.simple_tag
 def day(moment: datetime) -> SafeString:
     """Return the date, with the exact moment on hover."""
     return _time(moment, f"{moment.astimezone(UTC):%-d %b %Y}")

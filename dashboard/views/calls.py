@@ -58,7 +58,9 @@ def list_calls(request: PageRequest) -> HttpResponse:
     id_text = request.GET.get("id", "").strip()[:80]
     if id_text and (found := _find_by_text(visible, id_text)):
         return _go_to(request, page_address(workspace, "call-detail", found))
-    page = call_page(visible, query.filters, before=query.before, after=query.after)
+    page = CallPage([], None, None)
+    if not query.error:
+        page = call_page(visible, query.filters, before=query.before, after=query.after)
     response = render_page(
         request,
         page="dashboard/calls/list.html",
@@ -73,6 +75,7 @@ def list_calls(request: PageRequest) -> HttpResponse:
             older_query=query.page_query(before=page.older) if page.older else "",
             id_text=id_text,
         ),
+        status=422 if query.error else 200,
     )
     # The address people see and share leaves out the filters that do not narrow.
     response["HX-Push-Url"] = f"{request.path}?{query.page_query(query.before, query.after)}"
@@ -94,10 +97,12 @@ def show_call(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
 
 @login_required
 @require_GET
-def export_calls(request: PageRequest) -> StreamingHttpResponse:
+def export_calls(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
     """Stream the calls that the list's filters mean, whole, as CSV."""
     workspace = current_workspace(request)
     query = read_call_query(request.GET, now=timezone.now())
+    if query.error:
+        return HttpResponse(query.error, content_type="text/plain; charset=utf-8", status=422)
     lines = csv_lines(visible_to(request.user, workspace), query.filters)
     name = f"calls-{workspace.slug}-{timezone.now():%Y%m%d-%H%M%S}.csv"
     return StreamingHttpResponse(

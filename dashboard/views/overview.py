@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from dashboard.call_rows import CallRow, call_rows
+from dashboard.error_rows import ErrorTables, error_tables
 from dashboard.htmx import PageRequest, render_page
 from dashboard.overview import Overview, build_overview
 from dashboard.period_choice import PeriodChoice, choose_period
@@ -31,6 +32,7 @@ class OverviewContext:
     overview: Overview
     period: PeriodChoice
     errors: Sequence[CallRow]
+    error_tables: ErrorTables
     sees_everything: bool
     losses: Losses | None
 
@@ -51,7 +53,9 @@ def show_overview(request: PageRequest) -> HttpResponse:
             overview=build_overview(visible, span),
             period=choice,
             errors=call_rows(visible, errors.calls),
+            error_tables=error_tables(visible, span),
             sees_everything=visible.is_everything,
             losses=find_losses() if request.user.is_operator else None,
         ),
+        status=422 if choice.error else 200,
     )

@@ -33,13 +33,15 @@ class UsageShape(Struct):
 
 
 class Timings(Struct):
-    """Milliseconds; upstream, queued and gateway add up to total. Parts that are 0 are absent."""
+    """Milliseconds; upstream, queued, failed and gateway add up to total. Parts that are 0 are
+    absent. failed_ms: attempts at providers that did not serve."""
 
     total_ms: int
     upstream_ms: int
     tokens_per_second: float | None = None
     processors_ms: int | None = None
     queued_ms: int | None = None
+    failed_ms: int | None = None
     gateway_ms: int | None = None
 
 
@@ -166,6 +168,7 @@ class GenerationTimings(Struct):
     queued_ms: float
     failed_ms: float
     upstream_ms: float
+    gateway_ms: float
 
 
 class GenerationShape(Struct):

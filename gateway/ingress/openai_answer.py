@@ -269,7 +269,11 @@ def write_timings(receipt: Receipt) -> dict[str, int | float]:
     queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
     if queued_ms:
         timings["queued_ms"] = queued_ms
-    gateway_ms = total_ms - upstream_ms - queued_ms
+    rest_ms = total_ms - upstream_ms - queued_ms
+    failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
+    if failed_ms:
+        timings["failed_ms"] = failed_ms
+    gateway_ms = rest_ms - failed_ms
     if gateway_ms:
         timings["gateway_ms"] = gateway_ms
     return timings

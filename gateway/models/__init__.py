@@ -6,10 +6,13 @@ from gateway.models.process import JournalFault, LedgerCheck, ServingProcess
 from gateway.models.proof import ProofMark, ProofProgress, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import (
+    ErrorMark,
+    KeyErrors,
     KeyUsage,
     LatencyRollup,
     RollupMark,
     UsageRollup,
+    WorkspaceErrors,
     WorkspaceLatency,
     WorkspaceUsage,
 )
@@ -17,8 +20,10 @@ from gateway.models.rollup import (
 __all__ = [
     "CallBody",
     "CallRecord",
+    "ErrorMark",
     "JournalFault",
     "KeptAnswer",
+    "KeyErrors",
     "KeyUsage",
     "LanguageModel",
     "LatencyRollup",
@@ -33,6 +38,7 @@ __all__ = [
     "ServingProcess",
     "Target",
     "UsageRollup",
+    "WorkspaceErrors",
     "WorkspaceLatency",
     "WorkspaceUsage",
 ]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
 # A call that was to be charged, and was not in full: what is absorbed is a loss of ours.
 IS_LOSS = Q(absorbed_nusd__gt=0) & (Q(charge_basis="usage") | Q(charge_basis="estimate"))
+# Served by another model than the one that was asked for, or by none.
+IS_NOT_AS_ASKED = ~Q(requested_model=F("model"))
 
 
 class CallRecord(models.Model):
@@ -109,6 +111,11 @@ class CallRecord(models.Model):
             models.Index(fields=["workspace_id", "id"], name="gateway_call_by_workspace"),
             models.Index(fields=["key_id", "id"], name="gateway_call_by_key"),
             models.Index(fields=["workspace_id", "model", "id"], name="gateway_call_by_model"),
+            models.Index(
+                fields=["workspace_id", "requested_model", "id"],
+                name="gateway_call_not_as_asked",
+                condition=IS_NOT_AS_ASKED,
+            ),
             models.Index(
                 fields=["workspace_id", "status", "id"],
                 name="gateway_call_not_ok",

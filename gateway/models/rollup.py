@@ -57,7 +57,7 @@ class LatencyRollup(models.Model):
 
     class Measure(models.TextChoices):
         TOTAL = "total"  # the whole call
-        ADDED = "added"  # the call less its upstream time: what we added
+        ADDED = "added"  # the call less the time of its providers: what we added
         TTFT = "ttft"  # request to first upstream event, streamed calls
 
     starts_at = models.DateTimeField(help_text="Start of the quarter of an hour, UTC.")
@@ -151,3 +151,73 @@ class WorkspaceLatency(models.Model):
 
     def __str__(self) -> str:
         return f"{self.starts_at:%Y-%m-%d %H:%M} {self.measure} {self.bucket}"
+
+
+class ErrorSums(models.Model):
+    """What the failed calls (usage.FAILED_STATUSES) of one group add up to, and when the first and
+    the last of them began. provider: "" where the call reached none."""
+
+    workspace_id = models.UUIDField()
+    starts_at = models.DateTimeField()
+    provider = models.CharField(max_length=60, blank=True)
+    status = models.CharField(max_length=16)
+    error_code = models.CharField(max_length=60, blank=True)
+    calls = models.BigIntegerField()
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+
+class KeyErrors(ErrorSums):
+    """Failed calls of a key per quarter of an hour, provider, status and error code."""
+
+    key_id = models.UUIDField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=[
+                    *("workspace_id", "key_id", "starts_at"),
+                    *("provider", "status", "error_code"),
+                ],
+                name="gateway_keyerrors_one_row_per_group",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.provider} {self.error_code} {self.calls}"
+
+
+class WorkspaceErrors(ErrorSums):
+    """The same of all keys of a workspace, per quarter of an hour, hour and day (span_s).
+
+    The drain writes all three: few calls fail.
+    """
+
+    span_s = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=[
+                    *("workspace_id", "span_s", "starts_at"),
+                    *("provider", "status", "error_code"),
+                ],
+                name="gateway_workspaceerrors_one_row_per_group",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.provider} {self.error_code} {self.calls}"
+
+
+class ErrorMark(models.Model):
+    """One row while errors of older calls are still being added up: those from `since` on are
+    complete, a full hour. No row: all of them are (gateway.services.adding_errors)."""
+
+    since = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"from {self.since:%Y-%m-%d %H:%M} on"

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from gateway.models import CallRecord
+from gateway.models.call import IS_NOT_AS_ASKED
 from gateway.selectors.id_times import first_id_at
 from gateway.selectors.usage import FAILED_STATUSES
 from gateway.selectors.visible import Visible
@@ -23,10 +24,11 @@ MOST_KEY_BRANCHES = 30
 @dataclass(frozen=True, slots=True)
 class CallFilters:
     """Conditions on calls; the empty ones do not narrow. min_total_us: at least this long.
-    fell_back: to another model than the one asked for."""
+    model: asked for, or the one that served. fell_back: to another model than the one asked for."""
 
     status: str = ""
     model: str = ""
+    provider: str = ""
     key_id: uuid.UUID | None = None
     streamed: bool | None = None
     fell_back: bool | None = None
@@ -41,6 +43,11 @@ class CallFilters:
         if self.status == FAILED:
             return sorted(FAILED_STATUSES)
         return [self.status] if self.status else []
+
+    @property
+    def asks_for_not_ok(self) -> bool:
+        """True when only calls are asked for that did not end well."""
+        return bool(self.statuses) and CallRecord.Status.OK not in self.statuses
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +76,40 @@ def branches(
     calls = CallRecord.objects.filter(**_id_range(filters, before, after))
     key_ids = _key_ids(visible, filters)
     if key_ids is not None and len(key_ids) <= MOST_KEY_BRANCHES:
-        rest = _rest(filters, status=True, model=True)
+        rest = _rest(filters) & _of_status(filters) & _asked_or_served(filters)
         return [Branch(calls.filter(key_id=key_id), rest) for key_id in key_ids]
     theirs = Q() if key_ids is None else Q(key_id__in=key_ids)
     calls = calls.filter(workspace_id=visible.workspace_id)
-    if filters.statuses and CallRecord.Status.OK not in filters.statuses:
-        rest = theirs & _rest(filters, status=False, model=True)
-        # The first condition repeats the partial index's own: SQLite needs to see it.
-        not_ok = calls.filter(~Q(status="ok"))
-        return [Branch(not_ok.filter(status=status), rest) for status in filters.statuses]
-    rest = theirs & _rest(filters, status=True, model=False)
     if filters.model:
-        return [Branch(calls.filter(model=filters.model), rest)]
-    return [Branch(calls, rest)]
+        return _of_model(calls, theirs, filters)
+    if filters.asks_for_not_ok:
+        return _not_ok(calls, theirs & _rest(filters), filters)
+    return [Branch(calls, theirs & _rest(filters) & _of_status(filters))]
+
+
+def _of_model(calls: QuerySet[CallRecord], theirs: Q, filters: CallFilters) -> list[Branch]:
+    """Return the branches of calls that the model served, and of those that asked for it and got
+    another or none."""
+    rest = theirs & _rest(filters)
+    # The first condition repeats the partial index's own: SQLite needs to see it.
+    asked = calls.filter(IS_NOT_AS_ASKED, requested_model=filters.model)
+    if filters.asks_for_not_ok:
+        served = _not_ok(calls, rest & Q(model=filters.model), filters)
+    else:
+        served = [Branch(calls.filter(model=filters.model), rest & _of_status(filters))]
+    return [*served, Branch(asked, rest & _of_status(filters))]
+
+
+def _not_ok(calls: QuerySet[CallRecord], rest: Q, filters: CallFilters) -> list[Branch]:
+    """Return a branch for each status that is asked for. Of refused calls none has a provider, or a
+    model that served."""
+    not_ok = calls.filter(~Q(status="ok"))  # as above
+    can_be_refused = not (filters.provider or filters.model)
+    return [
+        Branch(not_ok.filter(status=status), rest)
+        for status in filters.statuses
+        if can_be_refused or status != CallRecord.Status.REFUSED
+    ]
 
 
 def _key_ids(visible: Visible, filters: CallFilters) -> list[uuid.UUID] | None:
@@ -112,13 +140,19 @@ def _id_range(
     return bounds
 
 
-def _rest(filters: CallFilters, *, status: bool, model: bool) -> Q:
-    """Return the conditions that no index decides; status and model only when told to."""
+def _of_status(filters: CallFilters) -> Q:
+    return Q(status__in=filters.statuses) if filters.statuses else Q()
+
+
+def _asked_or_served(filters: CallFilters) -> Q:
+    return Q(model=filters.model) | Q(requested_model=filters.model) if filters.model else Q()
+
+
+def _rest(filters: CallFilters) -> Q:
+    """Return the conditions that no index decides, whatever the branch."""
     rest = Q()
-    if status and filters.statuses:
-        rest &= Q(status__in=filters.statuses)
-    if model and filters.model:
-        rest &= Q(model=filters.model)
+    if filters.provider:
+        rest &= Q(provider=filters.provider)
     if filters.streamed is not None:
         rest &= Q(streamed=filters.streamed)
     if filters.fell_back is not None:

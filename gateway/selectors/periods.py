@@ -78,6 +78,15 @@ def read_period(query: Mapping[str, str], *, now: datetime) -> Period:
     return named_period(name if name in NAMED_PERIODS else DEFAULT_PERIOD, now=now)
 
 
+def is_reversed(query: Mapping[str, str], *, now: datetime) -> bool:
+    """True when `from` and `to` can both be read, and the period would end before it begins.
+    Without `to` a period ends now."""
+    if not query.get("from") or query.get("period", "custom") != "custom":
+        return False
+    starts_at, ends_at = _ends(query["from"], query.get("to", ""), now)
+    return starts_at is not None and ends_at is not None and ends_at <= starts_at
+
+
 def named_period(name: str, *, now: datetime) -> Period:
     """Return the period of that name that ends now. Raises KeyError for an unknown name."""
     label, length_s, step_s = NAMED_PERIODS[name]
@@ -89,8 +98,7 @@ def named_period(name: str, *, now: datetime) -> Period:
 
 
 def _custom_period(start: str, end: str, *, now: datetime) -> Period | None:
-    starts_at = read_moment(start)
-    ends_at = read_moment(end, end_of_day=True) if end else now
+    starts_at, ends_at = _ends(start, end, now)
     if starts_at is None or ends_at is None or ends_at <= starts_at:
         return None
     if ends_at - starts_at > timedelta(days=MAX_CUSTOM_DAYS):
@@ -101,6 +109,10 @@ def _custom_period(start: str, end: str, *, now: datetime) -> Period | None:
     ends_at = _floor(ends_at + timedelta(seconds=QUARTER_S - 1), QUARTER_S)
     length_s = int((ends_at - starts_at).total_seconds())
     return Period("custom", "Chosen period", starts_at, ends_at, length_s, step_s)
+
+
+def _ends(start: str, end: str, now: datetime) -> tuple[datetime | None, datetime | None]:
+    return read_moment(start), read_moment(end, end_of_day=True) if end else now
 
 
 def read_moment(text: str, *, end_of_day: bool = False) -> datetime | None:

@@ -15,7 +15,14 @@ from typing import Any
 from django.db import connection
 from django.db.models import Model, QuerySet
 
-from gateway.models import KeyUsage, RollupMark, UsageRollup, WorkspaceUsage
+from gateway.models import (
+    KeyErrors,
+    KeyUsage,
+    RollupMark,
+    UsageRollup,
+    WorkspaceErrors,
+    WorkspaceUsage,
+)
 from gateway.selectors.visible import Visible
 
 QUARTER_S = 900
@@ -48,6 +55,29 @@ def find_stretches(
     until = LONG_AGO if row is None else row.until
     fitting = tuple(span_s for span_s in spans_s if span_s <= longest_s)
     return _cover(starts_at, ends_at, fitting, until)
+
+
+def error_rows(
+    visible: Visible, starts_at: datetime, ends_at: datetime, *, longest_s: int
+) -> Iterator[QuerySet[Any]]:
+    """Yield rows of errors, of spans of longest_s at most, that together are those of the calls
+    between the two moments. Of single keys there are only quarters of an hour."""
+    if visible.key_ids is not None:
+        yield KeyErrors.objects.filter(
+            workspace_id=visible.workspace_id,
+            key_id__in=visible.key_ids,
+            starts_at__gte=starts_at,
+            starts_at__lt=ends_at,
+        )
+        return
+    spans_s = tuple(span_s for span_s in WORKSPACE_SPANS_S if span_s <= longest_s)
+    for stretch in _cover(starts_at, ends_at, spans_s, FAR_AHEAD):
+        yield WorkspaceErrors.objects.filter(
+            workspace_id=visible.workspace_id,
+            span_s=stretch.span_s,
+            starts_at__gte=stretch.starts_at,
+            starts_at__lt=stretch.ends_at,
+        )
 
 
 def usage_rows(

@@ -12,6 +12,7 @@ from django.db import connection
 from accounts.book import Spend
 from gateway.core.buckets import bucket_of
 from gateway.journal.record import Refused, Settled
+from gateway.stores.error_totals import FAILED, ErrorTotals
 from gateway.stores.inserts import Insert, Row
 from gateway.stores.late_totals import add_latency, add_usage, find_mark_s
 from gateway.stores.provider_health import ProviderOutcomes
@@ -49,6 +50,7 @@ class Tally:
         self._usage: dict[tuple[int, str, str, str, str], list[int]] = {}
         self._latency: dict[tuple[int, str, str, str], Counter[int]] = defaultdict(Counter)
         self._outcomes = ProviderOutcomes()
+        self._errors = ErrorTotals()
 
     def count(self, quarter: int, calls: Sequence[Settled]) -> None:
         """Add admitted calls that have ended: of one key and model, with one status.
@@ -70,10 +72,14 @@ class Tally:
         self._outcomes.count(calls)
         if like.status == "ok":
             self._count_durations((quarter, like.workspace_id, like.model[:200]), calls)
+        elif like.status in FAILED:
+            self._errors.count(quarter, calls)
 
     def count_refused(self, record: Refused) -> None:
         """Add calls that were not let in; they count by status alone."""
-        self._sums(quarter_of(record), record, "", "refused")[0] += record.counted or 1
+        quarter = quarter_of(record)
+        self._sums(quarter, record, "", "refused")[0] += record.counted or 1
+        self._errors.count_refused(quarter, record)
 
     def spends(self) -> list[Spend]:
         """Return what each key has spent."""
@@ -100,6 +106,7 @@ class Tally:
             ADD_LATENCY.run(cursor, latency)
         self._write_late(raw, start)
         self._outcomes.write()
+        self._errors.write()
 
     def _write_late(self, raw: Callable[[str], Any], start: Callable[[float], Any]) -> None:
         """Add calls of before the mark of longer spans to those: few batches have any."""
@@ -116,7 +123,7 @@ class Tally:
 
     def _count_durations(self, place: tuple[int, str, str], calls: Sequence[Settled]) -> None:
         total = [call.total_us for call in calls]
-        added = [call.total_us - call.upstream_us for call in calls]
+        added = [call.total_us - call.upstream_us - call.failed_us for call in calls]
         self._latency[*place, "total"].update(map(bucket_of, total))
         self._latency[*place, "added"].update(map(bucket_of, added))
         ttft = [call.ttft_us for call in calls if call.streamed and call.ttft_us is not None]

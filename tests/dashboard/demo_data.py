@@ -15,6 +15,7 @@ from itertools import count
 from math import cos, pi
 
 from django.db import transaction
+from msgspec.structs import replace
 
 from accounts import book
 from accounts.models import LedgerEntry, Workspace
@@ -27,6 +28,7 @@ from tests.factories import ACTOR, make_key
 
 BATCH = timedelta(hours=3)
 HOLD_FACTOR = 4
+SPIKE_MODEL = "deepseek-v3.2"
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,43 @@ def make_demo_data(
     last = [_running(dice, workspace, keys[0], now) for _ in range(running)]
     _post(workspace, process_id, last, now)
     return keys
+
+
+def make_error_spike(workspace: Workspace, key: ApiKey, *, at: datetime, calls: int = 60) -> None:
+    """Write calls of the key that failed at one provider, a minute apart, the first at `at`."""
+    dice = random.Random("spike")
+    model = next(model for model in MODELS if model.name == SPIKE_MODEL)
+    records: list[Record] = []
+    for number in range(calls):
+        settled = _settled(dice, workspace, key, at + timedelta(minutes=number))
+        failed = replace(
+            settled,
+            status="upstream_error",
+            charge_basis="zero_upstream",
+            charge_nusd=0,
+            absorbed_nusd=0,
+            http_status=502,
+            error_code="provider_unavailable",
+            requested_model=model.name,
+            model=model.name,
+            provider=model.provider,
+            fallback_from="",
+            fallback_depth=0,
+        )
+        records += [_admitted(failed), failed]
+    _post(workspace, uuid.uuid4(), records, at)
+
+
+def make_unknown_model_call(workspace: Workspace, key: ApiKey, *, model: str) -> None:
+    """Write a call that was refused because there is no such model."""
+    at = datetime.now(UTC) - timedelta(days=3)
+    refused = replace(
+        _refused(random.Random(model), workspace, key, at),
+        http_status=404,
+        error_code="model_not_found",
+        requested_model=model,
+    )
+    _post(workspace, uuid.uuid4(), [refused], at)
 
 
 def _fund(workspace: Workspace, at: datetime, calls: int) -> None:

@@ -22,6 +22,8 @@ MEMBER_EMAIL = "noor@example.com"
 LONG_MODEL = (
     "north-sea-research/an-extraordinarily-long-name-of-a-model-that-nobody-cut-short-v2-fp8"
 )
+UNKNOWN_MODEL = "gpt-9-enormous"
+SPIKE_AGO = timedelta(hours=8)
 LONG_LABELS = ("W" * 80, "مفتاح الإنتاج \N{KEY} backend")
 
 
@@ -39,7 +41,12 @@ def _fill() -> None:
     from gateway.core.money import NUSD_PER_USD
     from gateway.models import LanguageModel, Provider
     from keys.services import revoke_key, set_limits
-    from tests.dashboard.demo_data import MODELS, make_demo_data
+    from tests.dashboard.demo_data import (
+        MODELS,
+        make_demo_data,
+        make_error_spike,
+        make_unknown_model_call,
+    )
     from tests.factories import ACTOR, PASSWORD, make_key, make_model
 
     workspace = Workspace.objects.get()
@@ -47,7 +54,9 @@ def _fill() -> None:
     for model in MODELS:
         if not LanguageModel.objects.filter(name=model.name).exists():
             _add(model)
-    first, *_ = make_demo_data(workspace)
+    first, second, *_ = make_demo_data(workspace)
+    make_error_spike(workspace, second, at=timezone.now() - SPIKE_AGO)
+    make_unknown_model_call(workspace, first, model=UNKNOWN_MODEL)
     limits = {
         "max_requests_per_minute": 60,
         "burst": 120,

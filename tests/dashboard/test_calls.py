@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import time
 import uuid
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.db.models import F
 from django.test import AsyncClient, Client
 
 from accounts.models import Role, User, Workspace
 from dashboard.call_detail import exact_usd
 from dashboard.call_export import HEADER, neutral
 from dashboard.call_words import error_words
+from dashboard.period_choice import REVERSED
 from dashboard.templatetags.money import usd
+from gateway.core.buckets import upper_us
 from gateway.core.ids import new_request_id
 from gateway.journal.record import Refused
-from gateway.models import CallBody, CallRecord
+from gateway.models import CallBody, CallRecord, LatencyRollup
 from gateway.stores.drain import apply
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
@@ -145,6 +149,56 @@ def test_calls_that_another_model_served_are_found_and_say_so(client: Client) ->
     assert f"in the place of {call.fallback_from}" in listed.content.decode()
     assert f"fallback {call.fallback_depth} of {call.fallback_from}" in page
     assert f'<span class="cell-sub">{call.model}</span>' in page
+
+
+def test_a_model_finds_calls_that_asked_for_it_and_those_that_it_served(client: Client) -> None:
+    refused = CallRecord.objects.filter(status="refused").latest("id")
+    moved = CallRecord.objects.filter(status="ok").exclude(requested_model=F("model")).latest("id")
+    wanted = [
+        (refused, refused.requested_model, ""),
+        (refused, refused.requested_model, "&status=refused"),
+        (moved, moved.requested_model, ""),
+        (moved, moved.requested_model, "&status=ok"),
+        (moved, moved.model, ""),
+    ]
+
+    for call, name, query in wanted:
+        place = uuid.UUID(int=call.id.int + 1)
+        page = client.get(f"{URL}?period=all&model={name}{query}&before={place}")
+        assert shown(page)[:1] == [call.id]
+        both = f'title="Asked for: {call.requested_model}"'
+        assert (both in page.content.decode()) == (call is moved)
+    nothing = client.get(f"{URL}?period=all&model=never-heard-of-it")
+    assert shown(nothing) == []
+
+
+def test_added_time_is_without_the_attempts_that_failed(client: Client) -> None:
+    call = CallRecord.objects.filter(status="ok", failed_us__gt=0).latest("id")
+    place = uuid.UUID(int=call.id.int + 1)
+
+    row = client.get(f"{URL}?period=all&before={place}").context["rows"][0]
+
+    assert row.call.id == call.id
+    assert row.added_us == call.total_us - call.upstream_us - call.failed_us
+    added = LatencyRollup.objects.filter(measure="added").order_by("-bucket")[0]
+    assert upper_us(added.bucket) < 2_000, "a failed attempt takes 80 ms at least"
+
+
+@pytest.mark.parametrize("dates", ["from=2026-11-03&to=2026-11-01", "from=2190-01-01"])
+@pytest.mark.parametrize("name", ["call-list", "overview"])
+def test_a_period_that_ends_before_it_begins_is_refused_at_its_field(
+    client: Client, name: str, dates: str
+) -> None:
+    page = client.get(path_of(name), QUERY_STRING=dates)
+    file = client.get(path_of("call-export"), QUERY_STRING=dates)
+
+    text = page.content.decode()
+    assert page.status_code == 422
+    assert REVERSED in text
+    assert re.search(r'name="to"[^>]* aria-invalid="true"', text)
+    assert f'value="{dates[5:15]}T00:00"' in text, "what was typed is still there"
+    assert "row-link" not in text
+    assert (file.status_code, file.content.decode()) == (422, REVERSED)
 
 
 @pytest.mark.parametrize("status", ["ok", "in_progress", "refused", "upstream_error", "cancelled"])

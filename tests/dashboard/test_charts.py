@@ -55,6 +55,29 @@ def test_a_logarithmic_scale_has_a_tick_for_every_decade(values: list[float]) ->
     assert all(0 <= ruler.share(value) <= 1 + 1e-9 for value in values)
 
 
+@pytest.mark.parametrize(
+    ("highest_us", "labels"),
+    [
+        (3, ["0", "1 µs", "2 µs", "3 µs"]),
+        (9_200, ["0", "5 ms", "10 ms"]),
+        (1_700_000, ["0", "500 ms", "1 s", "1.5 s", "2 s"]),
+        (48_000_000, ["0", "15 s", "30 s", "45 s", "1 min"]),
+        (110_000_000, ["0", "30 s", "1 min", "90 s", "2 min"]),
+        (4_000_000_000, ["0", "30 min", "1 h", "90 min"]),
+    ],
+)
+def test_ticks_of_durations_are_round_in_their_own_units(
+    highest_us: int, labels: list[str]
+) -> None:
+    assert [label for _, label in DURATIONS.fit([highest_us]).ticks] == labels
+
+
+def test_decades_of_durations_are_one_number_with_one_unit() -> None:
+    labels = [label for _, label in LOG_DURATIONS.fit([800, 2e8]).ticks]
+
+    assert labels == ["100 µs", "1 ms", "10 ms", "100 ms", "1 s", "10 s", "100 s", "1,000 s"]
+
+
 def test_the_parts_of_a_bar_stand_on_one_another() -> None:
     chart = bars(Series("ok", "OK", [30, 0]), Series("refused", "Refused", [10, 0]))
 
@@ -91,7 +114,7 @@ def test_a_value_at_the_top_touches_the_top() -> None:
 def test_a_chart_of_nothing_says_so() -> None:
     chart = bars(Series("ok", "OK", [0, 0]))
 
-    html = render_to_string("components/_chart_card.html", {"chart": chart})
+    html = render_to_string("components/_chart_card.html", {"chart": chart, "calls": "/calls"})
 
     assert chart.is_empty
     assert "Nothing to draw in this period." in html
@@ -101,7 +124,7 @@ def test_a_chart_of_nothing_says_so() -> None:
 def test_a_drawing_comes_with_words_a_table_and_no_styles() -> None:
     chart = bars(Series("ok", "OK <b>", [3, 4], total="7"))
 
-    html = render_to_string("components/_chart_card.html", {"chart": chart})
+    html = render_to_string("components/_chart_card.html", {"chart": chart, "calls": "/calls"})
 
     assert '<title id="title-b">Calls</title>' in html
     assert "Lowest 3, highest 4." in html

@@ -51,8 +51,11 @@ def test_without_a_first_event_the_attempt_is_all_waiting() -> None:
     assert parts == {"admit": 50, "gateway": 50, "wait": 900}
 
 
-@pytest.mark.parametrize(("total", "upstream", "added"), [(900, 600, 300), (5, 9, 0)])
-def test_added_time_is_what_the_provider_did_not_take(
-    total: int, upstream: int, added: int
+@pytest.mark.parametrize(
+    ("total", "failed", "upstream", "added"),
+    [(900, 0, 600, 300), (900, 250, 600, 50), (900, 700, 0, 200), (5, 0, 9, 0)],
+)
+def test_added_time_is_what_no_provider_took(
+    total: int, failed: int, upstream: int, added: int
 ) -> None:
-    assert added_us(call(total=total, upstream=upstream)) == added
+    assert added_us(call(total=total, failed=failed, upstream=upstream)) == added

@@ -113,7 +113,7 @@ def told_queued_ms(answer: Answer) -> int:
     """Return how long a call has waited, as its answer says it."""
     if answer.headers["content-type"] == "application/json":
         timings = answer.json["timings"]
-        parts = ("upstream_ms", "queued_ms", "gateway_ms")
+        parts = ("upstream_ms", "queued_ms", "failed_ms", "gateway_ms")
         assert timings["total_ms"] == sum(timings.get(name, 0) for name in parts)
         assert "x-inferada-queued-ms" not in answer.headers
         return int(timings.get("queued_ms", 0))

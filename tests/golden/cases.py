@@ -27,7 +27,7 @@ NOT_SHOWN = frozenset(
     {"connection", "content-length", "date", "server", "server-timing", "transfer-encoding"}
 )
 # There only when the rounded parts leave something over.
-MAYBE = ("gateway_ms", "tokens_per_second")
+MAYBE = ("failed_ms", "gateway_ms", "tokens_per_second")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 

@@ -46,7 +46,7 @@ def test_S0_22_every_buffered_answer_has_timings(inferada: Client) -> None:
 def test_S0_24_total_ms_covers_everything(inferada: Client) -> None:
     timings = inferada.ask(SLOW, stream=False).json["timings"]
 
-    others = ("upstream_ms", "queued_ms", "processors_ms", "gateway_ms")
+    others = ("upstream_ms", "queued_ms", "processors_ms", "failed_ms", "gateway_ms")
     assert timings["total_ms"] == sum(timings.get(name, 0) for name in others)
     assert isinstance(timings["total_ms"], int)
 
