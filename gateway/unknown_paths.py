@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from gateway.api.errors import missing_endpoint
 from gateway.api.mount import SCOPE_KEY
 from gateway.api.views import unknown_path
-from gateway.core.mounts import is_meant_for_api
+from gateway.core.mounts import is_meant_for_api, is_named_as_endpoint
 from gateway.form_routes import find_view, refusal_page
 
 Scope = dict[str, Any]
@@ -60,10 +60,10 @@ class UnknownPaths:
 
     def _is_meant_for_api(self, path: str, headers: Headers, cookies: bytes) -> bool:
         """True for a program whose base URL is wrong: it asks for an endpoint where none is, or it
-        shows a key at a page, and no browser does."""
+        shows a key at a page of an endpoint's name, and no browser does."""
         if not is_known(path) and is_meant_for_api(path):
             return True
-        if self._session in cookies:
+        if self._session in cookies or not is_named_as_endpoint(path):
             return False
         fields = dict(headers)
         shows_key = fields.get(b"authorization", b"")[:7].lower() == b"bearer "

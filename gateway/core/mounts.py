@@ -41,6 +41,11 @@ def is_meant_for_api(path: str) -> bool:
     return _MEANT.fullmatch(path) is not None
 
 
+def is_named_as_endpoint(path: str) -> bool:
+    """True for an address that is an endpoint's but for what comes before."""
+    return _ENDPOINT.fullmatch(path) is not None
+
+
 def explain_missing(path: str, origin: str = "") -> str:
     """Return a sentence for an address that is no endpoint, and where the one is that was meant.
 
