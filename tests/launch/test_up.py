@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.launch.installation import READY_S, STOP_S, is_alive, running
+from tests.support.ports import free_port
 from tests.support.require import require_binary
-from tests.support.servers import run_manage
+from tests.support.servers import ROOT, environment, run_manage
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -32,6 +33,24 @@ def test_the_printed_curl_line_answers_when_it_is_pasted(tmp_path: Path) -> None
         assert stat.S_IMODE((tmp_path / "home" / "quickstart.json").stat().st_mode) == 0o600
         assert installation.stop(signal.SIGINT) == 0
         assert "Traceback" not in installation.said
+
+
+def test_a_first_start_that_is_stopped_at_once_prints_no_traceback(tmp_path: Path) -> None:
+    output = tmp_path / "up.log"
+    with output.open("wb") as file:
+        process = subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), "up"],
+            cwd=ROOT,
+            env=environment(tmp_path / "home", {"TOLLHOUSE_PORT": str(free_port())}),
+            stdout=file,
+            stderr=file,
+        )
+    wait_until(lambda: "Bringing the database" in output.read_text(), within_s=READY_S)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(STOP_S) in (0, 130)  # 0: its programs ran already
+    assert "Traceback" not in output.read_text()
 
 
 def test_a_second_start_is_the_same_installation(home: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from contextlib import suppress
-from signal import SIGINT
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -32,8 +31,6 @@ class Command(BaseCommand):
             run(with_local_model=model == "local", new_database=new_database, say=self._say)
         except CannotStart as error:
             sys.exit(str(error))
-        except KeyboardInterrupt:  # before anything ran that has to be stopped in order
-            sys.exit(128 + SIGINT)
 
     def _say(self, line: str) -> None:
         # What runs goes on, also when the terminal is gone or the disk of its log is full.
