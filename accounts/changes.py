@@ -6,11 +6,14 @@ there without it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import transaction
 
 from accounts.models import AuditEvent, ConfigChange, Workspace
+
+BATCH = 500
 
 
 class OutsideTransaction(RuntimeError):
@@ -51,6 +54,19 @@ def record_audit(
         target=target[:200],
         details=details or {},
     )
+
+
+def record_changes(kind: ConfigChange.Kind, refs: Sequence[str]) -> None:
+    """Do what record_change does for many at once."""
+    _require_transaction()
+    lines = [ConfigChange(kind=kind, ref=ref) for ref in refs]
+    ConfigChange.objects.bulk_create(lines, batch_size=BATCH)
+
+
+def record_audits(events: Sequence[AuditEvent]) -> None:
+    """Do what record_audit does for many at once."""
+    _require_transaction()
+    AuditEvent.objects.bulk_create(events, batch_size=BATCH)
 
 
 def _require_transaction() -> None:

@@ -216,6 +216,48 @@ class LedgerEntry(models.Model):
         return f"{self.kind} {self.amount_nusd} nUSD"
 
 
+class LedgerDay(models.Model):
+    """What one key used on one day (UTC), summed from the ledger; accounts.ledger_days adds to it.
+
+    balance_nusd: after the last of the entries. Complete up to LedgerMark.sequence of the wallet.
+    """
+
+    wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="days")
+    day = models.DateField()
+    key_id = models.UUIDField()
+    entries = models.BigIntegerField()
+    calls = models.BigIntegerField()
+    amount_nusd = models.BigIntegerField(help_text="Signed: usage is negative.")
+    balance_nusd = models.BigIntegerField()
+    first_sequence = models.BigIntegerField()
+    last_sequence = models.BigIntegerField()
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["wallet", "day", "key_id"], name="accounts_ledgerday_one_row_per_key"
+            ),
+        ]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["wallet", "last_sequence"], name="accounts_ledgerday_in_order"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day}: {self.amount_nusd} nUSD of {self.key_id}"
+
+
+class LedgerMark(models.Model):
+    """Up to which entry of a wallet the rows of LedgerDay are complete."""
+
+    wallet = models.OneToOneField(
+        Wallet, on_delete=models.PROTECT, primary_key=True, related_name="mark"
+    )
+    sequence = models.BigIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"wallet of {self.wallet_id}: up to {self.sequence}"
+
+
 class Purse(models.Model):
     """The slice of a wallet that one serving process may spend without asking."""
 

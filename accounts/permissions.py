@@ -26,6 +26,7 @@ class Action(StrEnum):
     VIEW_KEYS = "view_keys"
     MAKE_KEYS = "make_keys"
     MANAGE_KEYS = "manage_keys"
+    IMPORT_DIGESTS = "import_digests"
     VIEW_CREDITS = "view_credits"
     GRANT_CREDITS = "grant_credits"
     VIEW_MEMBERS = "view_members"
@@ -49,6 +50,7 @@ RULES: Mapping[Action, frozenset[str]] = {
     Action.VIEW_KEYS: _ADMINS | {Role.DEVELOPER, Role.VIEWER},
     Action.MAKE_KEYS: _ADMINS | {Role.DEVELOPER},
     Action.MANAGE_KEYS: _ADMINS,
+    Action.IMPORT_DIGESTS: _OPERATORS,  # a digest proves nothing about who has the key
     Action.VIEW_CREDITS: _ADMINS | {Role.BILLING},
     Action.GRANT_CREDITS: _OPERATORS,
     Action.VIEW_MEMBERS: _EVERYONE,
@@ -69,7 +71,9 @@ WORDS: Mapping[Action, str] = {
     Action.MAKE_KEYS: "Make keys within the workspace's maximum for developers; rename, tighten "
     "and revoke the keys one has made",
     Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, set a key's total "
-    "back, give the scope `usage.workspace`, set the maximum for developers' keys",
+    "back, give the scope `usage.workspace`, set the maximum for developers' keys, import keys "
+    "issued elsewhere",
+    Action.IMPORT_DIGESTS: "Import keys of which only the SHA-256 digest is known",
     Action.VIEW_CREDITS: "See balance and ledger",
     Action.GRANT_CREDITS: "Give or take credit",
     Action.VIEW_MEMBERS: "See who is a member",

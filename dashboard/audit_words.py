@@ -29,6 +29,7 @@ _DONE = {
     "invitation.create": "Invited",
     "invitation.withdraw": "Withdrew the invitation",
     "key.issue": "Created",
+    "key.import": "Imported",
     "key.revoke": "Revoked",
     "key.refuse": "Calls refused until the day is over",
     "key.compatibility": "Changed compatibility",
@@ -52,7 +53,14 @@ _DONE = {
     "provider.reseal": "Sealed credentials anew",
 }
 # What a thing began with says little that its page does not.
-_BEGINNINGS = {"key.issue", "model.add", "provider.add", "workspace.create", "user.create"}
+_BEGINNINGS = {
+    "key.issue",
+    "key.import",
+    "model.add",
+    "provider.add",
+    "workspace.create",
+    "user.create",
+}
 # Fields that forms call by another name.
 _CALLED = {
     "default_system_prompt": "default prompt",

@@ -1,13 +1,15 @@
-"""The maximum for developers' keys in words, a line for each thing that is limited."""
+"""What keys are limited to, in words: a line for each thing that is limited."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dashboard.templatetags.money import usd
+from keys.limits import SPENDING, limits_of
 from keys.models import DeveloperKeyPolicy
 
 _SHOWN = 5
+_PERIODS = dict(zip(SPENDING, ("a day", "a month", "in total"), strict=True))
 
 
 def policy_lines(policy: DeveloperKeyPolicy) -> list[str]:
@@ -15,21 +17,15 @@ def policy_lines(policy: DeveloperKeyPolicy) -> list[str]:
     return list(_lines(policy))
 
 
+def limit_words(limits: Mapping[str, int | None]) -> list[str]:
+    """Return what limits, by their names in keys.limits, allow."""
+    return list(_limits(limits))
+
+
 def _lines(policy: DeveloperKeyPolicy) -> Iterator[str]:
     if policy.max_keys is not None:
         yield f"{policy.max_keys:,} {'key' if policy.max_keys == 1 else 'keys'} per developer"
-    for nusd, period in (
-        (policy.daily_limit_nusd, "a day"),
-        (policy.monthly_limit_nusd, "a month"),
-        (policy.total_limit_nusd, "in total"),
-    ):
-        if nusd is not None:
-            yield f"{usd(nusd)} {period}"
-    if policy.max_requests_per_minute is not None:
-        at_once = f", {policy.burst:,} at once" if policy.burst else ""
-        yield f"{policy.max_requests_per_minute:,} calls a minute{at_once}"
-    if policy.max_concurrent is not None:
-        yield f"{policy.max_concurrent:,} running at a time"
+    yield from _limits(limits_of(policy))
     if policy.allowed_models:
         yield f"Models: {_some(policy.allowed_models)}"
     if policy.allowed_ips is not None:
@@ -38,6 +34,17 @@ def _lines(policy: DeveloperKeyPolicy) -> Iterator[str]:
         yield f"Scopes: {_some(policy.scopes)}"
     if not policy.allows_chat_template:
         yield "No chat templates"
+
+
+def _limits(limits: Mapping[str, int | None]) -> Iterator[str]:
+    for name, period in _PERIODS.items():
+        if (nusd := limits[name]) is not None:
+            yield f"{usd(nusd)} {period}"
+    if (calls := limits["max_requests_per_minute"]) is not None:
+        at_once = f", {burst:,} at once" if (burst := limits["burst"]) else ""
+        yield f"{calls:,} calls a minute{at_once}"
+    if (running := limits["max_concurrent"]) is not None:
+        yield f"{running:,} running at a time"
 
 
 def _some(names: list[str]) -> str:

@@ -44,6 +44,10 @@ wider than they are, so what an owner or admin has set on the key holds. Whoever
 owner or admin. Keys of others, and setting back what a key has spent in total, are for owners
 and admins.
 
+Keys issued elsewhere are imported by owners and admins, who show the key itself. By its SHA-256
+digest alone a key is imported by operators only: who has a digest may be somebody else than who
+has the key.
+
 A key reads its own usage and its own calls (scope `usage`). With `usage.workspace`, which only an
 owner or admin gives, it reads those of the whole workspace.
 """
@@ -65,6 +69,8 @@ class Form(NamedTuple):
 # Forms by URL name. None: no right in a workspace is asked for, it is one's own account or view.
 FORMS: Mapping[str, Form | None] = {
     "dashboard:key-create": Form(Action.MAKE_KEYS),
+    "dashboard:key-import": Form(Action.MANAGE_KEYS),
+    "dashboard:key-import-confirm": Form(Action.MANAGE_KEYS),
     "dashboard:key-edit": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-revoke": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-reset-total": Form(Action.MANAGE_KEYS),
@@ -115,6 +121,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "add_provider": Action.MANAGE_CATALOGUE,
     "create_workspace": Action.MANAGE_WORKSPACES,
     "grant_credits": Action.GRANT_CREDITS,
+    "import_keys": Action.MANAGE_KEYS,
     "invite_member": Action.MANAGE_MEMBERS,
     "issue_key": Action.MANAGE_KEYS,
     "prepare": None,

@@ -15,6 +15,7 @@ from dashboard.views import (
     calls,
     credits,
     joining,
+    key_import,
     key_policy,
     keys,
     members,
@@ -49,6 +50,8 @@ _PAGES = [
     # Keys
     path("keys", keys.list_keys, name="key-list"),
     path("keys/new", keys.create_key, name="key-create"),
+    path("keys/import", key_import.import_keys, name="key-import"),
+    path("keys/import/<uuid:import_id>", key_import.confirm_import, name="key-import-confirm"),
     path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
     path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
     path("keys/<uuid:key_id>/reset-total", keys.reset_total, name="key-reset-total"),

@@ -108,7 +108,7 @@ GuardedHttpProtocol.guard = Guard(
         connections=most_connections(raise_descriptor_limit()),
         memory_bytes=memory_limit_bytes(settings.MEMORY_LIMIT_MB),
     ),
-    BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().take_form).find,
+    BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().form_bytes).find,
     refusal_page,
 )
 chat_completions = ChatCompletions(

@@ -30,6 +30,11 @@ app.conf.beat_schedule = {
         "schedule": MINUTE_S,
         "options": {"expires": MINUTE_S},
     },
+    "add up ledger": {
+        "task": "gateway.add_up_ledger",
+        "schedule": MINUTE_S,
+        "options": {"expires": MINUTE_S},
+    },
     "prune": {"task": "gateway.prune", "schedule": HOUR_S, "options": {"expires": HOUR_S}},
 }
 

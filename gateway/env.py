@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,6 +12,7 @@ from gateway.core.money import read_usd
 
 TRUE = {"1", "true", "yes", "on"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,15}")
 FALSE = {"0", "false", "no", "off", ""}
 
 
@@ -88,6 +89,16 @@ def read_nusd(name: str, default: str, *, most: str) -> int:
 def read_list(name: str) -> list[str]:
     """Return the comma-separated items, trimmed, without empty ones."""
     return _split(os.environ.get(name, ""))
+
+
+def read_prefixes(name: str, default: Sequence[str]) -> list[str]:
+    """Return the comma-separated beginnings of keys, once each; the default where none is named."""
+    prefixes = list(dict.fromkeys(read_list(name))) or list(default)
+    for prefix in prefixes:
+        if not _PREFIX.fullmatch(prefix):
+            words = "1 to 16 letters, digits, - and _, of which the first is a letter"
+            raise SettingError(f"{name}: {prefix!r} is no prefix: {words}.")
+    return prefixes
 
 
 def read_origins(name: str) -> list[str]:

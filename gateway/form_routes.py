@@ -5,14 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
+from gateway.edge.body_limits import FORM_BYTES
 from gateway.edge.cors import MOUNTS
+
+View = TypeVar("View", bound=Callable[..., Any])
 
 # The pages of the edge have no scripts, and nobody's name on them.
 PAGE_HEADERS = (
@@ -35,19 +38,34 @@ class FormRoutes:
     def __init__(self) -> None:
         _ = get_resolver().url_patterns
 
-    def take_form(self, method: str, path: str) -> bool:
-        """True when there is a view at the path that may take a body with the method.
+    def form_bytes(self, method: str, path: str) -> int:
+        """Return how long a body the view at the path may take with the method; 0 for none.
 
-        A view that is a class says which methods it has. One that is a function may, on a page;
-        those of the API answer addresses that do not exist.
+        A view that is a class says which methods it has. One that is a function may take a body, on
+        a page; those of the API answer addresses that do not exist.
         """
         view = find_view(path)
         if view is None:
-            return False
+            return 0
         view_class = getattr(view, "view_class", None) or getattr(view, "cls", None)
         if view_class is not None:
-            return hasattr(view_class, method.lower())
-        return MOUNTS.match(path) is None
+            return FORM_BYTES if hasattr(view_class, method.lower()) else 0
+        if MOUNTS.match(path) is not None:
+            return 0
+        return int(getattr(view, "body_bytes", FORM_BYTES))
+
+
+def takes_upload(limit_bytes: int) -> Callable[[View], View]:
+    """Let a view take a longer body than forms may have: one with a file in it. Put it outermost.
+
+    What is in the form beside files stays limited by DATA_UPLOAD_MAX_MEMORY_SIZE.
+    """
+
+    def mark(view: View) -> View:
+        setattr(view, "body_bytes", limit_bytes)  # noqa: B010 - functions declare no such field
+        return view
+
+    return mark
 
 
 @lru_cache(maxsize=256)

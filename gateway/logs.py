@@ -7,6 +7,7 @@ import re
 
 _SECRET = re.compile(
     r"\b(?:sk|pk|gsk|xai|inv)-[\w-]{8,}"  # keys, ours and providers', and invitations
+    r"|\b(?:hi-|inf_|bud_(?:client|admin)_)[\w-]{32,}"  # the other forms that ours have
     r"|(?i:\bbearer\s+)[^\s\"']+"
     r"|(?i:(?<=authorization: )|(?<=x-api-key: ))[^\s\"']+"
 )

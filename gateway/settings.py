@@ -11,6 +11,7 @@ from csp.constants import NONCE, NONE, SELF
 
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
+from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
 from gateway.core.provider_kinds import BY_NAME as KINDS
 from gateway.edge.body_limits import FORM_BYTES
 from gateway.env import (
@@ -21,6 +22,7 @@ from gateway.env import (
     read_list,
     read_nusd,
     read_origins,
+    read_prefixes,
     read_secret,
     read_secrets,
     read_str,
@@ -211,6 +213,8 @@ SPECTACULAR_SETTINGS = {"OAS_VERSION": "3.1.0", "SERVE_PUBLIC": True}
 
 # The compatibility profile of keys and workspaces that have none (gateway.core.profiles).
 DEFAULT_PROFILE = read_choice("TOLLHOUSE_DEFAULT_PROFILE", "unified", BY_NAME)
+# How the secrets of new keys may begin; the first is for those whose profile has none of its own.
+KEY_PREFIXES = read_prefixes("TOLLHOUSE_KEY_PREFIXES", USUAL_KEY_PREFIXES)
 # Where the profile unified puts a stream's usage, and what providers learn of a call's user.
 STREAM_USAGE_MODE = read_choice("TOLLHOUSE_STREAM_USAGE_MODE", "auto", OWN_USAGE_MODES)
 FORWARD_USER = read_choice("TOLLHOUSE_FORWARD_USER", "plain", ("plain", "hashed"))

@@ -7,6 +7,7 @@ import logging
 from celery import shared_task
 from django.core.management import call_command
 
+from accounts.ledger_days import add_up_ledger
 from gateway.services.adding_errors import add_older_errors
 from gateway.services.checkpointing import checkpoint
 from gateway.services.periodic_proof import prove_what_is_due
@@ -42,6 +43,12 @@ def roll_up_task() -> None:
     that are older than their totals."""
     roll_up()
     add_older_errors()
+
+
+@shared_task(name="gateway.add_up_ledger")
+def add_up_ledger_task() -> None:
+    """Add usage in the ledger up to one row a day and key."""
+    add_up_ledger()
 
 
 @shared_task(name="gateway.checkpoint")

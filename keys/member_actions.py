@@ -15,9 +15,11 @@ from django.db import transaction
 
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
-from keys import services
+from keys import importing, services
+from keys.importing import read_imported_secret
 from keys.models import ApiKey
 from keys.policy import count_keys_made, find_wider, policy_of, reach_of, reach_of_policy
+from keys.prefixes import prefix_for
 from keys.selectors import may_change, may_edit
 from keys.services import IssuedKey
 
@@ -33,17 +35,30 @@ def create_key(
     rules: Mapping[str, Any],
     compatibility: Mapping[str, Any],
     limits: Mapping[str, int | None],
+    prefix: str = "",
+    imported_secret: str = "",
 ) -> IssuedKey:
     """Create a key as this person's.
 
-    rules, compatibility, limits: as issue_key, set_compatibility and set_limits take them.
+    rules, compatibility, limits: as issue_key, set_compatibility and set_limits take them. prefix:
+    how the secret begins; empty for what keys of the profile begin with. imported_secret: one that
+    was issued elsewhere, and becomes this key's.
     """
     if not may(person, Action.MAKE_KEYS, workspace):
         raise NotAllowed("Your role in this workspace does not make keys.")
     is_bound = not may(person, Action.MANAGE_KEYS, workspace)
+    if imported_secret and is_bound:
+        raise NotAllowed(importing.REFUSED)
     if is_bound:
         _refuse_one_too_many(workspace, person)
-    issued = services.issue_key(workspace=workspace, created_by=person, actor=person.email, **rules)
+    issued = services.issue_key(
+        workspace=workspace,
+        created_by=person,
+        actor=person.email,
+        prefix=prefix or prefix_for(workspace, compatibility["compat_profile"]),
+        imported=read_imported_secret(imported_secret, workspace) if imported_secret else None,
+        **rules,
+    )
     services.set_compatibility(issued.key, actor=person.email, **compatibility)
     services.set_limits(issued.key, limits=limits, actor=person.email)
     if is_bound:

@@ -66,15 +66,19 @@ class ApiKey(LimitedCalls, LimitedSpending):
 
     The secret is shown once, at creation. We keep its SHA-256 digest, which is enough because
     the secret carries 256 random bits; a slow password hash would only tax the hot path
-    (docs/adr/0006).
+    (docs/adr/0006). A secret that was issued elsewhere must be long and random, too
+    (docs/adr/0039).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="keys")
     label = models.CharField(max_length=80)
-    prefix = models.CharField(max_length=24, help_text="Cosmetic start of the secret.")
-    hint = models.CharField(max_length=4, help_text="Last four characters of the secret.")
+    prefix = models.CharField(max_length=24, blank=True, help_text="Cosmetic start of the secret.")
+    hint = models.CharField(max_length=4, blank=True, help_text="Last characters of the secret.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
+    is_imported = models.BooleanField(
+        default=False, help_text="Its secret was issued elsewhere; imported by digest: no hint."
+    )
     scopes = models.JSONField(default=default_scopes)
     allowed_models = models.JSONField(default=list, help_text="Model names; empty means all.")
     allowed_ips = models.JSONField(
@@ -106,7 +110,12 @@ class ApiKey(LimitedCalls, LimitedSpending):
         ordering: ClassVar[list[str]] = ["-id"]
 
     def __str__(self) -> str:
-        return f"{self.label} ({self.prefix}…{self.hint})"
+        return f"{self.label} ({self.shown_secret})"
+
+    @property
+    def shown_secret(self) -> str:
+        """What people know the secret by, which is of no use to anybody else."""
+        return f"{self.prefix}…{self.hint}" if self.hint else f"SHA-256 {self.digest[:8]}…"
 
     @property
     def profile_words(self) -> str:
@@ -146,3 +155,20 @@ class DeveloperKeyPolicy(LimitedCalls, LimitedSpending):
 
     def __str__(self) -> str:
         return f"developers' keys of {self.workspace_id}"
+
+
+class KeyImport(models.Model):
+    """Keys issued elsewhere that somebody was shown before they are imported. Never a secret.
+
+    rows: keys.import_rows.ImportRow as JSON, each; none once they are imported.
+    """
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="key_imports")
+    person = models.ForeignKey(User, on_delete=models.CASCADE, related_name="+")
+    rows = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+    confirmed_at = models.DateTimeField(null=True, blank=True)
+
+    def __str__(self) -> str:
+        return f"import of {len(self.rows)} keys"

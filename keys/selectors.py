@@ -10,7 +10,7 @@ from django.db.models import Count, QuerySet
 from accounts.models import Membership, User, Workspace
 from accounts.permissions import Action, may
 from keys.models import ApiKey, Scope
-from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret
+from keys.secret import HINT_CHARS, digest_secret
 
 # What somebody must be allowed to do to give a key the scope. `usage` reads what the key itself
 # has spent, which whoever makes keys may see; any other scope is for all who make keys.
@@ -81,12 +81,11 @@ def get_key(text: str) -> ApiKey:
     secret.
     """
     text = text.strip()
-    if text.startswith(SECRET_PREFIX):
-        found = list(ApiKey.objects.filter(digest=digest_secret(text)))
-    elif len(text) == HINT_CHARS:
+    if len(text) == HINT_CHARS:
         found = list(ApiKey.objects.filter(hint=text)[:10])
     else:
-        found = _by_id(text)
+        # An imported secret may look like an id: whose secret it is, comes second.
+        found = _by_id(text) or list(ApiKey.objects.filter(digest=digest_secret(text)))
     if len(found) > 1:
         ids = ", ".join(str(key.pk) for key in found)
         raise LookupError(f"Several keys end in these characters: name one by its id ({ids}).")

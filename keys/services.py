@@ -1,4 +1,7 @@
-"""The only module that writes keys. Pages, API, tasks and commands all come here."""
+"""The only module that writes keys, but for keys.importing, which writes many at a time.
+
+Pages, API, tasks and commands all come here.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.core.exceptions import ValidationError
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from accounts.changes import record_audit, record_change
@@ -16,8 +19,9 @@ from accounts.models import ConfigChange, User, Workspace
 from accounts.text import read_line
 from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
+from keys.prefixes import prefix_for, read_prefix
 from keys.rules import read_expiry, read_model_names, read_networks, read_scopes
-from keys.secret import HINT_CHARS, SECRET_PREFIX, digest_secret, new_secret
+from keys.secret import KeptSecret, digest_secret, keep_secret, new_secret
 from keys.selectors import grantable_scopes
 
 LABEL_CHARS = 80
@@ -28,6 +32,8 @@ __all__ = [
     "digest_secret",
     "disown_key",
     "issue_key",
+    "read_rules",
+    "refuse_more_than_held",
     "refuse_until",
     "reset_total",
     "revoke_key",
@@ -35,11 +41,12 @@ __all__ = [
     "set_developer_key_policy",
     "set_limits",
     "update_key",
+    "written",
 ]
 
 
 class IssuedKey(NamedTuple):
-    """A new key together with the only copy of its secret that will ever exist."""
+    """A new key with the only copy of its secret that will ever exist; "" for an imported one."""
 
     key: ApiKey
     secret: str
@@ -59,15 +66,19 @@ def issue_key(
     created_by: User | None = None,
     actor: str,
     allow_any_address: bool = False,
+    prefix: str = "",
+    imported: KeptSecret | None = None,
 ) -> IssuedKey:
     """Create a key and return it with its secret.
 
     scopes: None means the default ones. allowed_models: empty means all. allowed_ips: None means
     any address, [] means none. created_by: the person who asks, if one does; the key cannot be
-    given more than they may do. allow_any_address: confirms rules that let everyone in.
+    given more than they may do. allow_any_address: confirms rules that let everyone in. prefix: how
+    the secret begins; empty for what keys of the workspace's profile begin with. imported: what is
+    kept of a secret that was issued elsewhere; none is made, and none is returned.
     Raises ValidationError with one entry for each field that cannot be taken.
     """
-    rules = _read_rules(
+    rules = read_rules(
         label=label,
         scopes=default_scopes() if scopes is None else scopes,
         allowed_models=allowed_models,
@@ -75,18 +86,23 @@ def issue_key(
         expires_at=expires_at,
         allow_any_address=allow_any_address,
     )
-    _refuse_more_than_held(rules["scopes"], created_by, workspace)
-    secret = new_secret()
-    with transaction.atomic():
-        key = ApiKey.objects.create(
-            workspace=workspace,
-            prefix=SECRET_PREFIX,
-            hint=secret[-HINT_CHARS:],
-            digest=digest_secret(secret),
-            created_by=created_by,
-            **rules,
-        )
-        _record(key, actor=actor, action="key.issue", details=_written(rules))
+    refuse_more_than_held(rules["scopes"], created_by, workspace)
+    secret, kept, action = "", imported, "key.import"
+    if kept is None:
+        prefix = read_prefix(prefix or prefix_for(workspace, ""))
+        secret = new_secret(prefix)
+        kept, action = keep_secret(secret, prefix), "key.issue"
+    try:
+        with transaction.atomic():
+            key = ApiKey.objects.create(
+                workspace=workspace, created_by=created_by, **kept._asdict(), **rules
+            )
+            _record(key, actor=actor, action=action, details=written(rules))
+    except IntegrityError:
+        if imported is None:
+            raise
+        words = "Somebody imported this key at the same moment."
+        raise ValidationError({"secret": words}) from None
     return IssuedKey(key, secret)
 
 
@@ -111,7 +127,7 @@ def update_key(
     with transaction.atomic():
         stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
         # What stays as it was needs no second confirmation, and may have expired meanwhile.
-        rules = _read_rules(
+        rules = read_rules(
             label=label,
             scopes=scopes,
             allowed_models=allowed_models,
@@ -119,7 +135,7 @@ def update_key(
             expires_at=None if expires_at == stored.expires_at else expires_at,
             allow_any_address=allow_any_address or allowed_ips == stored.allowed_ips,
         ) | {"expires_at": expires_at}
-        _refuse_more_than_held([*stored.scopes, *rules["scopes"]], changed_by, stored.workspace)
+        refuse_more_than_held([*stored.scopes, *rules["scopes"]], changed_by, stored.workspace)
         before = {name: getattr(stored, name) for name in rules}
         changed = {name: value for name, value in rules.items() if before[name] != value}
         if not changed:
@@ -127,7 +143,7 @@ def update_key(
         # Conditional: a revocation, also one in between, is for good.
         if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**changed):
             raise ValidationError("A revoked key cannot be changed: issue a new one.")
-        old, new = _written(before), _written(rules)
+        old, new = written(before), written(rules)
         details = {name: [old[name], new[name]] for name in changed}
         _record(stored, actor=actor, action="key.update", details=details)
     key.refresh_from_db()
@@ -294,7 +310,7 @@ def disown_key(key: ApiKey, *, actor: str) -> bool:
     return changed == 1
 
 
-def _read_rules(
+def read_rules(
     *,
     label: str,
     scopes: Sequence[str],
@@ -323,9 +339,8 @@ def _read_rules(
     return rules
 
 
-def _refuse_more_than_held(
-    scopes: Sequence[str], person: User | None, workspace: Workspace
-) -> None:
+def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace: Workspace) -> None:
+    """Raise ValidationError where the person may not give one of the scopes; None: may do all."""
     if person is None:
         return
     beyond = sorted(set(scopes) - grantable_scopes(person, workspace))
@@ -333,7 +348,8 @@ def _refuse_more_than_held(
         raise ValidationError({"scopes": f"You may not give a key the scope {beyond[0]!r}."})
 
 
-def _written(rules: dict[str, Any]) -> dict[str, Any]:
+def written(rules: dict[str, Any]) -> dict[str, Any]:
+    """Return what the audit log says of the rules: JSON only."""
     expires_at: datetime | None = rules["expires_at"]
     return rules | {"expires_at": expires_at.isoformat() if expires_at else None}
 

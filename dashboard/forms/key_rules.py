@@ -68,7 +68,7 @@ class KeyRulesForm(KeyLimitsForm):
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]
-        assert isinstance(field, forms.MultipleChoiceField)
+        assert isinstance(field, forms.ChoiceField)
         field.choices = choices
 
     def clean(self) -> dict[str, Any]:

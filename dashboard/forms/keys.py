@@ -14,11 +14,23 @@ from dashboard.forms.key_rules import KeyRulesForm, initial_access, written_netw
 from dashboard.forms.mark import mark_of
 from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
+from keys.prefixes import offered_prefixes, only_profile_of
 from keys.rules import read_networks
 
 NEVER, ON = "never", "on"
+NEW, IMPORTED = "new", "imported"
 EXPIRY_DAYS = {"7d": 7, "30d": 30, "90d": 90, "365d": 365}
 COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_template")
+
+
+class PrefixSelect(forms.Select):
+    """Says of each prefix which profile it is for, where that is one: static/js/key-form.js."""
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        if profile := only_profile_of(str(value)):
+            option["attrs"]["data-profile"] = profile
+        return option
 
 
 class KeyForm(KeyRulesForm):
@@ -118,6 +130,50 @@ class KeyForm(KeyRulesForm):
             return bool(read_networks(rules, allow_any_address=True))
         except ValidationError:
             return False
+
+
+class NewKeyForm(KeyForm):
+    """The same, and the secret: how it begins, or that it was issued elsewhere."""
+
+    secret_mode = forms.ChoiceField(
+        required=False,
+        choices=[(NEW, "Make a new key"), (IMPORTED, "Use a key issued elsewhere")],
+        initial=NEW,
+        widget=forms.RadioSelect,
+        label="Secret",
+    )
+    key_prefix = forms.ChoiceField(
+        required=False,
+        label="Begins with",
+        help_text="Some programs look at it. It decides nothing about the key.",
+        widget=PrefixSelect(attrs={"data-key-prefix": True}),
+    )
+    secret = forms.CharField(
+        required=False,
+        strip=False,
+        label="Key",
+        help_text="As programs send it. They go on to work when you give them this address.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, may_import: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offered = offered_prefixes()
+        words = [(p, f"{p}… ({names})" if names else f"{p}…") for p, names in offered.items()]
+        self._offer("key_prefix", [("", "What keys of the profile begin with"), *words])
+        if not may_import:
+            del self.fields["secret_mode"], self.fields["secret"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("secret_mode") == IMPORTED and not cleaned.get("secret"):
+            self._complain("secret", "Paste the key.")
+        return cleaned
+
+    def imported_secret(self) -> str:
+        """Return the secret that was issued elsewhere, from a valid form; empty: make one."""
+        data = self.cleaned_data
+        return str(data["secret"]) if data.get("secret_mode") == IMPORTED else ""
 
 
 def initial_of(key: ApiKey) -> dict[str, Any]:

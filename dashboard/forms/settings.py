@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
 from keys.models import CompatProfile
@@ -26,3 +28,18 @@ class LockForm(forms.Form):
         help_text="Members see it; callers are told that the workspace is locked, no more.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Invoice overdue"}),
     )
+    name = forms.CharField(
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+    )
+
+    def __init__(self, *args: Any, workspace: str, **kwargs: Any) -> None:
+        """workspace: the name that has to be typed."""
+        super().__init__(*args, **kwargs)
+        self._workspace = workspace
+        self.fields["name"].label = f"To confirm, type {workspace}"
+
+    def clean_name(self) -> str:
+        typed = str(self.cleaned_data["name"])
+        if typed != self._workspace.strip():
+            raise forms.ValidationError(f"Type the name of the workspace: {self._workspace}")
+        return typed

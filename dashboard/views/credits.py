@@ -5,6 +5,11 @@ from __future__ import annotations
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -15,20 +20,29 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts.adjusting import adjust
 from accounts.book import BookError, InsufficientBalance, grant
 from accounts.book_selectors import Balance, LedgerPage, find_balance, ledger_page
+from accounts.ledger_lines import LedgerLine, ledger_lines
 from accounts.models import LedgerEntry, Workspace
 from accounts.permissions import Action, may
 from dashboard.addresses import page_address
 from dashboard.forms.grant import GrantForm, new_token, with_fresh_token
 from dashboard.htmx import PageRequest, render_page, wants_partial
 from dashboard.key_labels import key_labels
-from dashboard.list_query import read_number_place
+from dashboard.list_query import read_id, read_number_place
 from dashboard.templatetags.money import signed_usd
 from dashboard.workspace import require
 from gateway.models import LedgerCheck
 from gateway.selectors.money import find_last_check, find_last_full_check, held_nusd
 
-WITHOUT_USAGE = "movements"
+# What the page shows of the ledger: a line a day and key, or entries.
+BY_DAY, WITHOUT_USAGE, ENTRIES = "", "movements", "entries"
 Kind = LedgerEntry.Kind
+
+
+class Place(NamedTuple):
+    """Which page: what is older than entry `before`, or newer than entry `after`."""
+
+    before: int | None
+    after: int | None
 
 
 @dataclass(frozen=True)
@@ -41,18 +55,50 @@ class LedgerRow:
 
 
 @dataclass(frozen=True)
+class DayRow:
+    """A line of a day. entries_url: where the entries behind it are, "" where it is one itself.
+    calls_url: where its calls are, "" where it has none that can be listed."""
+
+    line: LedgerLine
+    kind: str
+    cause: str
+    by: str
+    entries_url: str
+    calls_url: str
+
+
+@dataclass(frozen=True)
+class LedgerDayRows:
+    """The lines of a day. balance_nusd: at its end; None where the page does not begin with it."""
+
+    day: date
+    rows: list[DayRow]
+    balance_nusd: int | None
+
+
+@dataclass(frozen=True)
 class CreditsContext:
-    """Variables of dashboard/credits/credits.html and _ledger.html. show: "" or WITHOUT_USAGE."""
+    """Variables of dashboard/credits/credits.html, _ledger.html, _days.html and _entries.html.
+
+    show: BY_DAY (days are filled), WITHOUT_USAGE or ENTRIES (rows are). usage_of: the day and the
+    label of the key whose entries alone are shown. asked: what the links to other pages repeat.
+    unsummed: how many entries are not in any line yet.
+    """
 
     balance: Balance
     held_nusd: int
     available_nusd: int
     check: LedgerCheck | None
     full_check: LedgerCheck | None
+    show: str
+    days: Sequence[LedgerDayRows]
     rows: Sequence[LedgerRow]
+    count: int
     newer: int | None
     older: int | None
-    show: str
+    usage_of: tuple[date, str] | None
+    asked: str
+    unsummed: int
     may_grant: bool
 
 
@@ -60,15 +106,10 @@ class CreditsContext:
 @require_GET
 def show_credits(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.VIEW_CREDITS)
-    show = WITHOUT_USAGE if request.GET.get("show") == WITHOUT_USAGE else ""
     before = read_number_place(request.GET, "before")
     after = read_number_place(request.GET, "after")
-    page = ledger_page(
-        workspace.id,
-        before=before,
-        after=None if before is not None else after,
-        without_usage=bool(show),
-    )
+    place = Place(before, None if before is not None else after)
+    shown = _days(request, workspace, place) or _entries(request, workspace, place)
     balance, held = find_balance(workspace.id), held_nusd(workspace.id)
     return render_page(
         request,
@@ -80,11 +121,8 @@ def show_credits(request: PageRequest) -> HttpResponse:
             available_nusd=max(0, balance.posted_nusd - held),
             check=find_last_check(),
             full_check=find_last_full_check(),
-            rows=_rows(workspace, page),
-            newer=page.newer,
-            older=page.older,
-            show=show,
             may_grant=may(request.user, Action.GRANT_CREDITS, workspace),
+            **shown,
         ),
     )
 
@@ -138,6 +176,86 @@ def _source(token: uuid.UUID) -> str:
     return f"form:{token}"
 
 
+def _days(request: PageRequest, workspace: Workspace, place: Place) -> dict[str, Any] | None:
+    """Return the page of lines as fields of CreditsContext; None where entries are asked for."""
+    if request.GET.get("show") in (WITHOUT_USAGE, ENTRIES):
+        return None
+    page = ledger_lines(workspace.id, before=place.before, after=place.after)
+    labels = key_labels(workspace.id, (line.key_id for line in page.lines if line.key_id))
+    sees_calls = may(request.user, Action.VIEW_USAGE, workspace)
+    days: list[LedgerDayRows] = []
+    for day, lines in groupby(page.lines, key=attrgetter("day")):
+        rows = [_day_row(workspace, line, labels, sees_calls=sees_calls) for line in lines]
+        is_whole = bool(days) or page.newer is None
+        days.append(LedgerDayRows(day, rows, rows[0].line.balance_nusd if is_whole else None))
+    return {
+        "show": BY_DAY,
+        "days": days,
+        "rows": (),
+        "count": len(page.lines),
+        "newer": page.newer,
+        "older": page.older,
+        "usage_of": None,
+        "asked": "",
+        "unsummed": page.unsummed,
+    }
+
+
+def _entries(request: PageRequest, workspace: Workspace, place: Place) -> dict[str, Any]:
+    """Return the page of entries as fields of CreditsContext."""
+    show = WITHOUT_USAGE if request.GET.get("show") == WITHOUT_USAGE else ENTRIES
+    day, key_id = _read_day(request.GET.get("day", "")), read_id(request.GET.get("key", ""))
+    usage_of = (day, key_id) if show == ENTRIES and day and key_id else None
+    page = ledger_page(
+        workspace.id,
+        before=place.before,
+        after=place.after,
+        without_usage=show == WITHOUT_USAGE,
+        usage_of=usage_of,
+    )
+    asked = {"show": show} | (
+        {"day": usage_of[0].isoformat(), "key": str(usage_of[1])} if usage_of else {}
+    )
+    labels = key_labels(workspace.id, [usage_of[1]] if usage_of else [])
+    return {
+        "show": show,
+        "days": (),
+        "rows": _rows(workspace, page),
+        "count": len(page.entries),
+        "newer": page.newer,
+        "older": page.older,
+        "usage_of": usage_of and (usage_of[0], _label(usage_of[1], labels)),
+        "asked": urlencode(asked) + "&",
+        "unsummed": 0,
+    }
+
+
+def _day_row(
+    workspace: Workspace,
+    line: LedgerLine,
+    labels: Mapping[uuid.UUID, str],
+    *,
+    sees_calls: bool,
+) -> DayRow:
+    if line.entry is not None:
+        entry = line.entry
+        return DayRow(line, entry.get_kind_display(), entry.reason, entry.actor, "", "")
+    asked = urlencode({"show": ENTRIES, "day": line.day.isoformat(), "key": str(line.key_id)})
+    calls_url = ""
+    if sees_calls:
+        starts, ends = line.day, line.day + timedelta(days=1)
+        period = {"from": f"{starts}T00:00", "to": f"{ends}T00:00", "key": str(line.key_id)}
+        calls_url = f"{page_address(workspace, 'call-list')}?{urlencode(period)}"
+    return DayRow(
+        line,
+        Kind.USAGE.label,
+        _calls(line.calls),
+        "" if line.key_id is None else _label(line.key_id, labels),
+        f"{page_address(workspace, 'credits')}?{asked}",
+        calls_url,
+    )
+
+
 def _rows(workspace: Workspace, page: LedgerPage) -> list[LedgerRow]:
     labels = key_labels(workspace.id, (entry.key_id for entry in page.entries if entry.key_id))
     return [_row(entry, labels) for entry in page.entries]
@@ -146,6 +264,19 @@ def _rows(workspace: Workspace, page: LedgerPage) -> list[LedgerRow]:
 def _row(entry: LedgerEntry, labels: Mapping[uuid.UUID, str]) -> LedgerRow:
     if entry.kind != Kind.USAGE or entry.key_id is None:
         return LedgerRow(entry, entry.reason, entry.actor)
-    noun = "call" if entry.calls == 1 else "calls"
-    label = labels.get(entry.key_id, f"key {str(entry.key_id)[:8]}")
-    return LedgerRow(entry, f"{entry.calls:,} {noun}", label)
+    return LedgerRow(entry, _calls(entry.calls), _label(entry.key_id, labels))
+
+
+def _calls(calls: int) -> str:
+    return f"{calls:,} {'call' if calls == 1 else 'calls'}"
+
+
+def _label(key_id: uuid.UUID, labels: Mapping[uuid.UUID, str]) -> str:
+    return labels.get(key_id, f"key {str(key_id)[:8]}")
+
+
+def _read_day(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text) if len(text) == 10 else None
+    except ValueError:
+        return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 
+from django.core.exceptions import RequestDataTooBig
 from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -20,6 +21,7 @@ from dashboard.list_query import UnknownPlace
 from dashboard.workspace import NoWorkspace
 from gateway.api.errors import error_of_status, error_response, missing_endpoint
 from gateway.core.mounts import is_meant_for_api
+from gateway.edge.body_limits import FORM_BYTES
 
 log = logging.getLogger(__name__)
 
@@ -80,6 +82,12 @@ CSRF_FAILED = Failure(
 )
 # What is said without a view, in the same words (gateway.unknown_paths).
 WORDED = {403: CSRF_FAILED, 404: NOT_FOUND}
+FORM_TOO_LONG = Failure(
+    413,
+    "This form is too long",
+    f"What is typed or pasted may be {FORM_BYTES // 1024} KB long. Nothing was saved. Go back; if"
+    " the form takes a file, choose that instead of pasting what is in it.",
+)
 TOO_MANY = Failure(
     429,
     "Too many tries",
@@ -93,6 +101,8 @@ TOO_MANY = Failure(
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, UnknownPlace):
         return _answer(request, replace(BAD_REQUEST, text=str(exception)))
+    if isinstance(exception, RequestDataTooBig):
+        return _answer(request, FORM_TOO_LONG)
     return _answer(request, BAD_REQUEST)
 
 

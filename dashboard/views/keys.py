@@ -18,8 +18,9 @@ from accounts.audit_selectors import history_of
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
 from dashboard.addresses import page_address
+from dashboard.confirming import Question, ask
 from dashboard.form_token import TokenSpent, new_form_token, spend_form_token
-from dashboard.forms.keys import KeyForm, initial_of, initial_of_new, rules_mark
+from dashboard.forms.keys import KeyForm, NewKeyForm, initial_of, initial_of_new, rules_mark
 from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page
@@ -54,6 +55,7 @@ class KeyListContext:
     states: dict[str, str]
     older_url: str
     may_make: bool
+    may_import: bool
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class KeyFormContext:
     maximum: the most that the key may do, in lines; empty where its maker is under no policy.
     """
 
-    form: KeyForm
+    form: NewKeyForm
     token: str
     maximum: list[str]
 
@@ -94,13 +96,6 @@ class KeyPageContext:
     why_not: str
 
 
-@dataclass(frozen=True)
-class RevokeContext:
-    """Variables of dashboard/keys/revoke.html and _revoke.html."""
-
-    key: ApiKey
-
-
 @login_required
 @require_GET
 def list_keys(request: PageRequest) -> HttpResponse:
@@ -118,6 +113,7 @@ def list_keys(request: PageRequest) -> HttpResponse:
             states=STATES,
             older_url=f"{request.path}?{urlencode(asked)}" if before else "",
             may_make=may(request.user, Action.MAKE_KEYS, workspace),
+            may_import=may(request.user, Action.MANAGE_KEYS, workspace),
         ),
     )
 
@@ -132,11 +128,12 @@ def create_key(request: PageRequest) -> HttpResponse:
     if policy is not None:
         grantable &= frozenset(policy.scopes or grantable)
         models = [name for name in models if name in (policy.allowed_models or models)]
-    form = KeyForm(
+    form = NewKeyForm(
         request.POST or None,
         initial=initial_of_new(grantable, policy),
         models=models,
         grantable=grantable,
+        may_import=policy is None,
     )
     if request.method == "GET":
         return _new_key(request, form, policy, status=200)
@@ -147,7 +144,7 @@ def create_key(request: PageRequest) -> HttpResponse:
         return _new_key(request, form, policy, status=409)
     if issued is None:
         return _new_key(request, form, policy, status=422)
-    return _issued(request, issued)
+    return _issued(request, issued) if issued.secret else _imported(request, issued.key)
 
 
 @login_required
@@ -175,12 +172,7 @@ def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
     key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
     _require_change(request, key)
     if request.method == "GET":
-        return render_page(
-            request,
-            page="dashboard/keys/revoke.html",
-            partial="dashboard/keys/_revoke.html",
-            context=RevokeContext(key=key),
-        )
+        return ask(request, _revoke_question(key))
     if member_actions.revoke_key(key, person=request.user):
         messages.success(request, f"{key.label} is revoked: its calls are refused from now on.")
     else:
@@ -200,7 +192,7 @@ def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
     return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
 
 
-def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedKey | None:
+def _issue(request: PageRequest, form: NewKeyForm, workspace: Workspace) -> IssuedKey | None:
     """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
     try:
         spend_form_token(request.POST.get("token", ""))
@@ -210,6 +202,8 @@ def _issue(request: PageRequest, form: KeyForm, workspace: Workspace) -> IssuedK
             rules=form.rules(),
             compatibility=form.compatibility(),
             limits=form.limits(),
+            prefix=form.cleaned_data["key_prefix"],
+            imported_secret=form.imported_secret(),
         )
     except ValidationError as error:
         form.take(error)
@@ -244,6 +238,20 @@ def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyFo
     )
 
 
+def _revoke_question(key: ApiKey) -> Question:
+    return Question(
+        title=f"Revoke “{key.label}”?",
+        lines=[
+            f"Programs that use {key.shown_secret} are refused within a second, and answers that"
+            " are still streaming to them end.",
+            "This cannot be undone. What it spent stays in the book.",
+        ],
+        action=page_address(key.workspace, "key-revoke", key.pk),
+        button="Revoke key",
+        back=page_address(key.workspace, "key-edit", key.pk),
+    )
+
+
 def _policy_for(person: User, workspace: Workspace) -> DeveloperKeyPolicy | None:
     """Return the most that a key of this person may do, None for who manages keys."""
     return None if may(person, Action.MANAGE_KEYS, workspace) else policy_of(workspace)
@@ -255,7 +263,7 @@ def _require_change(request: PageRequest, key: ApiKey) -> None:
 
 
 def _new_key(
-    request: PageRequest, form: KeyForm, policy: DeveloperKeyPolicy | None, *, status: int
+    request: PageRequest, form: NewKeyForm, policy: DeveloperKeyPolicy | None, *, status: int
 ) -> HttpResponse:
     return render_page(
         request,
@@ -285,6 +293,14 @@ def _issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
         ),
         status=201,
     )
+
+
+def _imported(request: PageRequest, key: ApiKey) -> HttpResponse:
+    messages.success(request, f"{key.label} is imported: its calls are served from now on.")
+    url = page_address(key.workspace, "key-edit", key.pk)
+    if request.htmx:
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return HttpResponseRedirect(url)
 
 
 def _key_page(

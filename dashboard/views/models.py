@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
+from dashboard.confirming import Question, ask
 from dashboard.forms.models import ModelForm, NewModelForm, initial_of_model, model_mark
 from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
@@ -162,15 +163,32 @@ def preview(request: PageRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def switch_model(request: PageRequest, model_id: UUID) -> HttpResponse:
+    """Ask whether to switch the model off, or switch it."""
     require_operator(request, Action.MANAGE_CATALOGUE)
     model = get_object_or_404(LanguageModel, pk=model_id)
+    if request.method == "GET":
+        return ask(request, _switch_off_question(model)) if model.enabled else _to_model(model)
     is_on = request.POST.get("enabled") == "on"
     if set_model_enabled(model, enabled=is_on, actor=request.user.email):
         words = "offered again" if is_on else "not offered any more: new calls get 404"
         messages.success(request, f"{model} is {words}.")
     return _to_model(model)
+
+
+def _switch_off_question(model: LanguageModel) -> Question:
+    return Question(
+        title=f"Switch {model.name} off?",
+        lines=[
+            "New calls to it get 404 within a second. Calls that run go on, and so do calls that"
+            " name other models to fall back to.",
+            "Keys, prices and records stay as they are. You can switch it on again.",
+        ],
+        action=reverse("dashboard:model-switch", args=[model.pk]),
+        button="Switch off",
+        back=reverse("dashboard:model-edit", args=[model.pk]),
+    )
 
 
 def _add(request: PageRequest, form: NewModelForm) -> LanguageModel | None:

@@ -13,7 +13,7 @@ from accounts.models import Invitation, Membership, User, Workspace
 from accounts.selectors import workspaces_of
 from dashboard.workspace import current_workspace
 from gateway.models import CallRecord
-from keys.models import ApiKey
+from keys.models import ApiKey, KeyImport
 
 
 class MovedPage(LoginRequiredMixin, View):
@@ -33,6 +33,7 @@ def _workspace_of(
     call_id: UUID | None = None,
     membership_id: int | None = None,
     invitation_id: UUID | None = None,
+    import_id: UUID | None = None,
 ) -> Workspace | None:
     """Return the workspace of what an old address names; None when there is none to be seen."""
     if not isinstance(request.user, User):
@@ -42,6 +43,7 @@ def _workspace_of(
         CallRecord.objects.filter(pk=call_id) if call_id else None,
         Membership.objects.filter(pk=membership_id) if membership_id else None,
         Invitation.objects.filter(pk=invitation_id) if invitation_id else None,
+        KeyImport.objects.filter(pk=import_id) if import_id else None,
     ]
     for found in rows:
         if found is not None:

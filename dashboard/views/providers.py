@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
+from dashboard.confirming import Question, ask
 from dashboard.forms.providers import (
     VLLM,
     NewProviderForm,
@@ -35,6 +36,7 @@ from gateway.selectors.catalogue import (
     ModelRow,
     ProviderRow,
     model_rows,
+    models_served_by_none_but,
     provider_row,
     provider_rows,
 )
@@ -157,15 +159,38 @@ def check_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def switch_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
+    """Ask whether to switch the provider off, or switch it."""
     require_operator(request, Action.MANAGE_CATALOGUE)
     provider = get_object_or_404(Provider, pk=provider_id)
+    if request.method == "GET":
+        is_on = provider.enabled
+        return ask(request, _switch_off_question(provider)) if is_on else _to_provider(provider)
     is_on = request.POST.get("enabled") == "on"
     if set_provider_enabled(provider, enabled=is_on, actor=request.user.email):
         words = "is used again" if is_on else "gets no more calls"
         messages.success(request, f"{provider} {words}.")
     return _to_provider(provider)
+
+
+def _switch_off_question(provider: Provider) -> Question:
+    alone = models_served_by_none_but(provider)
+    names = ", ".join(alone[:MODELS_SHOWN])
+    more = f" and {len(alone) - MODELS_SHOWN} more" if len(alone) > MODELS_SHOWN else ""
+    effect = (
+        f"Nobody else serves {names}{more}: calls to {'it' if len(alone) == 1 else 'them'} get 503"
+        " until you switch it on again."
+        if alone
+        else "No model is offered by this provider alone: other providers serve its calls."
+    )
+    return Question(
+        title=f"Switch {provider.name} off?",
+        lines=["It gets no new calls within a second. Calls that run go on.", effect],
+        action=reverse("dashboard:provider-switch", args=[provider.pk]),
+        button="Switch off",
+        back=reverse("dashboard:provider-edit", args=[provider.pk]),
+    )
 
 
 @sensitive_variables()

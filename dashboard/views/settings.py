@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.limits import RANGES
 from accounts.models import Workspace
@@ -25,12 +26,14 @@ from accounts.services import (
     unlock_workspace,
 )
 from dashboard.addresses import page_address
+from dashboard.confirming import Question, ask
 from dashboard.forms.limits import CallLimitsForm
 from dashboard.forms.settings import LockForm, NameForm, ProfileForm
 from dashboard.htmx import PageRequest, variables
 from dashboard.key_policy_words import policy_lines
 from dashboard.workspace import require
 from keys.policy import policy_of
+from keys.selectors import count_usable_keys
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,6 @@ class SettingsContext:
     name_form: forms.Form
     profile_form: forms.Form
     limits_form: forms.Form
-    lock_form: forms.Form
     may_unlock: bool
     developer_keys: list[str]
 
@@ -99,9 +101,12 @@ def choose_limits(request: PageRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def store_bodies(request: PageRequest) -> HttpResponse:
+    """Ask whether to keep bodies from now on, or not any more; or do it."""
     workspace = require(request, Action.MANAGE_WORKSPACE)
+    if request.method == "GET":
+        return ask(request, _bodies_question(workspace))
     is_on = request.POST.get("stores_bodies") == "on"
     if set_stores_bodies(workspace, stores_bodies=is_on, actor=request.user.email):
         words = "Bodies of new calls are kept." if is_on else "Bodies of new calls are not kept."
@@ -110,16 +115,21 @@ def store_bodies(request: PageRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def lock(request: PageRequest) -> HttpResponse:
+    """Ask for the reason and the name of the workspace, or lock it."""
     workspace = require(request, Action.MANAGE_WORKSPACE)
-    form = LockForm(request.POST)
+    if workspace.locked_at and request.method == "GET":
+        return _back(workspace)
+    form = LockForm(request.POST if request.method == "POST" else None, workspace=workspace.name)
 
     def write() -> None:
         lock_workspace(workspace, reason=form.cleaned_data["reason"], actor=request.user.email)
 
+    if request.method == "GET":
+        return ask(request, _lock_question(workspace, form))
     if not _done(form, write):
-        return _page(request, workspace, lock_form=form, status=422)
+        return ask(request, _lock_question(workspace, form), status=422)
     messages.success(request, "The workspace is locked: its calls are refused.")
     return _back(workspace)
 
@@ -131,6 +141,54 @@ def unlock(request: PageRequest) -> HttpResponse:
     if unlock_workspace(workspace, actor=request.user.email):
         messages.success(request, "The workspace is open again.")
     return _back(workspace)
+
+
+def _bodies_question(workspace: Workspace) -> Question:
+    """Return what asks to turn the keeping of bodies round."""
+    days = f"{settings.BODY_DAYS} day{'' if settings.BODY_DAYS == 1 else 's'}"
+    action = page_address(workspace, "settings-bodies")
+    back = page_address(workspace, "settings")
+    if workspace.stores_bodies:
+        return Question(
+            title="Stop keeping bodies?",
+            lines=[
+                "What is asked and answered in new calls is not kept any more. What was kept stays"
+                f" until it is {days} old."
+            ],
+            action=action,
+            button="Stop keeping bodies",
+            back=back,
+            is_danger=False,
+        )
+    return Question(
+        title="Keep bodies of new calls?",
+        lines=[
+            "What programs ask and what models answer is kept for every new call of"
+            f" {workspace.name}, for {days}.",
+            "It may hold personal data and secrets. Everybody who may see the calls of this"
+            " workspace can read it.",
+        ],
+        action=action,
+        button="Keep bodies",
+        back=back,
+        hidden={"stores_bodies": "on"},
+    )
+
+
+def _lock_question(workspace: Workspace, form: LockForm) -> Question:
+    keys = count_usable_keys([workspace.pk]).get(workspace.pk, 0)
+    return Question(
+        title=f"Lock {workspace.name}?",
+        lines=[
+            f"Every call of {'its only key' if keys == 1 else f'all its {keys:,} keys'} is refused"
+            " within a second, and answers that are still streaming end.",
+            "Only an operator can unlock it. Keys, credits and records stay as they are.",
+        ],
+        action=page_address(workspace, "settings-lock"),
+        button="Lock the workspace",
+        back=page_address(workspace, "settings"),
+        form=form,
+    )
 
 
 def _done(form: forms.Form, write: Callable[[], None]) -> bool:
@@ -156,7 +214,6 @@ def _page(
     name_form: forms.Form | None = None,
     profile_form: forms.Form | None = None,
     limits_form: forms.Form | None = None,
-    lock_form: forms.Form | None = None,
     status: int = 200,
 ) -> HttpResponse:
     context = SettingsContext(
@@ -166,7 +223,6 @@ def _page(
         or ProfileForm(initial={"compat_profile": workspace.compat_profile}),
         limits_form=limits_form
         or CallLimitsForm(initial={name: getattr(workspace, name) for name in RANGES}),
-        lock_form=lock_form or LockForm(),
         may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
         developer_keys=policy_lines(policy_of(workspace)),
     )

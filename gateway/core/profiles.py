@@ -28,6 +28,7 @@ class Profile(msgspec.Struct, frozen=True):
     (none). hides_models: a model the key may not use is no model at all. efforts: the values
     that reasoning_effort may have, empty for every one we know. words_only_calls: errors of the
     endpoints beside calls stay unified's. body_limit_bytes: None for the installation's own.
+    key_prefixes: how the product's keys begin, the usual one first; two products may share one.
     """
 
     name: str
@@ -55,7 +56,7 @@ UNIFIED = Profile("unified")
 OWN_USAGE_MODES = ("auto", "on_request", "on_finish", "separate")
 ALL: tuple[Profile, ...] = (
     UNIFIED,
-    Profile("inferada", streams_by_default=True, usage_mode="on_request"),
+    Profile("inferada", streams_by_default=True, usage_mode="on_request", key_prefixes=("inf_",)),
     Profile(
         "bud",
         id_prefix="",
@@ -68,7 +69,7 @@ ALL: tuple[Profile, ...] = (
         body_limit_bytes=100 * MB,
         key_prefixes=("bud_client_", "bud_admin_"),
     ),
-    Profile("infery", usage_mode="two_chunk"),
+    Profile("infery", usage_mode="two_chunk", key_prefixes=("inf_",)),
     Profile(
         "hyperinfer",
         id_prefix="gen-",
@@ -92,9 +93,24 @@ ALL: tuple[Profile, ...] = (
 BY_NAME: Mapping[str, Profile] = {profile.name: profile for profile in ALL}
 
 
+# How keys may begin where an installation names no prefixes of its own; ours first.
+OWN_PREFIX = "sk-gw-"
+KEY_PREFIXES: tuple[str, ...] = tuple(
+    dict.fromkeys([OWN_PREFIX, *(prefix for each in ALL for prefix in each.key_prefixes), "sk-t0-"])
+)
+
+
+def profiles_of(prefix: str) -> tuple[Profile, ...]:
+    """Return the products whose keys begin so."""
+    return tuple(profile for profile in ALL if prefix in profile.key_prefixes)
+
+
+_GUESSED = {prefix: found[0] for prefix in KEY_PREFIXES if len(found := profiles_of(prefix)) == 1}
+
+
 def guess_by_prefix(secret: str) -> Profile:
     """Return the profile that a key's prefix means, if only one product uses it, else unified."""
-    for profile in ALL:
-        if secret.startswith(profile.key_prefixes or "\0"):
+    for prefix, profile in _GUESSED.items():
+        if secret.startswith(prefix):
             return profile
     return UNIFIED

@@ -21,16 +21,16 @@ CALLS = re.compile(f"/{ANY_MOUNT}/{CHAT}")
 UNLIMITED = 1 << 62
 READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
-TakesForm = Callable[[str, str], bool]
+FormBytes = Callable[[str, str], int]
 
 
 class BodyLimits:
     """call_bytes: the installation's limit; a profile may have a higher one, which the call itself
-    is held to. takes_form: of a method and a path, whether a body is read there."""
+    is held to. form_bytes: of a method and a path, how long a body is read there."""
 
-    def __init__(self, call_bytes: int, takes_form: TakesForm) -> None:
+    def __init__(self, call_bytes: int, form_bytes: FormBytes) -> None:
         self._call_bytes = max(call_bytes, *(profile.body_limit_bytes or 0 for profile in ALL))
-        self._takes_form = takes_form
+        self._form_bytes = form_bytes
 
     def find(self, method: str, path: str) -> int:
         """Return the most bytes that a body may have there; 0 where none is read."""
@@ -38,7 +38,7 @@ class BodyLimits:
             return 0
         if CALLS.fullmatch(path):
             return self._call_bytes if method == "POST" else 0
-        return FORM_BYTES if self._takes_form(method, path) else 0
+        return self._form_bytes(method, path)
 
 
 def too_large(limit_bytes: int) -> PayloadTooLarge:

@@ -88,5 +88,12 @@ def provider_names() -> list[str]:
     return list(Provider.objects.order_by("name").values_list("name", flat=True))
 
 
+def models_served_by_none_but(provider: Provider) -> list[str]:
+    """Return the names of the models on offer that no other provider serves now."""
+    others = _targets().filter(provider__enabled=True).exclude(provider=provider)
+    found = LanguageModel.objects.filter(Exists(_targets().filter(provider=provider)), enabled=True)
+    return list(found.exclude(Exists(others)).order_by("name").values_list("name", flat=True))
+
+
 def _targets() -> QuerySet[Target]:
     return Target.objects.filter(model=OuterRef("pk"))

@@ -18,6 +18,7 @@ MATRIX = {
     "view_keys": "xxx.x",
     "make_keys": "xxx..",
     "manage_keys": "xx...",
+    "import_digests": ".....",
     "view_credits": "xx.x.",
     "grant_credits": ".....",
     "view_members": "xxxxx",

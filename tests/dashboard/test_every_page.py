@@ -23,18 +23,18 @@ pytestmark = pytest.mark.django_db
 
 POST_ONLY = {
     "theme",
-    *(f"settings-{action}" for action in ("name", "profile", "limits", "bodies", "lock", "unlock")),
-    *("model-switch", "model-preview", "provider-switch", "provider-test", "key-reset-total"),
-    "invitation-withdraw",
+    *(f"settings-{action}" for action in ("name", "profile", "limits", "unlock")),
+    *("model-preview", "provider-test", "key-reset-total", "invitation-withdraw"),
 }
+SHOWN_ONCE = {"key-import-confirm"}  # to who has sent a file: see test_key_import
 FOR_EVERYBODY = {"join", "join-accept"}  # also who is not signed in: see test_joining
 NAMES = sorted({pattern.name for pattern in urlpatterns if pattern.name})
-PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY]
+PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY | SHOWN_ONCE]
 WITHOUT_SUBJECT = {
     *(name for name in NAMES if "-" not in name or name.startswith(("settings-", "workspace-"))),
     *(name for name in NAMES if name.endswith(("-list", "-create"))),
     *("call-export", "credits-grant", "account-name", "member-invite", "model-preview"),
-    "audit-installation",
+    *("audit-installation", "key-import"),
 }
 INSTALLATION = [
     *(name for name in NAMES if name.startswith(("model-", "provider-", "workspace-"))),

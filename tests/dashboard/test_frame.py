@@ -150,7 +150,7 @@ def test_the_way_back_to_a_list_keeps_its_filters(
     ("path", "way_back"),
     [
         ("/settings/limits", "/w/acme/settings"),
-        (f"/models/{MODEL_ID}/switch", f"/models/{MODEL_ID}"),
+        (f"/keys/{MODEL_ID}/reset-total", f"/w/acme/keys/{MODEL_ID}"),
     ],
 )
 def test_an_address_that_is_no_page_leads_to_the_one_it_belongs_to(
@@ -166,7 +166,7 @@ def test_a_locked_workspace_says_so_on_its_pages(workspace: Workspace) -> None:
     owner = signed_in(make_member(workspace, Role.OWNER))
     operator = signed_in(make_user(is_operator=True))
 
-    owner.post("/settings/lock", {"reason": "Invoice overdue"})
+    owner.post("/settings/lock", {"reason": "Invoice overdue", "name": workspace.name})
     locked = owner.get("/keys").content
     refused = owner.post("/settings/unlock").status_code
     operator.post("/settings/unlock")

@@ -78,7 +78,10 @@ def is_api(pattern: URLPattern) -> bool:
 def address(name: str, workspace: Workspace, person: User, *, is_own: bool = False) -> str:
     """Return the form's address, about something of this workspace that is the person's or not."""
     subject = name.removeprefix("dashboard:").partition("-")[0]
-    if name.endswith(("-create", "-invite", "-preview")) or subject in ("settings", "credits"):
+    if name.endswith(("-create", "-invite", "-import", "-preview")) or subject in (
+        "settings",
+        "credits",
+    ):
         return path_of(name.removeprefix("dashboard:"))
     found: dict[str, Any] = {
         "key": lambda: make_key(workspace).key,

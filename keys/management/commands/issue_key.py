@@ -14,6 +14,7 @@ from accounts.management.json_command import ACTOR, JsonCommand
 from accounts.selectors import get_workspace
 from keys.management.limit_options import add_limit_options, read_limit_options, write_limits
 from keys.models import CompatProfile
+from keys.prefixes import only_profile_of, prefix_for
 from keys.services import issue_key, set_compatibility, set_limits
 
 _SPAN = re.compile(r"([1-9][0-9]{0,4})([hd])")
@@ -38,8 +39,13 @@ class Command(JsonCommand):
         parser.add_argument(
             "--profile",
             choices=CompatProfile.values,
-            default="",
             help="Serve the clients of this product.",
+        )
+        parser.add_argument(
+            "--prefix",
+            default="",
+            help="How the secret begins; if not said, as those of the profile do. A prefix of one "
+            "product alone chooses its profile, if none is said.",
         )
         parser.add_argument(
             "--fixed-profile", action="store_true", help="No request may choose another profile."
@@ -67,13 +73,18 @@ class Command(JsonCommand):
         scope: list[str] | None,
         expires: str | None,
         allow_any_address: bool,
-        profile: str,
+        profile: str | None,
+        prefix: str,
         fixed_profile: bool,
         allow_chat_template: bool,
         **options: Any,
     ) -> dict[str, Any]:
+        into = get_workspace(workspace)
+        if profile is None:
+            profile = only_profile_of(prefix)
         key, secret = issue_key(
-            workspace=get_workspace(workspace),
+            workspace=into,
+            prefix=prefix or prefix_for(into, profile),
             label=label,
             scopes=scope,
             allowed_models=model or (),

@@ -1,0 +1,45 @@
+"""A file of keys issued elsewhere, chosen or pasted. keys.import_rows reads what is in it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from keys.import_rows import MAX_BYTES
+
+
+class KeyImportForm(forms.Form):
+    file = forms.FileField(
+        required=False,
+        allow_empty_file=True,
+        label="CSV file",
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv,text/plain"}),
+    )
+    text = forms.CharField(
+        required=False,
+        strip=False,
+        label="Or paste its content",
+        widget=forms.Textarea(
+            attrs={"rows": 6, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
+        ),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        file, text = cleaned.get("file"), cleaned.get("text")
+        if bool(file) == bool(text) and not self.errors:
+            raise forms.ValidationError(
+                "Choose a file or paste its content, not both." if file else "Choose a file first."
+            )
+        if file and file.size > MAX_BYTES:
+            self.add_error("file", f"A file may be {MAX_BYTES // 1024} KB long.")
+        return cleaned
+
+    def content(self) -> bytes:
+        """Return what the file says, from a valid form."""
+        file = self.cleaned_data["file"]
+        if file:
+            read: bytes = file.read()
+            return read
+        return str(self.cleaned_data["text"]).encode("utf-8", "surrogatepass")
