@@ -9,6 +9,13 @@ from django import forms
 from keys.import_rows import MAX_BYTES
 
 
+class UnrepeatedTextarea(forms.Textarea):
+    """Never shows what was sent: there are secrets in it."""
+
+    def format_value(self, value: Any) -> None:
+        return None
+
+
 class KeyImportForm(forms.Form):
     file = forms.FileField(
         required=False,
@@ -20,7 +27,7 @@ class KeyImportForm(forms.Form):
         required=False,
         strip=False,
         label="Or paste its content",
-        widget=forms.Textarea(
+        widget=UnrepeatedTextarea(
             attrs={"rows": 6, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
         ),
     )

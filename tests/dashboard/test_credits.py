@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections import Counter
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -10,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.book_selectors import find_balance
+from accounts.ledger_days import add_up_ledger
 from accounts.models import AuditEvent, LedgerEntry, Role, Workspace
 from dashboard.forms.amounts import read_typed_usd
 from gateway.models import LedgerCheck
@@ -79,7 +82,7 @@ def test_only_operators_grant(workspace: Workspace, role: str) -> None:
 
 
 def test_every_amount_is_exact_and_every_entry_has_its_balance(operator: Client) -> None:
-    page = operator.get(URL)
+    page = operator.get(URL, {"show": "entries"})
 
     newest = LedgerEntry.objects.latest("sequence")
     whole, rest = divmod(newest.balance_nusd, 10**9)
@@ -87,6 +90,47 @@ def test_every_amount_is_exact_and_every_entry_has_its_balance(operator: Client)
     assert [row.entry.sequence for row in page.context["rows"]] == sorted(
         LedgerEntry.objects.values_list("sequence", flat=True), reverse=True
     )[:50]
+
+
+@pytest.mark.parametrize("is_added_up", [False, True])
+def test_the_ledger_has_one_line_a_day_and_key_that_leads_to_its_entries(
+    operator: Client, workspace: Workspace, is_added_up: bool
+) -> None:
+    if is_added_up:
+        add_up_ledger()
+    usage = LedgerEntry.objects.filter(kind="usage")
+    expected = Counter[tuple[Any, Any]]()
+    for entry in usage:
+        expected[entry.created_at.date(), entry.key_id] += entry.amount_nusd
+
+    page = operator.get(URL)
+    rows = [row for day in page.context["days"] for row in day.rows]
+    lines = {
+        (row.line.day, row.line.key_id): row.line.amount_nusd for row in rows if row.line.key_id
+    }
+    behind = {
+        (row.line.day, row.line.key_id): operator.get(row.entries_url).context["rows"]
+        for row in rows
+        if row.entries_url
+    }
+
+    assert lines == dict(expected)
+    assert {
+        place: sum(row.entry.amount_nusd for row in entries) for place, entries in behind.items()
+    } == lines
+    assert page.context["days"][0].balance_nusd == find_balance(workspace.id).posted_nusd
+    assert {row.kind for row in rows if not row.line.key_id} == {"Grant"}
+
+
+def test_a_day_of_the_ledger_leads_to_its_calls(operator: Client) -> None:
+    row = next(
+        row for day in operator.get(URL).context["days"] for row in day.rows if row.calls_url
+    )
+
+    calls = operator.get(row.calls_url)
+
+    assert calls.status_code == 200
+    assert {each.call.key_id for each in calls.context["rows"]} == {row.line.key_id}
 
 
 def test_movements_without_usage_can_be_shown_alone(operator: Client) -> None:

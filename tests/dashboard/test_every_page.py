@@ -192,7 +192,7 @@ def test_every_address_of_the_pages_is_in_these_tests() -> None:
         nested = [each for r in inner if isinstance(r, URLResolver) for each in patterns(r)]
         return [each for each in inner if isinstance(each, URLPattern)] + nested
 
-    known = {*PAGES, *POST_ONLY, *FOR_EVERYBODY, *ACCOUNT_PAGES}
+    known = {*PAGES, *POST_ONLY, *SHOWN_ONCE, *FOR_EVERYBODY, *ACCOUNT_PAGES}
     stage_or_second_factor = re.compile(r"mfa_|account_(login|inactive|set_password)")
     names = {str(p.name) for p in patterns(get_resolver()) if "gateway.api" not in str(p.callback)}
 

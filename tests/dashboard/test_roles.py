@@ -31,7 +31,8 @@ from dashboard.addresses import SLUG
 from dashboard.form_token import new_form_token
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.models import LanguageModel, Provider
-from keys.models import ApiKey, DeveloperKeyPolicy
+from keys.importing import keep_preview
+from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport
 from tests.dashboard.visitors import key_form, path_of, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_model, make_user, make_workspace
 
@@ -39,7 +40,7 @@ pytestmark = pytest.mark.django_db
 
 TABLES: list[Any] = [
     *(Workspace, Membership, Invitation, Wallet, LedgerEntry, AuditEvent, ConfigChange),
-    *(ApiKey, DeveloperKeyPolicy, LanguageModel, Provider),
+    *(ApiKey, DeveloperKeyPolicy, KeyImport, LanguageModel, Provider),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
 # Pages that show something and hold a form besides: a link to them promises no right.
@@ -83,6 +84,8 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "credits",
     ):
         return path_of(name.removeprefix("dashboard:"))
+    if name == "dashboard:key-import-confirm":
+        return path_of("key-import-confirm", keep_preview(workspace, [], person=person).pk)
     found: dict[str, Any] = {
         "key": lambda: make_key(workspace).key,
         "member": lambda: workspace.memberships.get(user=_a_viewer(workspace)),
@@ -180,7 +183,7 @@ def test_a_forged_form_does_what_the_table_says_and_else_nothing(name: str, is_o
             assert answer.status_code in (200, 201, 302, 409, 422), (role, answer.status_code)
         else:
             sees = (
-                url == "/keys/new"
+                url.startswith(("/keys/new", "/keys/import"))
                 or role in RULES[Action.VIEW_KEYS]
                 or is_own
                 or "/keys/" not in url
