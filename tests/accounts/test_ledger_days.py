@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -62,9 +63,9 @@ def all_lines(workspace: Workspace, size: int = 4) -> list[LedgerLine]:
         before = page.older
 
 
-def expected(workspace: Workspace) -> list[tuple[object, ...]]:
+def expected(workspace: Workspace) -> list[tuple[Any, ...]]:
     """Return what the lines must say, from the entries themselves."""
-    found: dict[object, list[LedgerEntry]] = {}
+    found: dict[Any, list[LedgerEntry]] = {}
     for entry in LedgerEntry.objects.filter(wallet_id=workspace.pk).order_by("sequence"):
         place = entry.sequence if entry.key_id is None else (entry.created_at.date(), entry.key_id)
         found.setdefault(place, []).append(entry)
@@ -83,7 +84,7 @@ def expected(workspace: Workspace) -> list[tuple[object, ...]]:
     return sorted(lines, key=lambda line: -line[-1])
 
 
-def said(lines: list[LedgerLine]) -> list[tuple[object, ...]]:
+def said(lines: list[LedgerLine]) -> list[tuple[Any, ...]]:
     return [
         (e.day, e.key_id, e.amount_nusd, e.calls, e.entries, e.balance_nusd, e.sequence)
         for e in lines
