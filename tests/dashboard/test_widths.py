@@ -7,6 +7,7 @@ from playwright.sync_api import Browser
 
 from tests.dashboard.browser import (
     BY_LINK,
+    OPEN,
     OVERFLOW,
     PAGES,
     Watched,
@@ -14,6 +15,7 @@ from tests.dashboard.browser import (
     sign_in,
     watched_page,
 )
+from tests.support.require import require_font
 from tests.support.servers import GatewayServer
 
 pytestmark = pytest.mark.slow
@@ -33,21 +35,95 @@ SQUEEZED = """
 """
 
 
+# Text whose place is cut by a box that says nothing of it: neither an ellipsis nor a title, and
+# nothing that scrolls. Boxes of a pixel hold words for screen readers.
+CUT = """
+(() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  const found = [];
+  const boxes = new Map();
+  const look = (element) => {
+    if (boxes.has(element)) return boxes.get(element);
+    const style = getComputedStyle(element);
+    const clips = style.overflowX === "hidden" || style.overflowX === "clip";
+    const frame = clips || style.overflowX === "auto" || style.overflowX === "scroll";
+    const holds = element.matches(
+      ".card, .stat, .badge, .button, .notice, .tag, td, th, .toast, .segmented label");
+    const box = {
+      frame, clips, holds, rect: frame || holds ? element.getBoundingClientRect() : null,
+      isTold: style.textOverflow === "ellipsis" || element.closest("[title]") !== null,
+      isForReaders: style.clipPath !== "none" || style.clip !== "auto",
+    };
+    boxes.set(element, box);
+    return box;
+  };
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const text = node.data.trim().slice(0, 30);
+    if (!text || !node.parentElement.checkVisibility({ visibilityProperty: true })) continue;
+    range.selectNodeContents(node);
+    const rect = range.getBoundingClientRect();
+    if (rect.width === 0) continue;
+    let framed = false;
+    for (let at = node.parentElement; at && at !== document.body; at = at.parentElement) {
+      const box = look(at);
+      if (box.isForReaders) { framed = true; break; }
+      if (!box.rect) continue;
+      const beyond = Math.max(rect.right - box.rect.right, box.rect.left - rect.left);
+      if (beyond > 1 && !(box.frame && !box.clips) && !(box.clips && box.isTold)) {
+        found.push(`"${text}" leaves ${at.className || at.tagName} by ${Math.round(beyond)} px`);
+      }
+      if (box.frame) { framed = true; break; }
+    }
+    if (!framed && rect.right > document.documentElement.clientWidth + 1) {
+      found.push(`"${text}" reaches beyond the page`);
+    }
+  }
+  return found.slice(0, 5);
+})()
+"""
+# 720 and 640: what a page of 1440 and 1280 px has at 200 % zoom.
+SIZES = (1440, 1280, 1024, 768, 720, 640, 390, 320)
+# The widest font that systems bring, and a narrow one, each with the package that brings it.
+FONTS = {
+    "wide": ("DejaVu Sans", "fonts-dejavu-core"),
+    "narrow": ("Roboto Condensed", "fonts-roboto-unhinted"),
+}
+SET_FONT = """
+(family) => {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(`:root {
+    --font: "${family}" !important; --font-mono: "DejaVu Sans Mono", monospace !important; }`);
+  document.adoptedStyleSheets = [sheet];
+  return document.fonts.ready.then(() => null);
+}
+"""
+
+
 def resize(watched: Watched, width: int) -> None:
     watched.page.set_viewport_size({"width": width, "height": 900})
 
 
-def test_no_page_and_no_table_scrolls_sideways(watched: Watched) -> None:
+def measure(watched: Watched) -> list[str]:
+    """Return what is too wide or cut on the page as it is now."""
+    page = watched.page
+    too_wide = page.evaluate(OVERFLOW)
+    parts: list[str] = page.evaluate(SCROLLING) + page.evaluate(SQUEEZED) + page.evaluate(CUT)
+    return [*([f"the page by {too_wide} px"] if too_wide > 0 else []), *parts]
+
+
+@pytest.mark.parametrize("font", FONTS)
+def test_nothing_scrolls_sideways_and_nothing_is_cut(watched: Watched, font: str) -> None:
+    family, package = FONTS[font]
+    require_font(family, package=package)
     found = []
-    addresses = PAGES | {name: find_address(watched, name) for name in BY_LINK}
+    addresses = OPEN | PAGES | {name: find_address(watched, name) for name in BY_LINK}
     for name, path in addresses.items():
         watched.open(path)
-        for width in (1280, 1024, 768, 390):
+        watched.page.evaluate(SET_FONT, family)
+        for width in SIZES:
             resize(watched, width)
-            if too_wide := watched.page.evaluate(OVERFLOW):
-                found.append(f"{name} at {width} px: the page by {too_wide} px")
-            parts = watched.page.evaluate(SCROLLING) + watched.page.evaluate(SQUEEZED)
-            found += [f"{name} at {width} px: {part}" for part in parts]
+            found += [f"{name} at {width} px: {part}" for part in measure(watched)]
 
     assert found == []
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 from typing import NoReturn
 
 import pytest
@@ -26,6 +27,14 @@ def require_module(name: str, *, package: str) -> None:
     """Skip (fail under TOLLHOUSE_REQUIRE=all) unless Python can import `name`."""
     if importlib.util.find_spec(name) is None:
         do_without(f"{name} cannot be imported: the Python package {package} brings it")
+
+
+def require_font(family: str, *, package: str) -> None:
+    """Skip (fail under TOLLHOUSE_REQUIRE=all) unless the system has the font."""
+    lister = require_binary("fc-list", package="fontconfig")
+    found = subprocess.run([lister, "--quiet", family], check=False, timeout=60)
+    if found.returncode:
+        do_without(f"the font {family} is not installed: the system package {package} brings it")
 
 
 def do_without(reason: str) -> NoReturn:
