@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -12,6 +12,7 @@ from accounts.models import Workspace
 from dashboard.call_rows import CallRow, call_rows
 from dashboard.call_words import basis_words, error_words
 from dashboard.timing import Part, Stretch, stretches, timing_parts
+from dashboard.transcript import Transcript, read_request, read_response
 from gateway.core.ids import PREFIXES
 from gateway.core.money import PUSD_PER_NUSD
 from gateway.models import CallBody, CallRecord
@@ -60,10 +61,12 @@ class Spelling:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What was said. note: why there is nothing, when there is nothing."""
+    """What was said, raw and put into messages. note: why there is nothing, where there is."""
 
     request: str = ""
     response: str = ""
+    asked: Transcript = field(default_factory=Transcript)
+    answered: Transcript = field(default_factory=Transcript)
     note: str = ""
 
 
@@ -162,7 +165,12 @@ def _spellings(call: CallRecord) -> list[Spelling]:
 
 def _body(body: CallBody | None, workspace: Workspace) -> Body:
     if body is not None:
-        return Body(_pretty(body.request), _pretty(body.response))
+        return Body(
+            _pretty(body.request),
+            _pretty(body.response),
+            read_request(body.request),
+            read_response(body.response),
+        )
     if workspace.stores_bodies:
         return Body(note="Nothing was stored for this call, or it is no longer kept.")
     return Body(note="This workspace does not store what is said in calls.")

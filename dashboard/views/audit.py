@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -27,6 +28,7 @@ class AuditContext:
     query: str
     is_installations: bool
     older_url: str
+    searched_to: datetime | None
     is_first: bool
     may_see_installation: bool
 
@@ -61,6 +63,7 @@ def _page(request: PageRequest, workspace: Workspace | None) -> HttpResponse:
             query=query,
             is_installations=workspace is None,
             older_url=f"{request.path}?{asked}" if page.older else "",
+            searched_to=page.searched_to,
             is_first=before is None,
             may_see_installation=may(request.user, Action.MANAGE_CATALOGUE),
         ),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
 from accounts import audit_selectors
@@ -134,3 +136,24 @@ def test_what_changed_is_told_in_the_words_of_the_forms(
     details: dict[str, Any], shown: str
 ) -> None:
     assert changes_of(AuditEvent(action="x.update", details=details)) == shown
+
+
+def test_a_search_looks_at_so_many_events_and_goes_on_from_there(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(audit_selectors, "EVENTS_SEARCHED", 20)
+    rename_workspace(workspace, name="Needle", actor="needle@example.com")
+    for number in range(30):
+        rename_workspace(workspace, name=f"Hay {number}", actor="hay@example.com")
+    client = signed_in(make_member(workspace, Role.OWNER))
+
+    first = client.get(URL, {"q": "needle"})
+    second = client.get(first.context["older_url"])
+
+    assert "Search older" in first.content.decode()
+    assert "needle@example.com" not in first.content.decode()
+    assert "needle@example.com" in second.content.decode()
+    with CaptureQueriesContext(connection) as queries:
+        audit_selectors.events_of(workspace, query="needle", before=None)
+    [search] = [each["sql"] for each in queries if "needle" in each["sql"]]
+    assert "LIMIT 20)" in search
