@@ -5,10 +5,11 @@ from __future__ import annotations
 import uuid
 
 import pytest
+from django.db import connection
 from django.test import Client, RequestFactory
 
 from accounts.models import Role, Workspace
-from dashboard.views import errors
+from dashboard.views import errors, keys
 from tests.dashboard.visitors import HTMX, signed_in
 from tests.factories import make_key, make_member, make_provider, make_user, make_workspace
 
@@ -245,6 +246,60 @@ def test_a_failure_of_ours_shows_no_reason() -> None:
     assert answer.status_code == 500
     assert b"Something went wrong on our side" in answer.content
     assert b"Traceback" not in answer.content
+
+
+@pytest.mark.parametrize(
+    ("status", "path"),
+    [
+        (400, "/calls?after=x"),
+        (403, "/settings"),
+        (403, "/models"),
+        (404, "/nothing"),
+        (404, "/w/nobody/keys"),
+        (405, "/settings/name"),
+        (500, "/keys"),
+    ],
+)
+def test_what_goes_wrong_stays_in_the_frame_of_who_is_signed_in(
+    workspace: Workspace, status: int, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, stranger = signed_in(make_member(workspace, Role.DEVELOPER)), Client()
+    client.raise_request_exception = False
+    if status == 500:
+        monkeypatch.setattr(keys, "key_rows", lambda *_: 1 // 0)
+
+    answer, part = client.get(path), client.get(path, headers=HTMX)
+    alone = stranger.get(path).content
+
+    frame = b'<nav class="sidebar"'
+    assert (answer.status_code, part.status_code) == (status, status)
+    assert frame in answer.content
+    assert b'href="/w/acme/keys"' in answer.content
+    assert (frame in part.content, frame in alone) == (False, False)
+
+
+def test_who_is_in_no_workspace_is_told_so_inside_the_frame() -> None:
+    answer = signed_in(make_user()).get("/")
+
+    assert answer.status_code == 403
+    assert b'<nav class="sidebar"' in answer.content
+    assert b"You are not in a workspace yet" in answer.content
+
+
+@pytest.mark.parametrize("failing", ["accounts_user", "accounts_membership"])
+def test_an_error_page_comes_without_its_frame_where_the_database_fails(
+    workspace: Workspace, failing: str
+) -> None:
+    client = Client()
+    client.force_login(make_member(workspace))
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {failing} RENAME TO gone")
+
+    answer = client.get("/w/nobody/keys")
+
+    assert answer.status_code in (404, 503)
+    assert b"<h1>" in answer.content
+    assert b'<nav class="sidebar"' not in answer.content
 
 
 def test_a_request_for_another_host_gets_a_page_without_echo() -> None:

@@ -107,7 +107,7 @@ def test_what_is_about_to_change_is_busy_until_it_has(watched: Watched) -> None:
     [
         ("/w/no-such-place/keys", "There is nothing here"),
         ("/nothing/here", "There is nothing here"),
-        ("/settings/lock", "This address is not a page"),
+        ("/settings/name", "This address is not a page"),
         ("/calls?after=x", "That request made no sense to us"),
     ],
 )

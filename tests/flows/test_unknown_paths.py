@@ -43,11 +43,33 @@ def test_a_missing_page_says_the_same_to_strangers_as_to_members(
     assert "set-cookie" not in stranger[1]
 
 
-def test_a_form_without_its_cookie_is_refused(shared_gateway: GatewayServer) -> None:
-    status, _, text = ask(shared_gateway, "POST", "/sign-in", FORM, "login=a&password=b")
+@pytest.mark.parametrize("path", ["/sign-in", "/w/demo/keys/new", "/keys/new"])
+def test_a_form_without_its_cookie_is_refused(shared_gateway: GatewayServer, path: str) -> None:
+    status, headers, text = ask(shared_gateway, "POST", path, FORM, "login=a&password=b")
 
     assert status == 403
     assert "This form is too old" in text
+    assert "x-frame-options" in headers
+    assert "permissions-policy" not in headers  # Django's pages have one: it was not asked
+
+
+@pytest.mark.parametrize("path", ["/w/demo/nothing", "/w/demo/keys/1/2", "/w/a%20b/keys"])
+def test_what_no_workspace_has_is_refused_to_strangers(
+    shared_gateway: GatewayServer, path: str
+) -> None:
+    status, headers, text = ask(shared_gateway, "GET", path, {})
+
+    assert (status, "permissions-policy" in headers) == (404, False)
+    assert "There is nothing here" in text
+
+
+@pytest.mark.parametrize("slug", ["demo", "nobody"])
+def test_a_stranger_is_asked_to_sign_in_whether_or_not_there_is_such_a_workspace(
+    shared_gateway: GatewayServer, slug: str
+) -> None:
+    status, headers, _ = ask(shared_gateway, "GET", f"/w/{slug}/keys?q=a", {})
+
+    assert (status, headers["location"]) == (302, f"/sign-in?next=/w/{slug}/keys%3Fq%3Da")
 
 
 def test_pages_and_files_that_exist_are_served(shared_gateway: GatewayServer) -> None:
