@@ -29,6 +29,7 @@ from gateway.admission.fallback import Fallbacks
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.limits import Patience as QueuePatience
+from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.contents import Contents
 from gateway.core.attachment_tokens import rules_of
@@ -124,6 +125,7 @@ class Runtime:
         self.replays = Replays(
             QueryThreads("idempotency", 1).run, partial(run_in_writer, writer), writer.mark
         )
+        self.shedder = LoadShedder(settings.SHED_LAG_S)
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
@@ -133,6 +135,7 @@ class Runtime:
             write_down=self.log.admitted,
             take_id=WantedIds(read).take,
             least_tokens=least_prompt_tokens,
+            shedder=self.shedder,
             trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
             wrong_keys=settings.WRONG_KEYS,
         )
@@ -143,7 +146,7 @@ class Runtime:
         self.stages = Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
-            screen=self.admission.screen,
+            screen=self.admission.screen_call,
             read_call=reader,
             read_long_call=LongBodies(reader).read,
             admit=self.admission.admit,
@@ -181,6 +184,7 @@ class Runtime:
         spare_the_collector()
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.bank.start, loop)
+        self.shedder.start(loop)
 
         # The feed's place is taken before the catalogue and keys are read: a change in between is
         # seen.
@@ -197,6 +201,7 @@ class Runtime:
         if self._starting is None:
             return
         await asyncio.wait([self._starting])
+        self.shedder.stop()
         self.limits.close()
         await self.watch.empty(ServerStopping())
         if self.feed is not None:

@@ -28,6 +28,7 @@ from gateway.admission.fallback import Candidate, Check, spares_within
 from gateway.admission.guesses import Guesses
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
+from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.naming import find_model
 from gateway.admission.slots import HangUp
 from gateway.admission.worst_case import (
@@ -88,6 +89,7 @@ class Admission:
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
         least_tokens: Callable[[Call], int],
+        shedder: LoadShedder,
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
     ) -> None:
@@ -99,6 +101,7 @@ class Admission:
         self._write_down = write_down
         self._take_id = take_id
         self._least_tokens = least_tokens
+        self._shedder = shedder
         self._trusted = tuple(trusted_proxies)
         self._guesses = Guesses(wrong_keys)
 
@@ -137,6 +140,12 @@ class Admission:
             raise InsufficientScope(
                 f"The key lacks the scope {scope}.", details={"required_scope": scope}
             )
+
+    def screen_call(self, caller: Caller, head: RequestHead, scope: str) -> None:
+        """Do the same for a call to a model, which is refused while there are too many."""
+        if self._shedder.is_active:
+            self._shedder.judge(caller.key.key_id)
+        self.screen(caller, head, scope)
 
     def choose_model(
         self, caller: Caller, call: Call, profile: Profile

@@ -22,6 +22,7 @@ KINDS = {
     "anonymous": attacks.ANONYMOUS,
     "keys": attacks.WITH_KEYS,
     "providers": attacks.BY_PROVIDERS,
+    "neighbour": attacks.BY_A_NEIGHBOUR,
     # One by itself, to find out which of them it is that hurts.
     **{one.__name__: (one,) for one in (*attacks.ANONYMOUS, *attacks.WITH_KEYS)},
 }

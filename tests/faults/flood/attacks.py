@@ -17,6 +17,7 @@ from tests.faults.flood.wire import CLOSED, REFUSED, Connection, request
 MB = 1_000_000
 PIECE_BYTES = 64 * 1024
 CALLS = "/v1/chat/completions"
+SIMULATED = "tollhouse/simulated"
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,12 @@ async def hostile_provider(connection: Connection, target: Target) -> str:
     return f"{model} " + await _ask(connection, target.key, body | {"stream": streams})
 
 
+async def many_calls(connection: Connection, target: Target) -> str:
+    """A call like any other, a millisecond of the server's time. There are only too many."""
+    messages = [{"role": "user", "content": "script:tokens=2000"}]
+    return await _ask(connection, target.key, {"model": SIMULATED, "messages": messages})
+
+
 ANONYMOUS: tuple[Attack, ...] = (
     *(large_form, chunked_body, slow_head, missing_page, guessed_key, guessed_password),
 )
@@ -138,6 +145,7 @@ WITH_KEYS: tuple[Attack, ...] = (
     *(pattern, hostile_file, held_upload, huge_picture, refusal, tiny_chunks),
 )
 BY_PROVIDERS: tuple[Attack, ...] = (hostile_provider,)
+BY_A_NEIGHBOUR: tuple[Attack, ...] = (many_calls,)
 
 
 async def repeat(attack: Attack, target: Target, ended: Counter[str]) -> None:

@@ -16,7 +16,7 @@ import msgspec
 import uvloop
 
 from tests.faults.flood.attacker import Orders
-from tests.faults.flood.attacks import Target
+from tests.faults.flood.attacks import SIMULATED, Target
 from tests.faults.flood.good_caller import Timings, call_for
 from tests.faults.flood.hostile_server import FLOODS
 from tests.support.servers import (
@@ -35,6 +35,7 @@ SETTINGS = {
     # What tests switch off, as installations have it.
     "TOLLHOUSE_WRONG_KEYS": "50",
     "TOLLHOUSE_REFUSALS_PER_S": "250",
+    "TOLLHOUSE_SHED_LAG_MS": "50",
 }
 
 
@@ -136,6 +137,7 @@ def _prepare(server: GatewayServer, upstream: UpstreamServer, hostile_port: int)
         name = flood.replace("_", "-")
         server.manage("add_provider", name, "--kind", "openai_compatible", "--base-url", url)
         server.manage("add_model", model, "--provider", name, "--native", "fake", *prices)
+    server.manage("set_model", SIMULATED, "--input", "0", "--cached-input", "0", "--output", "0")
     hostile_key = server.manage("issue_key", "Demo", "hostile")["secret"]
     file_url = f"http://127.0.0.1:{hostile_port}/interims"
     return Target(server.port, hostile_key, "good", file_url, models)

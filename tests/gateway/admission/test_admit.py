@@ -11,6 +11,7 @@ from gateway.admission.admit import Admission
 from gateway.admission.caller import Caller
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
+from gateway.admission.load_shedding import LoadShedder
 from gateway.core.call import Call
 from gateway.core.errors import (
     DatabaseUnavailable,
@@ -99,6 +100,7 @@ class Door:
             write_down=write_down,
             take_id=self.take_id,
             least_tokens=least_prompt_tokens,
+            shedder=LoadShedder(0),
         )
 
     async def load(self, digest: str) -> KeyRecord:
