@@ -28,7 +28,7 @@ class LockForm(forms.Form):
         help_text="Members see it; callers are told that the workspace is locked, no more.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Invoice overdue"}),
     )
-    name = forms.CharField(
+    typed_name = forms.CharField(
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     )
 
@@ -36,10 +36,10 @@ class LockForm(forms.Form):
         """workspace: the name that has to be typed."""
         super().__init__(*args, **kwargs)
         self._workspace = workspace
-        self.fields["name"].label = f"To confirm, type {workspace}"
+        self.fields["typed_name"].label = f"To confirm, type {workspace}"
 
-    def clean_name(self) -> str:
-        typed = str(self.cleaned_data["name"])
+    def clean_typed_name(self) -> str:
+        typed = str(self.cleaned_data["typed_name"])
         if typed != self._workspace.strip():
             raise forms.ValidationError(f"Type the name of the workspace: {self._workspace}")
         return typed

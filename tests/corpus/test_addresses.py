@@ -139,6 +139,20 @@ def test_names_that_a_caller_makes_up_are_one_place(  # IP30
     assert statuses == [401] * WRONG_KEYS + [429] * 5
 
 
+def test_guesses_of_every_form_count(site: Site, witness: Witness) -> None:
+    """Whatever a key looks like, and whichever field it is shown in."""
+    shapes = ("sk-gw-{}", "inf_{}", "sk-infer-{}", "bud_client_{}", "hi-{}", "rpk_{}", "{}")
+    statuses = []
+
+    for number in range(WRONG_KEYS + 5):
+        key = shapes[number % len(shapes)].format(f"{number:032x}")
+        field = f"X-Api-Key: {key}" if number % 2 else f"Authorization: {key}"
+        raw = request("X-Forwarded-For: 198.51.100.77", field, key=None)
+        statuses.append(talk(site.gateway.port, raw, source=PROXY, answers=1).answer.status)
+
+    assert statuses == [401] * WRONG_KEYS + [429] * 5
+
+
 def test_one_line_of_ipv6_is_one_place(site: Site, witness: Witness) -> None:
     statuses = []
 

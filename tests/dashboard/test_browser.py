@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -79,6 +80,67 @@ def test_a_key_is_made_by_keyboard_and_its_secret_goes_with_the_dialog(watched: 
     assert SECRET.fullmatch(secret)
     assert copied == secret
     assert secret not in page.content()
+    assert problems == []
+
+
+def test_a_key_issued_elsewhere_is_imported_in_the_dialog(watched: Watched) -> None:
+    page = watched.page
+    secret = f"rpk_{secrets.token_hex(16)}"
+    watched.open("/keys")
+    page.get_by_role("link", name="New key").click()
+    dialog = page.get_by_role("dialog", name="New key")
+    dialog.get_by_label("Label").fill("Moved program")
+    expect(dialog.get_by_label("Key", exact=True)).to_be_hidden()
+    dialog.get_by_label("Begins with").select_option("hi-")
+    expect(dialog.get_by_label("Compatibility profile")).to_have_value("hyperinfer")
+    dialog.get_by_role("radiogroup", name="Secret").get_by_text("Use a key").click()
+    expect(dialog.get_by_label("Begins with")).to_be_hidden()
+    dialog.get_by_label("Key", exact=True).fill(secret)
+    problems = watched.check_in_every_theme("import one")
+    dialog.get_by_role("button", name="Create key").click()
+
+    expect(page.get_by_role("heading", name="Moved program")).to_be_visible()
+    expect(page.get_by_text(f"rpk_…{secret[-4:]}")).to_be_visible()
+    assert secret not in page.content()
+    assert problems == []
+
+
+def test_a_file_of_keys_is_looked_at_before_it_is_imported(watched: Watched) -> None:
+    page = watched.page
+    rows = [f"rpk_{secrets.token_hex(16)},Imported {number}" for number in range(3)]
+    text = "\n".join(["secret,name", *rows])
+    watched.open("/keys/import")
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "keys.csv", "mimeType": "text/csv", "buffer": f"{text}\nsk-1234,Weak".encode()}
+    )
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_text("line 5, secret")).to_be_visible()
+    problems = watched.check("import refused")
+    page.get_by_label("Or paste its content").fill(text)
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="Import 3 keys?")).to_be_visible()
+    problems += watched.check_in_every_theme("import preview")
+    page.get_by_role("button", name="Import").click()
+
+    expect(page.get_by_role("link", name="Imported 2", exact=True)).to_be_visible()
+    assert problems == []
+
+
+def test_a_workspace_is_locked_by_typing_its_name(watched: Watched) -> None:
+    page = watched.page
+    watched.open("/settings")
+    page.get_by_role("link", name="Lock the workspace").click()
+    dialog = page.get_by_role("dialog", name=re.compile("^Lock "))
+    expect(dialog.get_by_label("Reason")).to_be_focused()
+    problems = watched.check_in_every_theme("lock")
+    dialog.get_by_label("Reason").fill("A try")
+    dialog.get_by_label(re.compile("To confirm")).fill("something else")
+    dialog.get_by_role("button", name="Lock the workspace").click()
+
+    expect(page.get_by_text("Type the name of the workspace")).to_be_visible()
+    expect(page.get_by_label("Reason")).to_have_value("A try")
+    page.get_by_role("link", name="Cancel").click()
+    expect(page.get_by_role("link", name="Lock the workspace")).to_be_visible()
     assert problems == []
 
 

@@ -35,7 +35,7 @@ def test_a_workspace_is_locked_by_who_types_its_name(
     owner, url = signed_in(make_member(workspace, Role.OWNER)), path_of("settings-lock")
 
     question = owner.get(url).content.decode()
-    answer = owner.post(url, {"reason": "Invoice overdue", "name": typed})
+    answer = owner.post(url, {"reason": "Invoice overdue", "typed_name": typed})
 
     workspace.refresh_from_db()
     assert "Only an operator can unlock it" in question

@@ -167,7 +167,7 @@ def test_a_locked_workspace_says_so_on_its_pages(workspace: Workspace) -> None:
     owner = signed_in(make_member(workspace, Role.OWNER))
     operator = signed_in(make_user(is_operator=True))
 
-    owner.post("/settings/lock", {"reason": "Invoice overdue", "name": workspace.name})
+    owner.post("/settings/lock", {"reason": "Invoice overdue", "typed_name": workspace.name})
     locked = owner.get("/keys").content
     refused = owner.post("/settings/unlock").status_code
     operator.post("/settings/unlock")
