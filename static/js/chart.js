@@ -1,5 +1,5 @@
 // Charts by pointer and keyboard: a tooltip for the step under the pointer or chosen by the arrows,
-// and the calls behind it on a click or Enter. Without it a chart has native tooltips, and its table
+// and the calls behind it on a click or Enter. Without it, a chart's table has the same figures and
 // leads to the same calls.
 
 const STEPS = new Map([

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from tests.dashboard.browser import Watched, sign_in, watched_page
+from tests.dashboard.browser import OVERFLOW, Watched, sign_in, watched_page
 from tests.dashboard.fill_home import UNKNOWN_MODEL
 from tests.support.servers import GatewayServer
 
@@ -151,3 +151,33 @@ def test_the_first_page_is_small_when_loaded_for_the_first_time(
 
     assert len(received) > 10, "the page with its styles, scripts and pictures"
     assert sum(received) < 100 * KB
+
+
+# What an amount may come to in 64 bits, in letters 15 % wider than here.
+LONG_AMOUNTS = """
+for (const value of document.querySelectorAll(".stat-value, .stat-delta")) {
+  value.textContent = "$9,223,372,036.854775807 in 9,223,372 entries";
+  value.style.setProperty("letter-spacing", "0.09em");
+}
+"""
+OUTSIDE = """
+[...document.querySelectorAll(".stat-value, .stat-delta")].filter((value) => {
+  const range = document.createRange();
+  range.selectNodeContents(value);
+  const card = value.closest(".stat").getBoundingClientRect();
+  return [...range.getClientRects()].some(
+    (line) => line.right > card.right || line.bottom > card.bottom || line.left < card.left);
+}).length
+"""
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_amounts_of_any_length_stay_in_their_card(watched: Watched, width: int) -> None:
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    for path in ("/", "/credits"):
+        watched.open(path)
+        watched.page.evaluate(LONG_AMOUNTS)
+
+        assert watched.page.locator(".stat-value").count() >= 3
+        assert watched.page.evaluate(OUTSIDE) == 0
+        assert watched.page.evaluate(OVERFLOW) <= 0
