@@ -26,7 +26,6 @@ FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 ]
-SERIOUS = {"serious", "critical"}
 AXE_OPTIONS = {
     "rules": {"label-content-name-mismatch": {"enabled": True}},  # off by default
     "runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
@@ -117,9 +116,8 @@ class Watched:
             found.append(f"{name}: {too_wide} px wider than the screen")
         axe = Axe().run(self.page, options=AXE_OPTIONS)
         for violation in axe.response["violations"]:
-            if violation["impact"] in SERIOUS:
-                nodes = [node["html"][:160] for node in violation["nodes"][:3]]
-                found.append(f"{name}: {violation['id']} {nodes}")
+            nodes = [node["html"][:160] for node in violation["nodes"][:3]]
+            found.append(f"{name}: {violation['id']} {nodes}")
         return found
 
     def check_in_every_theme(self, name: str) -> list[str]:
