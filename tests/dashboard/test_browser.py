@@ -116,6 +116,14 @@ def test_a_file_of_keys_is_looked_at_before_it_is_imported(watched: Watched) -> 
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("line 5, secret")).to_be_visible()
     problems = watched.check("import refused")
+    many = "".join(f"{secrets.token_hex(32)},{'a long name ' * 6}\n" for _ in range(2_000))
+    assert len(many) > 256 * 1024, "forms are shorter than this file"
+    page.get_by_label("CSV file").set_input_files(
+        {"name": "many.csv", "mimeType": "text/csv", "buffer": f"sha256,name\n{many}".encode()}
+    )
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="Import 2,000 keys?")).to_be_visible()
+    page.get_by_role("link", name="Another file").click()
     page.get_by_label("Or paste its content").fill(text)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="Import 3 keys?")).to_be_visible()

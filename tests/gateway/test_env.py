@@ -14,6 +14,7 @@ from gateway.env import (
     read_list,
     read_nusd,
     read_origins,
+    read_prefixes,
     read_secret,
     read_secrets,
     read_url,
@@ -148,3 +149,16 @@ def test_what_is_no_origin_stops_the_start(monkeypatch: pytest.MonkeyPatch, text
 
     with pytest.raises(SettingError, match=NAME):
         read_origins(NAME)
+
+
+def test_prefixes_of_keys_are_short_words_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PREFIXES", "acme_, sk-, acme_")
+    found = read_prefixes("PREFIXES", ["sk-gw-"])
+    monkeypatch.setenv("PREFIXES", "")
+    usual = read_prefixes("PREFIXES", ["sk-gw-"])
+
+    assert (found, usual) == (["acme_", "sk-"], ["sk-gw-"])
+    for wrong in ("a b", "1st-", "a" * 17, "schlüssel-"):
+        monkeypatch.setenv("PREFIXES", wrong)
+        with pytest.raises(SettingError, match="PREFIXES"):
+            read_prefixes("PREFIXES", ["sk-gw-"])
