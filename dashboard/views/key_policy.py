@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
@@ -16,6 +14,7 @@ from accounts.permissions import Action
 from dashboard.addresses import page_address
 from dashboard.forms.key_policy import KeyPolicyForm, initial_of_policy
 from dashboard.htmx import PageRequest, variables
+from dashboard.saving import save
 from dashboard.workspace import require
 from gateway.selectors.key_use import model_names
 from keys.policy import policy_of
@@ -51,10 +50,7 @@ def edit_policy(request: PageRequest) -> HttpResponse:
 
 
 def _save(request: PageRequest, workspace: Workspace, form: KeyPolicyForm) -> bool:
-    try:
-        changed = set_developer_key_policy(workspace, actor=request.user.email, **form.policy())
-    except ValidationError as error:
-        form.take(error)
-        return False
-    messages.success(request, "Saved." if changed else "Nothing changed.")
-    return True
+    def write() -> bool:
+        return set_developer_key_policy(workspace, actor=request.user.email, **form.policy())
+
+    return save(request, form, write, words="Saved.")

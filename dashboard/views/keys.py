@@ -36,6 +36,7 @@ from dashboard.key_pages import (
 )
 from dashboard.key_policy_words import policy_lines
 from dashboard.key_spending import SpendingRow, spending_rows
+from dashboard.saving import save
 from dashboard.workspace import current_workspace, require
 from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
@@ -211,20 +212,16 @@ def _issue(request: PageRequest, form: NewKeyForm, workspace: Workspace) -> Issu
 
 
 def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
-    try:
-        changed = member_actions.change_key(
+    def write() -> bool:
+        return member_actions.change_key(
             key,
             person=request.user,
             rules=form.rules(),
             compatibility=form.compatibility(),
             limits=form.limits(),
         )
-    except ValidationError as error:
-        form.take(error)
-        return False
-    words = "Saved. It holds within a second." if changed else "Nothing changed."
-    messages.success(request, words)
-    return True
+
+    return save(request, form, write)
 
 
 def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyForm:

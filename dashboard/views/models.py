@@ -23,6 +23,7 @@ from dashboard.forms.refusal import show_conflict
 from dashboard.history import SHOWN, Line, history
 from dashboard.htmx import PageRequest, render_page, variables
 from dashboard.list_query import read_text
+from dashboard.saving import save
 from dashboard.workspace import NoWorkspace, current_workspace, require_operator
 from gateway.models import LanguageModel, Provider
 from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
@@ -212,18 +213,13 @@ def _add(request: PageRequest, form: NewModelForm) -> LanguageModel | None:
 def _update(request: PageRequest, model: LanguageModel, form: ModelForm) -> bool:
     who, is_confirmed = request.user.email, form.cleaned_data["confirm_price"]
     confirmed = {"may_be_free": is_confirmed, "may_jump": is_confirmed}
-    try:
+
+    def write() -> bool:
         with transaction.atomic():
-            changed = [
-                update_model(model, actor=who, **form.described()),
-                set_prices(model, actor=who, **form.prices(), **confirmed),
-            ]
-    except ValidationError as error:
-        form.take(error)
-        return False
-    words = "Saved. It holds within a second." if any(changed) else "Nothing changed."
-    messages.success(request, words)
-    return True
+            is_described = update_model(model, actor=who, **form.described())
+            return set_prices(model, actor=who, **form.prices(), **confirmed) or is_described
+
+    return save(request, form, write)
 
 
 def _name_of_workspace(request: PageRequest) -> str:
