@@ -66,7 +66,8 @@ def test_functions_are_answered_with_a_function_call(simulated: OpenAI) -> None:
     parts = [delta for delta in deltas if delta]
     assert parts[0].name == "get_weather"
     assert "".join(part.arguments for part in parts) == "{}"
-    assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "function_call"
+    reasons = [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices]
+    assert [reason for reason in reasons if reason] == ["function_call"]
 
     talk = [
         {"role": "user", "content": asked},
