@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.flood.attacker import KINDS
+from tests.faults.flood.attacker import TOGETHER
 from tests.faults.flood.drill import run_drill
 
 MAX_MEMORY_MB = 600
@@ -18,7 +18,7 @@ MAX_SCRATCH_BYTES = 1_000_000
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TOGETHER)
 def test_flood_costs_no_memory_no_disk_and_no_call_of_a_good_caller(home: Path, kind: str) -> None:
     report = run_drill(home, kind, connections=60, quiet_s=0.5, flood_s=4.0)
 

@@ -68,6 +68,7 @@ def test_a_caller_that_does_not_read_finds_its_answer(site: Site) -> None:
     prompt = "script:tokens=3000&token_bytes=2000"
 
     with open_unread(caller, prompt, "idempotency-key: once\r\n"):
+        site.running(caller, count=1)
         answer = ask_until_served(caller, prompt)
 
     assert (answer.status, answer.headers[REPLAYED]) == (200, "true")

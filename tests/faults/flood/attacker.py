@@ -18,14 +18,15 @@ import uvloop
 from tests.faults.flood import attacks
 from tests.faults.flood.attacks import Target
 
-KINDS = {
+TOGETHER = {
     "anonymous": attacks.ANONYMOUS,
     "keys": attacks.WITH_KEYS,
     "providers": attacks.BY_PROVIDERS,
     "neighbour": attacks.BY_A_NEIGHBOUR,
-    # One by itself, to find out which of them it is that hurts.
-    **{one.__name__: (one,) for one in (*attacks.ANONYMOUS, *attacks.WITH_KEYS)},
 }
+# And each by itself, to find out which of them it is that hurts.
+ALONE = {one.__name__: (one,) for one in (*attacks.ANONYMOUS, *attacks.WITH_KEYS)}
+KINDS = TOGETHER | ALONE
 
 
 class Orders(msgspec.Struct):
