@@ -8,7 +8,6 @@ do.
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,6 +16,7 @@ from django.db import connection, transaction
 from accounts.ids import stored_id
 from gateway.models import CallRecord, ErrorMark
 from gateway.selectors.id_times import first_id_at
+from gateway.services.background import repeat_for
 from gateway.stores.error_totals import FAILED, QUARTER_S, add
 
 HOUR = timedelta(hours=1)
@@ -41,17 +41,7 @@ GROUP BY 1, 2, 3, 4, 5, 6
 
 def add_older_errors(*, work_s: float = WORK_S) -> int:
     """Add up hours for so long at the most; return how many were added up."""
-    ends_s = time.monotonic() + work_s
-    hours = 0
-    while True:
-        began_s = time.monotonic()
-        if not _add_an_hour():
-            return hours
-        hours += 1
-        step_s = time.monotonic() - began_s
-        if time.monotonic() + step_s > ends_s:
-            return hours
-        time.sleep(step_s)  # others write, too
+    return repeat_for(work_s, _add_an_hour)
 
 
 @transaction.atomic

@@ -8,9 +8,9 @@ it is in use. What comes late, to an hour before the mark, is added by who bring
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 from django.db import connection, transaction
 from django.db.models import Min, OuterRef, Subquery
@@ -18,6 +18,7 @@ from django.utils import timezone
 
 from accounts.models import Workspace
 from gateway.models import RollupMark, UsageRollup
+from gateway.services.background import repeat_for
 
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
@@ -34,17 +35,7 @@ _DURATIONS = ("workspace_id", "measure", "bucket")
 def roll_up(*, now: datetime | None = None, work_s: float = WORK_S) -> int:
     """Add up what is complete, for so long at the most; return how many hours were added up."""
     now = now or timezone.now()
-    ends_s = time.monotonic() + work_s
-    hours = 0
-    while True:
-        began_s = time.monotonic()
-        if not _roll_up_an_hour(now - WAIT):
-            return hours
-        hours += 1
-        step_s = time.monotonic() - began_s
-        if time.monotonic() + step_s > ends_s:
-            return hours
-        time.sleep(step_s)  # others write, too
+    return repeat_for(work_s, partial(_roll_up_an_hour, now - WAIT))
 
 
 @transaction.atomic

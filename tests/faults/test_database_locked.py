@@ -8,9 +8,8 @@ import re
 import sqlite3
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from urllib.parse import urlencode
 import pytest
 
 from gateway.launch.seed import WORKSPACE
+from tests.faults.calling import locked_database
 from tests.support.servers import GatewayServer, run_manage
 
 AT_ONCE = 24
@@ -48,17 +48,6 @@ def ask(
         return Answer(refusal.code, refusal.headers, json.load(refusal))
 
 
-@contextmanager
-def locked(file: Path) -> Iterator[None]:
-    other = sqlite3.connect(file, timeout=30, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        other.execute("ROLLBACK")
-        other.close()
-
-
 def test_a_form_is_not_kept_waiting_for_the_lock(gateway: GatewayServer, home: Path) -> None:
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     address = f"{gateway.origin}/sign-in"
@@ -67,7 +56,7 @@ def test_a_form_is_not_kept_waiting_for_the_lock(gateway: GatewayServer, home: P
     assert token is not None
     form = {"csrfmiddlewaretoken": token[1], "login": gateway.email, "password": gateway.password}
 
-    with locked(home / "tollhouse.sqlite3"), pytest.raises(urllib.error.HTTPError) as refusal:
+    with locked_database(home), pytest.raises(urllib.error.HTTPError) as refusal:
         opener.open(address, data=urlencode(form).encode(), timeout=15)
 
     assert refusal.value.code == 503
@@ -82,7 +71,7 @@ def test_only_who_has_to_write_is_refused_and_nobody_waits_for_them(
     assert ask(gateway, key=gateway.key).status == 200
     kept = ask(gateway, key=gateway.key, name="before")
 
-    with ThreadPoolExecutor(AT_ONCE) as threads, locked(home / "tollhouse.sqlite3"):
+    with ThreadPoolExecutor(AT_ONCE) as threads, locked_database(home):
         claims = [
             threads.submit(ask, gateway, key=gateway.key, name=f"during-{n}")
             for n in range(AT_ONCE)

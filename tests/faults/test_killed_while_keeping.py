@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import urllib.request
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import add_fake_model
+from tests.faults.calling import locked_database
 from tests.support.servers import GatewayServer, UpstreamServer, run_manage
 from tests.support.waiting import wait_until
 
@@ -36,18 +36,6 @@ def ask(server: GatewayServer, *, stream: bool, first_ms: int) -> bytes:
         return bytes(answer.read())
 
 
-@contextmanager
-def locked(file: Path) -> Iterator[None]:
-    """Another program holds the write lock: nothing is kept."""
-    other = sqlite3.connect(file, timeout=30, isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        other.execute("ROLLBACK")
-        other.close()
-
-
 @pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 def test_an_answer_that_was_given_is_on_record_and_had_again(
     gateway: GatewayServer, upstream: UpstreamServer, home: Path, stream: bool
@@ -61,7 +49,7 @@ def test_an_answer_that_was_given_is_on_record_and_had_again(
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(ask, gateway, stream=stream, first_ms=500)
         wait_until(lambda: states() == ["running"], what="the call to be at the provider")
-        with locked(home / "tollhouse.sqlite3"):
+        with locked_database(home):
             wait_until(lambda: states() == ["done"], what="the provider's answer")
             given = first.result()  # whoever holds the lock
             gateway.kill()
