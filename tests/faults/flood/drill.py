@@ -93,7 +93,7 @@ def run_drill(home: Path, kind: str, *, connections: int, quiet_s: float, flood_
         _hostile_server() as hostile_port,
         running_gateway(home, env=settings) as server,
     ):
-        target = _prepare(server, upstream, hostile_port)
+        target = _prepare(server, upstream, hostile_port, has_hostile_models=kind == "providers")
         _pin(server.process.pid, SERVER_CPU)
         for pid in (0, upstream.process.pid):
             _pin(pid, LOAD_CPU)
@@ -125,14 +125,17 @@ def as_lines(report: Report) -> Iterator[str]:
         yield f"  {attack:<18} {ended}"
 
 
-def _prepare(server: GatewayServer, upstream: UpstreamServer, hostile_port: int) -> Target:
-    """Add the provider of the good caller, and the models of the hostile one."""
+def _prepare(
+    server: GatewayServer, upstream: UpstreamServer, hostile_port: int, *, has_hostile_models: bool
+) -> Target:
+    """Add the provider of the good caller, and the models of the hostile one where asked for."""
     provider = ("add_provider", "fake", "--kind", "openai_compatible")
     server.manage(*provider, "--base-url", upstream.base_url)
     prices = ("--input", "0.01", "--output", "0.01", "--max-output", "4096")
     server.manage("add_model", "good", "--provider", "fake", "--native", "fake", *prices)
-    models = tuple(f"hostile-{name}" for name in FLOODS)
-    for model, flood in zip(models, FLOODS, strict=True):
+    floods = FLOODS if has_hostile_models else {}
+    models = tuple(f"hostile-{name}" for name in floods)
+    for model, flood in zip(models, floods, strict=True):
         url = f"http://127.0.0.1:{hostile_port}/{flood}/v1"
         name = flood.replace("_", "-")
         server.manage("add_provider", name, "--kind", "openai_compatible", "--base-url", url)
