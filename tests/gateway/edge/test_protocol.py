@@ -8,9 +8,9 @@ from weakref import ref
 
 import pytest
 
-from gateway.edge.discarding import SLICE_BYTES
+from gateway.edge.discarding import SLICE_BYTES, Discarding
 from gateway.edge.limits import MAX_SMALL_PIECES
-from tests.corpus.connection import Connection
+from tests.corpus.connection import Connection, Guarded
 from tests.corpus.wire import request
 from tests.support.waiting import async_wait_until
 
@@ -84,8 +84,12 @@ async def test_a_short_body_in_very_many_pieces_is_refused_early() -> None:
     assert b"pieces" in connection.wire.written
 
 
-async def test_what_is_thrown_away_is_read_so_fast_and_no_faster() -> None:
+async def test_what_is_thrown_away_is_read_so_fast_and_no_faster(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """After the answer, and by all connections together: reading on is for the caller's sake."""
+    # The guard is that of all tests: a slice that began in another test's loop never ends.
+    monkeypatch.setattr(Guarded.guard, "discarding", Discarding())
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": LENGTH})
