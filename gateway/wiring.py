@@ -352,7 +352,7 @@ def spare_the_collector() -> None:
     often for cycles: calls make none, and its passes cost a tenth of the throughput."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 20, 50)
+    gc.set_threshold(20_000, 20, 50)
 
 
 read = QueryThreads("queries", 4).run

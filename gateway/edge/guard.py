@@ -15,11 +15,13 @@ from weakref import WeakValueDictionary
 
 from gateway.admission.address import find_caller, is_in, neighbourhood, parse_address
 from gateway.core.errors import GatewayError, ServerStopping
+from gateway.core.loop_quota import LoopQuota
 from gateway.core.request import RequestHead
 from gateway.edge.body_budget import BodyBudget
 from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.cors import Origins
 from gateway.edge.discarding import Discarding
+from gateway.edge.fair_reads import READS_PER_PASS, FairFlowControl
 from gateway.edge.hosts import Hosts
 from gateway.edge.https import Https
 from gateway.edge.limits import Limits
@@ -86,6 +88,7 @@ class Guard:
         self._uncounted = Idle()
         self._is_walking = False
         self.discarding = Discarding()
+        self._reads: LoopQuota | None = None
         self._memory = Memory(limits.memory_bytes)
         self._is_draining = False
         # None while requests are taken; else makes the refusal of each.
@@ -113,6 +116,14 @@ class Guard:
         """Take no more requests: the server stops when the running ones have ended."""
         self._is_draining = True
         self.refuse = stopping
+
+    def control_flow(
+        self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop
+    ) -> FairFlowControl:
+        """Return the flow control of a connection, which takes turns with all others."""
+        if self._reads is None or self._reads.loop is not loop:
+            self._reads = LoopQuota(loop, READS_PER_PASS)
+        return FairFlowControl(transport, self._reads)
 
     def make_room(self, now: float) -> None:
         """Dismiss one idle connection, of the address that has most of them."""

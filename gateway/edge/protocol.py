@@ -82,6 +82,7 @@ class GuardedHttpProtocol(BodyProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         guard = self.guard
+        self.flow = guard.control_flow(transport, self.loop)
         self._idle = guard.idle_beside(self.client[0] if self.client else "")
         if guard.is_full(self._idle):
             self._is_deaf = True
@@ -120,6 +121,7 @@ class GuardedHttpProtocol(BodyProtocol):
         for cycle in cycles:
             if cycle is not None:
                 release_unclaimed(cycle)
+                cycle.transport = self.transport  # SlowClose and this object hold each other
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether to keep the connection: for the answers to requests that came whole."""

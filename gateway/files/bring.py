@@ -113,6 +113,7 @@ async def all_of(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         return await asyncio.gather(*tasks)
     finally:
         await end(tasks)
+        tasks.clear()  # the traceback of a failure has this frame: a circle
 
 
 async def unless_gone(hang_up: Callable[[], Awaitable[None]], work: Coroutine[Any, Any, T]) -> T:
@@ -125,6 +126,7 @@ async def unless_gone(hang_up: Callable[[], Awaitable[None]], work: Coroutine[An
         return working.result()
     finally:
         await end((working, leaving))
+        del working, leaving  # as above
 
 
 async def end(tasks: Sequence[asyncio.Future[Any]]) -> None:

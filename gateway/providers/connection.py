@@ -11,209 +11,39 @@ import asyncio
 import select
 import socket
 import time
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-PIECE_BYTES = 32 * 1024
-# More than this is not read from a socket while nobody takes what has arrived.
-HIGH_WATER_BYTES = 64 * 1024
+from gateway.core.loop_quota import LoopQuota, LoopTimeQuota
+from gateway.providers.response import HIGH_WATER_BYTES, NetworkResponse
+
+# What arrives is parsed in parts of this size: how little body is in it shows after each.
+FEED_BYTES = 16 * 1024
+# How long all answers together may take to hand over large pieces in a pass of the loop.
+PIECES_NS_PER_PASS = 1_500_000
+# So many connections that were paused are read from again in a pass; a read is up to 256 KB.
+READS_PER_PASS = 2
+CONNECTS_PER_PASS = 1
 MAX_JOINED_BYTES = 64 * 1024  # one write of a copy costs less than a write of two pieces
 # So much may come without a byte of body among it: a head, interim answers, trailers.
 MAX_SILENT_BYTES = 64 * 1024
-# And so much in reads that have more framing than body: a chunk of a byte takes as long as any.
+# And so much, and so many pieces of body, in reads that have more framing than body: a chunk of a
+# byte takes as long as any.
 MAX_FRAMING_BYTES = 256 * 1024
-DRAIN_S = 0.25
+MAX_SMALL_PIECES = 2_000
+MAX_INTERIM_ANSWERS = 200
 
 
-class BrokenOff(ConnectionError):
-    """The provider ended the connection before its answer was complete, or sent what is none."""
+class LoopQuotas:
+    """What all connections of one loop share, so that nobody waits long behind a flood."""
 
+    __slots__ = ("connects", "pieces", "reads")
 
-class NetworkResponse:
-    """An answer that comes over a socket. status is 0 until its head is there."""
-
-    broken_by: tuple[type[Exception], ...] = (BrokenOff,)
-
-    __slots__ = (
-        "_broken",
-        "_connection",
-        "_fields",
-        "_take",
-        "_waiter",
-        "chunks",
-        "is_complete",
-        "is_encoded",
-        "is_paused",
-        "size_bytes",
-        "status",
-    )
-
-    def __init__(self, connection: Connection) -> None:
-        self.status = 0
-        self.is_encoded = False
-        self.is_complete = False
-        self._connection = connection
-        self._fields: list[tuple[bytes, bytes]] = []
-        self.chunks: list[bytes] = []
-        self.size_bytes = 0
-        self.is_paused = False
-        self._broken = ""
-        self._take: Callable[[bytes], bool] | None = None
-        self._waiter: asyncio.Future[None] | None = None
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """The header fields, names in lower case; of a name that comes twice the last."""
-        fields = self._fields
-        return {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in fields}
-
-    async def head(self) -> None:
-        """Wait until the head has arrived. Raises BrokenOff."""
-        while not self.status:
-            if self._broken:
-                raise BrokenOff(self._broken)
-            await self._wait()
-
-    async def read(self) -> bytes:
-        """Return at most PIECE_BYTES of what has arrived of the body, waiting for some; empty at
-        its end. Raises BrokenOff behind the last byte of an answer that is not complete."""
-        while not self.chunks:
-            if self._is_at_end():
-                return b""
-            await self._wait()
-        return self._take_piece()
-
-    async def forward(self, take: Callable[[bytes], bool]) -> bool:
-        """Hand over each piece of the body as it arrives, until `take` says False; return whether
-        it did: else this is the end. Raises as read does, and whatever `take` raises.
-
-        A piece that nobody waits to be woken for costs half as much as one that is read.
-        """
-        while True:
-            while self.chunks:
-                if not take(self._take_piece()):
-                    return True
-                if self.chunks:
-                    await asyncio.sleep(0)  # a piece of many events takes a while
-            if self._is_at_end():
-                return False
-            self._take = take
-            try:
-                await self._wait()
-                if self._is_refused():
-                    return True
-            finally:
-                self._take = None
-
-    def _is_refused(self) -> bool:
-        """True when hand_over was told False: it then has nobody to hand to any more."""
-        return self._take is None
-
-    def _is_at_end(self) -> bool:
-        if self._broken and not self.is_complete:
-            raise BrokenOff(self._broken)
-        return self.is_complete
-
-    def _take_piece(self) -> bytes:
-        chunks = self.chunks
-        piece = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-        chunks.clear()
-        if len(piece) > PIECE_BYTES:
-            chunks.append(piece[PIECE_BYTES:])
-            piece = piece[:PIECE_BYTES]
-        self.size_bytes -= len(piece)
-        if self.is_paused and self.size_bytes <= HIGH_WATER_BYTES:
-            self.is_paused = False
-            self._connection.resume_reading()
-        return piece
-
-    async def drain(self) -> None:
-        """Read on to the end if that is near, so that the connection can be used again."""
-        if self.is_complete:
-            return
-        try:
-            async with asyncio.timeout(DRAIN_S):
-                while await self.read():
-                    pass
-        except (TimeoutError, BrokenOff):
-            pass
-
-    def release(self) -> None:
-        """Give the connection back when the whole answer has arrived, else cut it."""
-        self._connection.release(self)
-
-    async def _wait(self) -> None:
-        self._waiter = self._connection.loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
-
-    # What the connection says
-
-    def on_field(self, name: bytes, value: bytes) -> None:
-        self._fields.append((name, value))
-        if len(name) == 16 and name.lower() == b"content-encoding":
-            self.is_encoded |= value.strip().lower() not in (b"", b"identity")
-
-    def on_head(self, status: int) -> None:
-        self.status = status
-        self._wake()
-
-    def on_much(self) -> None:
-        """More has arrived than may lie here."""
-        if not self.is_paused:
-            self.is_paused = True
-            self._connection.pause_reading()
-
-    def hand_over(self) -> None:
-        """Give a piece of what has arrived to who takes it, and the rest when the loop has been
-        around; who does not want more is woken."""
-        take, waiter = self._take, self._waiter
-        if waiter is None or waiter.done():
-            return
-        if take is None:
-            if self.chunks:
-                self._wake()
-            return
-        try:
-            if self.chunks and not take(self._take_piece()):
-                self._take = None
-                self._wake()
-            elif self.chunks:
-                self._connection.loop.call_soon(self.hand_over)
-        except BaseException as error:
-            self._take = None
-            waiter.set_exception(error)
-
-    def on_end(self) -> None:
-        self.is_complete = True
-        self._wake()
-
-    def on_break(self, reason: str) -> None:
-        if not self.is_complete and not self._broken:
-            self._broken = reason
-            self._wake()
-
-    def ends_with_connection(self) -> bool:
-        """True for an answer that has a head, and says of no other end (RFC 9112, 6.3)."""
-        framing = (b"content-length", b"transfer-encoding")
-        return self.status > 0 and not any(name.lower() in framing for name, _ in self._fields)
-
-    def is_coded(self) -> bool:
-        """True for a body in chunks or otherwise coded for the way. HTTP/1.0 knows no such thing:
-        what was between it and us may see another end than we do (RFC 9112, 6.1)."""
-        return any(name.lower() == b"transfer-encoding" for name, _ in self._fields)
-
-    def forget_fields(self) -> None:
-        self._fields.clear()
-        self.is_encoded = False
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.pieces = LoopTimeQuota(loop, PIECES_NS_PER_PASS)
+        self.reads = LoopQuota(loop, READS_PER_PASS)
+        self.connects = LoopQuota(loop, CONNECTS_PER_PASS)
 
 
 class Connection(asyncio.Protocol):
@@ -227,21 +57,29 @@ class Connection(asyncio.Protocol):
         "_alive",
         "_framing_bytes",
         "_idle",
+        "_interims",
         "_is_old",
         "_is_reusable",
         "_parser",
         "_response",
         "_silent_bytes",
+        "_small_pieces",
         "_transport",
         "idle_since",
         "loop",
+        "quotas",
     )
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, idle: list[Connection], alive: set[Connection]
+        self,
+        loop: asyncio.AbstractEventLoop,
+        idle: list[Connection],
+        alive: set[Connection],
+        quotas: LoopQuotas,
     ) -> None:
         # Asking which loop runs is a system call (CPython 3.11).
         self.loop = loop
+        self.quotas = quotas
         self.idle_since = 0.0
         self._is_old: bool | None = None
         self._is_reusable = False
@@ -252,6 +90,8 @@ class Connection(asyncio.Protocol):
         self._transport: Any = None
         self._silent_bytes = 0
         self._framing_bytes = 0
+        self._small_pieces = 0
+        self._interims = 0
 
     @property
     def is_open(self) -> bool:
@@ -269,7 +109,7 @@ class Connection(asyncio.Protocol):
         """Send a request and return its answer to be."""
         self._response = response = NetworkResponse(self)
         self._is_reusable = False
-        self._silent_bytes = self._framing_bytes = 0
+        self._silent_bytes = self._framing_bytes = self._small_pieces = self._interims = 0
         if len(body) > MAX_JOINED_BYTES:
             self._transport.writelines((head, body))
         else:
@@ -321,7 +161,18 @@ class Connection(asyncio.Protocol):
             # Nobody asked: whatever it says would be taken for the answer to the next request.
             self.cut()
             return
-        size_bytes = response.size_bytes
+        if len(data) <= FEED_BYTES:
+            self._feed(response, data)
+        else:
+            parts = memoryview(data)
+            for start in range(0, len(data), FEED_BYTES):
+                self._feed(response, parts[start : start + FEED_BYTES])
+                if not self.is_open:
+                    break
+        response.hand_over()
+
+    def _feed(self, response: NetworkResponse, data: bytes | memoryview) -> None:
+        size_bytes, pieces = response.size_bytes, len(response.chunks)
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
@@ -329,16 +180,21 @@ class Connection(asyncio.Protocol):
             self.cut()
         body_bytes = response.size_bytes - size_bytes
         if body_bytes + body_bytes < len(data) and not response.is_complete:
+            self._small_pieces += len(response.chunks) - pieces
             self._count_framing(response, len(data) - body_bytes, body_bytes)
         else:
             self._silent_bytes = 0
-        response.hand_over()
 
     def _count_framing(self, response: NetworkResponse, size_bytes: int, body_bytes: int) -> None:
         """Count what came beside the body; give up an answer that is little else."""
         self._silent_bytes = 0 if body_bytes else self._silent_bytes + size_bytes
         self._framing_bytes += size_bytes
-        if self._silent_bytes > MAX_SILENT_BYTES or self._framing_bytes > MAX_FRAMING_BYTES:
+        if (
+            self._silent_bytes > MAX_SILENT_BYTES
+            or self._framing_bytes > MAX_FRAMING_BYTES
+            or self._small_pieces > MAX_SMALL_PIECES
+            or self._interims > MAX_INTERIM_ANSWERS
+        ):
             response.on_break("The head of the answer, or what is between its pieces, is too long.")
             self.cut()
 
@@ -377,6 +233,7 @@ class Connection(asyncio.Protocol):
         status = self._parser.get_status_code()
         if status < 200:
             response.forget_fields()  # interim: the answer is still to come
+            self._interims += 1
             return
         if self._is_old is None:  # once a connection: the parser formats a text every time
             self._is_old = self._parser.get_http_version() == "1.0"

@@ -26,7 +26,8 @@ from yarl import URL
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
 from gateway.outbound.networks import is_metadata
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.connection import BrokenOff, Connection, NetworkResponse
+from gateway.providers.connection import Connection, LoopQuotas
+from gateway.providers.response import BrokenOff, NetworkResponse
 
 MAX_ERROR_BYTES = 64 * 1024
 KEEPALIVE_S = 30.0
@@ -129,6 +130,7 @@ class NetworkTransport:
         self._alive: set[Connection] = set()
         self._is_closed = False
         self._names = Names()
+        self._quotas: LoopQuotas | None = None  # made when the loop runs
         self._sweep: asyncio.TimerHandle | None = None
 
     async def open(self, request: UpstreamRequest) -> NetworkResponse:
@@ -195,13 +197,17 @@ class NetworkTransport:
         found = await self._names.look_up(place.host, place.port)
         if not self._takes_link_local:
             check_addresses(found)
+        if self._quotas is None:
+            self._quotas = LoopQuotas(loop)
+        quotas = self._quotas
+        await quotas.connects.turn()
         sock = await aiohappyeyeballs.start_connection(
             found, happy_eyeballs_delay=HAPPY_EYEBALLS_S, interleave=1, loop=loop
         )
         options: dict[str, Any] = {"sock": sock}
         if place.uses_tls:
             options |= {"ssl": self._tls, "server_hostname": place.host.rstrip(".")}
-        connection = Connection(loop, place.idle, self._alive)
+        connection = Connection(loop, place.idle, self._alive, quotas)
         try:
             await loop.create_connection(lambda: connection, **options)
         except BaseException:

@@ -23,6 +23,7 @@ from tests.gateway.providers.peer import (
 OK = b"HTTP/1.1 200 OK\r\n"
 SECOND = answer(b"second")
 CHUNKED = OK + b"transfer-encoding: chunked\r\n\r\n"
+PROCESSING = b"HTTP/1.1 102 Processing\r\n\r\n"
 EARLY_HINTS = b"HTTP/1.1 103 Early Hints\r\ncontent-encoding: gzip\r\nx-hint: yes\r\n\r\n"
 
 # Name: script, status, body, and whether the next call may use the connection.
@@ -127,6 +128,7 @@ HEADLESS: dict[str, Script] = {
     "a head too long": [OK, b"a: " + LONG, HOLD],
     "a status line too long": [b"HTTP/1.1 200 ", LONG, HOLD],
     "too many fields": [OK, *[b"a: %b\r\n" % (b"b" * 8000)] * 9, HOLD],
+    "hundreds of interim answers": [*[PROCESSING * 150] * 2, HOLD],
     "endless interim": [*[EARLY_HINTS * 400] * 9, HOLD],
     "no HTTP": [b"SSH-2.0-OpenSSH\r\n", HOLD],
     "HTTP/2": [b"\0\0\x12\x04\0\0\0\0\0", HOLD],
@@ -182,6 +184,7 @@ BROKEN: dict[str, Script] = {
     "endless trailer": [chunked(b"first", end=b"0\r\na: "), LONG, LONG, HOLD],
     "endless trailers": [chunked(b"first", end=b"0\r\n"), *[b"a: b\r\n" * 9000] * 3, HOLD],
     "endless extension": [chunked(b"first", end=b"1;"), LONG, LONG, HOLD],
+    "thousands of chunks of a byte": [CHUNKED, *[b"1\r\n \r\n" * 500] * 6, HOLD],
     "an unknown transfer encoding": [OK + b"transfer-encoding: gzip\r\n\r\nfirst", CLOSE],
 }
 

@@ -12,7 +12,7 @@ import pytest
 import uvloop
 
 from gateway.core.errors import ProviderUnreachable
-from gateway.providers.connection import Connection
+from gateway.providers.connection import Connection, LoopQuotas
 from gateway.providers.transport import Names
 from tests.gateway.providers.peer import DEADLINE_S, answer, ask, connecting, playing, request
 from tests.support.ports import free_port
@@ -191,7 +191,7 @@ async def test_a_server_that_speaks_first_is_not_believed() -> None:
     alive: set[Connection] = set()
     async with server, asyncio.timeout(DEADLINE_S):
         loop = asyncio.get_running_loop()
-        connection = Connection(loop, [], alive)
+        connection = Connection(loop, [], alive, LoopQuotas(loop))
         await loop.create_connection(lambda: connection, *server.sockets[0].getsockname())
         await ended.wait()
 

@@ -11,7 +11,8 @@ import pytest
 
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
 from gateway.providers import transport as module
-from gateway.providers.connection import HIGH_WATER_BYTES, Connection, NetworkResponse
+from gateway.providers.connection import Connection
+from gateway.providers.response import HIGH_WATER_BYTES, NetworkResponse
 from gateway.providers.transport import NetworkTransport, read_error_body
 from tests.gateway.providers.peer import (
     CLOSE,
@@ -185,7 +186,7 @@ async def test_nothing_of_an_answer_given_up_half_read_reaches_the_next_call(
 
 
 async def test_an_end_that_is_near_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.providers.connection.DRAIN_S", 30.0)
+    monkeypatch.setattr("gateway.providers.response.DRAIN_S", 30.0)
     script = [chunked(b"data: [DONE]\n\n", end=b""), b"0\r\n\r\n"]
     async with playing(script, [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
