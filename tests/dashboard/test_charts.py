@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from dashboard.charts import HEIGHT, Chart, Series, bar_chart, line_chart, sparkline
 from dashboard.scales import COUNTS, DURATIONS, LOG_DURATIONS, MONEY, Scale, show_count
 from dashboard.templatetags.timespan import duration
-from dashboard.time_axis import Axis
+from dashboard.time_axis import (
+    BEYOND_PLOT_PX,
+    LABEL_PX_PER_CHARACTER,
+    NARROW_PLOT_PX,
+    WIDE_PLOT_PX,
+    Axis,
+)
+from gateway.selectors.periods import NAMED_PERIODS, named_period
 
 START = datetime(2026, 11, 18, tzinfo=UTC)
 
@@ -157,6 +164,26 @@ def test_marks_of_a_time_axis_stand_at_round_times(
     axis = Axis([first + timedelta(seconds=step_s * i) for i in range(steps)], step_s)
 
     assert [tick.label for tick in axis.ticks()][:4] == labels
+
+
+@pytest.mark.parametrize("name", NAMED_PERIODS)
+def test_no_label_of_a_time_axis_leaves_its_card_at_any_time_of_day(name: str) -> None:
+    beyond, counts = [], []
+    for minute in range(0, 24 * 60, 15):
+        # In November and in May, whose name is the widest.
+        for day in (START, START.replace(month=5)):
+            period = named_period(name, now=day + timedelta(minutes=minute + 1))
+            ticks = Axis(period.step_starts(), period.step_s).ticks()
+            counts.append(len(ticks))
+            for tick in ticks:
+                plot_px = WIDE_PLOT_PX if tick.is_minor else NARROW_PLOT_PX
+                room_px = (1 - float(tick.at.rstrip("%")) / 100) * plot_px + BEYOND_PLOT_PX
+                if len(tick.label) * LABEL_PX_PER_CHARACTER > room_px:
+                    beyond.append((minute, tick))
+
+    assert beyond == []
+    assert max(counts) <= 8
+    assert min(counts) >= (1 if name == "today" else 4)
 
 
 def test_a_sparkline_needs_two_values_and_something_to_show() -> None:

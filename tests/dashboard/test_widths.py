@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from playwright.sync_api import Browser
 
@@ -126,6 +128,29 @@ def test_nothing_scrolls_sideways_and_nothing_is_cut(watched: Watched, font: str
             found += [f"{name} at {width} px: {part}" for part in measure(watched)]
 
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("days", "start"),
+    # The last mark: near the right edge, and as far right as its label still has room.
+    [(1, "00:30"), (1, "01:30"), (7, "03:00"), (7, "12:00"), (7, "00:00")],
+)
+def test_no_label_of_a_chart_leaves_its_card_whenever_it_begins(
+    watched: Watched, days: int, start: str
+) -> None:
+    first_day = datetime.now(UTC) - timedelta(days=days + 1)
+    family, package = FONTS["wide"]
+    require_font(family, package=package)
+    last_day = first_day + timedelta(days=days)
+    watched.open(f"/?from={first_day:%Y-%m-%d}T{start}&to={last_day:%Y-%m-%d}T{start}")
+    watched.page.evaluate(SET_FONT, family)
+    found = {}
+    for width in SIZES:
+        resize(watched, width)
+        found[width] = measure(watched)
+
+    assert watched.page.locator("[data-chart] [data-plot]").count() > 0
+    assert found == {width: [] for width in SIZES}
 
 
 def test_columns_go_in_the_order_of_their_worth(watched: Watched) -> None:

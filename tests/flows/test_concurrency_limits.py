@@ -104,7 +104,8 @@ def test_a_call_that_waited_says_how_long(site: Site, single: Caller, running: L
     assert all(ms > 0 for ms in waited)
     for answer, queued_ms in zip(answers, waited, strict=True):
         record = site.record(answer.call_id)
-        assert round(record["queued_us"] / 1000) == queued_ms
+        # Rounded, and a millisecond less where the parts would add up to more than the total.
+        assert abs(record["queued_us"] - 1000 * queued_ms) <= 1500
         parts = ("admit_us", "queued_us", "failed_us", "upstream_us")
         assert sum(record[name] for name in parts) <= record["total_us"]
 
