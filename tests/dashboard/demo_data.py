@@ -115,9 +115,11 @@ def make_demo_data(
     fates = (random.Random(f"{seed}:{number}") for number in count())
     start = now - timedelta(days=days)
     while start < now:
-        end = min(start + BATCH, now)
+        # A batch and its entries in the ledger are of one day, as the calls of a server nearly are.
+        midnight = start.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)
+        end = min(start + BATCH, midnight, now)
         records = list(_calls(dice, fates, workspace, keys, start, end, calls_per_day))
-        _post(workspace, process_id, records, end)
+        _post(workspace, process_id, records, end - timedelta(microseconds=1))
         start = end
     last = [_running(dice, workspace, keys[0], now) for _ in range(running)]
     _post(workspace, process_id, last, now)

@@ -69,7 +69,7 @@ def test_who_waits_while_the_database_fails_is_told_so_at_once() -> None:
 def test_the_keys_that_were_used_last_are_read_at_the_start() -> None:
     workspace = make_workspace()
     unused = make_key(workspace).key
-    used = {str(key.pk) for key in make_demo_data(workspace, days=1, calls_per_day=40)}
+    used = {str(key.pk) for key in make_demo_data(workspace, days=1, calls_per_day=100)}
 
     records = load_recent_key_records(1_000)
 
