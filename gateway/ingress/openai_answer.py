@@ -258,6 +258,11 @@ def write_choice(choice: Choice, profile: Profile) -> dict[str, Any]:
     }
 
 
+def _per_second(count: int, duration_us: int) -> float:
+    """Return the rate with two decimals, as round() would in ten times as long."""
+    return (count * 100_000_000 + duration_us // 2) // duration_us / 100
+
+
 def write_timings(receipt: Receipt) -> dict[str, int | float]:
     """Return `timings` (gateway contract, section 7.4): the parts add up to total_ms."""
     total_ms = (receipt.total_us + 500) // 1000
@@ -265,7 +270,7 @@ def write_timings(receipt: Receipt) -> dict[str, int | float]:
     timings: dict[str, int | float] = {"total_ms": total_ms, "upstream_ms": upstream_ms}
     tokens = receipt.usage.completion_tokens
     if tokens > 0 and receipt.upstream_us > 0:
-        timings["tokens_per_second"] = round(tokens * 1_000_000 / receipt.upstream_us, 2)
+        timings["tokens_per_second"] = _per_second(tokens, receipt.upstream_us)
     queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
     if queued_ms:
         timings["queued_ms"] = queued_ms

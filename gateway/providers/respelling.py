@@ -20,6 +20,8 @@ def limit_to_send(call: Call, kind: ProviderKind, cap_tokens: int | None) -> int
     """Return the limit that goes in the place of the caller's, None when nothing is replaced."""
     if cap_tokens is not None:
         return cap_tokens
+    if not call.gives(LIMITS[1]) and (kind.takes_both_limits or kind.limit_field == LIMITS[0]):
+        return None  # as most calls are
     given = [name for name in LIMITS if call.gives(name)]
     # Two limits are one too many for most providers: the smaller goes alone.
     if len(given) == 2 or (given and not kind.takes_both_limits and given[0] != kind.limit_field):

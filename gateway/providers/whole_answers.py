@@ -66,7 +66,13 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
     whole = BytesIO()
     taken_bytes = 0
     try:
-        while chunk := await response.read():
+        chunk = await response.read()
+        if len(chunk) <= SMALL_BYTES:
+            first, chunk = chunk, await response.read()
+            if not chunk:
+                return first  # as most answers are
+            whole.write(first)
+        while chunk:
             whole.write(chunk)
             size = whole.tell()
             if size > SMALL_BYTES:
@@ -74,6 +80,7 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
                     raise ProviderUnavailable(TOO_LARGE)
                 await _memory.take(whole, len(chunk))
                 taken_bytes += len(chunk)
+            chunk = await response.read()
         return whole.getvalue()
     except response.broken_by as error:
         raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
