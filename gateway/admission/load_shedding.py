@@ -9,9 +9,8 @@ carried is not refused.
 from __future__ import annotations
 
 import asyncio
-import random
 
-from gateway.core.errors import Overloaded
+from gateway.core.overload import overloaded
 
 TICK_S = 0.05
 # A timer that is late once may be anything. After so many in a row calls are counted, and when it
@@ -26,7 +25,6 @@ LEAST_CALLS_PER_S = 50.0
 BURST_CALLS = 10.0
 # How much less is let in a second after each tick that was late, and more after any other.
 LESS, MORE = 0.95, 1.02
-RETRY_AFTER_S = (1.0, 10.0)
 
 
 class LoadShedder:
@@ -67,10 +65,7 @@ class LoadShedder:
         asked = self._asked[key_id] = self._asked.get(key_id, 0) + 1
         if self._is_refusing and self._let_in >= self._room and asked > self._allowed:
             self._has_refused = True
-            raise Overloaded(
-                "The server is busy. Nothing was run; try again in a moment.",
-                retry_after_s=random.uniform(*RETRY_AFTER_S),  # noqa: S311
-            )
+            raise overloaded("The server is busy. Nothing was run; try again in a moment.")
         self._let_in += 1
 
     def _tick(self, loop: asyncio.AbstractEventLoop, last: float) -> None:

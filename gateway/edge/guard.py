@@ -7,7 +7,6 @@ and is answered starts none.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
 from typing import Any, Protocol
@@ -16,6 +15,7 @@ from weakref import WeakValueDictionary
 from gateway.admission.address import find_caller, is_in, neighbourhood, parse_address
 from gateway.core.errors import GatewayError, ServerStopping
 from gateway.core.loop_quota import LoopQuota
+from gateway.core.overload import overloaded, spread_retry_after_s
 from gateway.core.request import RequestHead
 from gateway.edge.body_budget import BodyBudget
 from gateway.edge.body_limits import UNLIMITED
@@ -25,7 +25,7 @@ from gateway.edge.fair_reads import READS_PER_PASS, FairFlowControl
 from gateway.edge.hosts import Hosts
 from gateway.edge.https import Https
 from gateway.edge.limits import Limits
-from gateway.edge.load import RETRY_AFTER_S, Memory, overloaded
+from gateway.edge.load import Memory
 from gateway.edge.refusal_rate import RefusalRate
 
 WALK_S = 0.5
@@ -168,7 +168,7 @@ def short_of_memory() -> GatewayError:
 
 
 def stopping() -> GatewayError:
-    delay_s = random.uniform(*RETRY_AFTER_S)  # noqa: S311
     return ServerStopping(
-        "The server is restarting. Nothing was run; try again in a moment.", retry_after_s=delay_s
+        "The server is restarting. Nothing was run; try again in a moment.",
+        retry_after_s=spread_retry_after_s(),
     )

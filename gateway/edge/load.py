@@ -9,12 +9,9 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import random
 import resource
 import sys
 from pathlib import Path
-
-from gateway.core.errors import Overloaded
 
 # For the database, the journal, files and children: never for connections.
 RESERVED_DESCRIPTORS = 96
@@ -24,7 +21,6 @@ MOST_DESCRIPTORS = 1 << 20
 SHARE_OF_MEMORY = 0.85
 # Requests are taken again when this much of the limit is in use.
 RECOVERED = 0.95
-RETRY_AFTER_S = (1.0, 10.0)
 CGROUP_LIMITS = (
     "/sys/fs/cgroup/memory.max",
     "/sys/fs/cgroup/memory/memory.limit_in_bytes",
@@ -109,8 +105,3 @@ def give_back_memory() -> None:
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
         if trim is not None:
             trim(0)
-
-
-def overloaded(reason: str) -> Overloaded:
-    """Return the refusal. Callers come back spread over some seconds."""
-    return Overloaded(reason, retry_after_s=random.uniform(*RETRY_AFTER_S))  # noqa: S311

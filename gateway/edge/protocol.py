@@ -23,6 +23,7 @@ from gateway.core.errors import (
     UriTooLong,
 )
 from gateway.core.mounts import CALL_TARGETS
+from gateway.core.overload import overloaded
 from gateway.core.request import WRITE_NOW
 from gateway.edge.body_after_upgrade import BodyOnly
 from gateway.edge.body_limits import UNLIMITED
@@ -40,7 +41,6 @@ from gateway.edge.limits import (
     MAX_REQUEST_LINE_BYTES,
     MAX_UNFINISHED_HEAD_BYTES,
 )
-from gateway.edge.load import overloaded
 from gateway.edge.pace import Pace
 from gateway.edge.reply import Reply
 
