@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gateway.core.errors import Overloaded
+from gateway.core.overload import overloaded
 
 MB = 1024 * 1024
 DEFAULT_BYTES = 256 * MB
 COUNTED_BYTES = 16 * 1024
 COPIES = 3
 SHARE = 3
-RETRY_AFTER_S = 2.0
+NO_ROOM = "The bodies of other requests take all the memory that there is for bodies."
 
 
 class BodyBudget:
@@ -105,7 +105,7 @@ class BodyHold:
             return
         if not self._budget.make_room(self, size_bytes):
             self.is_refused = True
-            raise overloaded()
+            raise overloaded(NO_ROOM)
         self._budget.change(self.owner, size_bytes)
         self.size_bytes += size_bytes
 
@@ -113,7 +113,7 @@ class BodyHold:
         """Raise Overloaded where so much more would neither fit nor be made room for."""
         if not self._budget.may_grow(self, size_bytes):
             self.is_refused = True
-            raise overloaded()
+            raise overloaded(NO_ROOM)
 
     def move_to(self, owner: str) -> None:
         """Count it for somebody else: it is known now whose it is."""
@@ -145,10 +145,3 @@ class BodyHold:
         """Nothing more of it comes: it is not given up for others any more."""
         self._give_up = None
         self._budget.forget(self)
-
-
-def overloaded() -> Overloaded:
-    return Overloaded(
-        "The bodies of other requests take all the memory that there is for bodies.",
-        retry_after_s=RETRY_AFTER_S,
-    )

@@ -11,7 +11,8 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gateway.core.errors import GatewayError, RequestError
-from gateway.edge.body_budget import COUNTED_BYTES, overloaded
+from gateway.core.overload import overloaded
+from gateway.edge.body_budget import COUNTED_BYTES, NO_ROOM
 from gateway.edge.body_limits import UNLIMITED, too_large
 from gateway.edge.guard import Guard
 from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES, Limits
@@ -104,7 +105,7 @@ class BodyProtocol(HttpToolsProtocol):
     def _give_up(self, cycle: Reply) -> None:
         """Refuse the request whose body is arriving: others have less, and need the memory."""
         if self._is_receiving(cycle):
-            self._refuse(overloaded())
+            self._refuse(overloaded(NO_ROOM))
 
 
 def release_unclaimed(cycle: Reply) -> None:
