@@ -10,11 +10,9 @@ from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
 from gateway import broker
+from gateway.core.time_spans import HOUR_S, MINUTE_S
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
-
-MINUTE_S = 60
-HOUR_S = 60 * MINUTE_S
 
 TRANSPORT_ALIASES[broker.ALIAS] = "gateway.broker:Transport"
 app = Celery("tollhouse")

@@ -9,14 +9,13 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from gateway.core.time_spans import DAY_S, HOUR_S, MINUTE_S
+
 register = template.Library()
 
 DASH = "\N{EN DASH}"
 MS_US = 1_000
 S_US = 1_000_000
-MINUTE_S = 60
-HOUR_S = 3_600
-DAY_S = 86_400
 MONTH_S = 30 * DAY_S
 # What is longer ago than this is told by its date.
 FAR_S = 2 * MONTH_S

@@ -6,11 +6,13 @@ totals that pages read.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from gateway.core.time_spans import DAY, DAY_S, LONG_AGO
+
 MICROS_PER_S = 1_000_000
-DAY_US = 86_400 * MICROS_PER_S
+DAY_US = DAY_S * MICROS_PER_S
 
 
 class Spent(NamedTuple):
@@ -37,7 +39,7 @@ def day_of(at: float) -> int:
 
 
 def start_of_day(at: float) -> datetime:
-    return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(days=day_of(at))
+    return LONG_AGO + timedelta(days=day_of(at))
 
 
 def start_of_month(at: float) -> datetime:
@@ -46,7 +48,7 @@ def start_of_month(at: float) -> datetime:
 
 def end_of_day(at: float) -> datetime:
     """Return when the day's spending is counted from nothing again."""
-    return start_of_day(at) + timedelta(days=1)
+    return start_of_day(at) + DAY
 
 
 def end_of_month(at: float) -> datetime:

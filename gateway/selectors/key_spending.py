@@ -9,14 +9,9 @@ from django.db.models import Q, Sum
 from django.db.models.functions import Coalesce
 
 from gateway.core.spent import Spent, start_of_day, start_of_month
+from gateway.core.time_spans import FAR_AHEAD, LONG_AGO
 from gateway.models import KeyUsage, UsageRollup
-from gateway.selectors.stretches import (
-    FAR_AHEAD,
-    KEY_SPANS_S,
-    LONG_AGO,
-    find_stretches,
-    rows_of,
-)
+from gateway.selectors.stretches import KEY_SPANS_S, find_stretches, rows_of
 
 
 def spent_by(key_id: uuid.UUID, at: float) -> Spent:

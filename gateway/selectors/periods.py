@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-QUARTER_S = 900
-HOUR_S = 3600
-DAY_S = 86_400
+from gateway.core.time_spans import DAY, DAY_S, HOUR_S, QUARTER_S, round_down
+
 MAX_CUSTOM_DAYS = 366
 DEFAULT_PERIOD = "24h"
 
@@ -91,9 +90,9 @@ def named_period(name: str, *, now: datetime) -> Period:
     """Return the period of that name that ends now. Raises KeyError for an unknown name."""
     label, length_s, step_s = NAMED_PERIODS[name]
     if name == "today":
-        starts_at = _floor(now, DAY_S)
+        starts_at = round_down(now, DAY_S)
     else:
-        starts_at = _floor(now, step_s) - timedelta(seconds=length_s - step_s)
+        starts_at = round_down(now, step_s) - timedelta(seconds=length_s - step_s)
     return Period(name, label, starts_at, now, length_s, step_s)
 
 
@@ -105,8 +104,8 @@ def _custom_period(start: str, end: str, *, now: datetime) -> Period | None:
         starts_at = ends_at - timedelta(days=MAX_CUSTOM_DAYS)
     length_s = int((ends_at - starts_at).total_seconds())
     step_s = next((s for s in _STEPS_S if length_s <= s * _MAX_STEPS), _STEPS_S[-1])
-    starts_at = _floor(starts_at, min(step_s, DAY_S))
-    ends_at = _floor(ends_at + timedelta(seconds=QUARTER_S - 1), QUARTER_S)
+    starts_at = round_down(starts_at, min(step_s, DAY_S))
+    ends_at = round_down(ends_at + timedelta(seconds=QUARTER_S - 1), QUARTER_S)
     length_s = int((ends_at - starts_at).total_seconds())
     return Period("custom", "Chosen period", starts_at, ends_at, length_s, step_s)
 
@@ -129,13 +128,8 @@ def read_moment(text: str, *, end_of_day: bool = False) -> datetime | None:
     if not _EARLIEST_YEAR <= moment.year <= _LATEST_YEAR:
         return None
     moment = moment.astimezone(UTC)
-    return moment + timedelta(days=1) if end_of_day and len(text.strip()) <= 10 else moment
+    return moment + DAY if end_of_day and len(text.strip()) <= 10 else moment
 
 
 def floor_to_quarter(moment: datetime) -> datetime:
-    return _floor(moment, QUARTER_S)
-
-
-def _floor(moment: datetime, step_s: int) -> datetime:
-    seconds = int(moment.timestamp())
-    return datetime.fromtimestamp(seconds - seconds % step_s, tz=UTC)
+    return round_down(moment, QUARTER_S)

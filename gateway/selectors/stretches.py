@@ -9,12 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from django.db import connection
 from django.db.models import Model, QuerySet
 
+from gateway.core.time_spans import (
+    DAY_S,
+    FAR_AHEAD,
+    HOUR_S,
+    LONG_AGO,
+    QUARTER_S,
+    round_down,
+    round_up,
+)
 from gateway.models import (
     KeyErrors,
     KeyUsage,
@@ -25,14 +34,9 @@ from gateway.models import (
 )
 from gateway.selectors.visible import Visible
 
-QUARTER_S = 900
-HOUR_S = 3_600
-DAY_S = 86_400
 # Spans of the totals that are kept per workspace and per key; longest first.
 WORKSPACE_SPANS_S = (DAY_S, HOUR_S, QUARTER_S)
 KEY_SPANS_S: tuple[int, ...] = (DAY_S, HOUR_S)
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-FAR_AHEAD = datetime(3000, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,20 +130,10 @@ def _cover(
         return [Stretch(0, start, end)]
     span_s, shorter = spans_s[0], spans_s[1:]
     # A total belongs to the stretch in which it begins, so those of quarters may reach beyond it.
-    last = _up(end, QUARTER_S) if span_s == QUARTER_S else end
-    first, last = _up(start, span_s), _down(min(last, until), span_s)
+    last = round_up(end, QUARTER_S) if span_s == QUARTER_S else end
+    first, last = round_up(start, span_s), round_down(min(last, until), span_s)
     if first >= last:
         return _cover(start, end, shorter, until)
     before = _cover(start, first, shorter, until)
     behind = _cover(last, end, shorter, until)
     return [*before, Stretch(span_s, first, last), *behind]
-
-
-def _down(moment: datetime, span_s: int) -> datetime:
-    seconds = int(moment.timestamp())
-    return datetime.fromtimestamp(seconds - seconds % span_s, tz=UTC)
-
-
-def _up(moment: datetime, span_s: int) -> datetime:
-    down = _down(moment, span_s)
-    return down if down == moment else down + timedelta(seconds=span_s)

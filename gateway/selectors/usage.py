@@ -13,15 +13,15 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from gateway.core.buckets import percentile_us
+from gateway.core.time_spans import DAY_S, QUARTER_S
 from gateway.models import (
     CallRecord,
     LatencyRollup,
     WorkspaceLatency,
 )
-from gateway.selectors.periods import QUARTER_S, Period, floor_to_quarter
+from gateway.selectors.periods import Period, floor_to_quarter
 from gateway.selectors.steps import step_number
 from gateway.selectors.stretches import (
-    DAY_S,
     WORKSPACE_SPANS_S,
     find_stretches,
     plain_rows,

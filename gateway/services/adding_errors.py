@@ -14,12 +14,12 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.ids import stored_id
+from gateway.core.time_spans import HOUR, QUARTER_S
 from gateway.models import CallRecord, ErrorMark
 from gateway.selectors.id_times import first_id_at
 from gateway.services.background import repeat_for
-from gateway.stores.error_totals import FAILED, QUARTER_S, add
+from gateway.stores.error_totals import FAILED, add
 
-HOUR = timedelta(hours=1)
 WORK_S = 15.0  # of each minute, pauses included
 # A call's id is minted a moment before its time is taken, and clocks are set.
 ID_MARGIN = timedelta(minutes=15)

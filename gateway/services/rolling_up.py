@@ -9,7 +9,7 @@ it is in use. What comes late, to an hour before the mark, is added by who bring
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import connection, transaction
@@ -17,12 +17,10 @@ from django.db.models import Min, OuterRef, Subquery
 from django.utils import timezone
 
 from accounts.models import Workspace
+from gateway.core.time_spans import DAY, DAY_S, HOUR, HOUR_S, LONG_AGO, QUARTER_S
 from gateway.models import RollupMark, UsageRollup
 from gateway.services.background import repeat_for
 
-HOUR = timedelta(hours=1)
-DAY = timedelta(days=1)
-QUARTER_S, HOUR_S, DAY_S = 900, 3_600, 86_400
 # Most calls of an hour have ended and are in the database by then; the others come late.
 WAIT = timedelta(minutes=5)
 WORK_S = 15.0  # of each minute, pauses included
@@ -62,7 +60,7 @@ def _roll_up_an_hour(now: datetime) -> bool:
 
 def _next_hour(mark: RollupMark | None) -> datetime | None:
     """Return when the next hour begins of which there are totals of quarters."""
-    since = datetime(1970, 1, 1, tzinfo=UTC) if mark is None else mark.until
+    since = LONG_AGO if mark is None else mark.until
     totals = UsageRollup.objects.filter(workspace_id=OuterRef("pk"), starts_at__gte=since)
     oldest = Subquery(totals.order_by("starts_at").values("starts_at")[:1])
     first = Workspace.objects.annotate(oldest=oldest).aggregate(first=Min("oldest"))["first"]

@@ -6,16 +6,22 @@ Only up to the mark of gateway.services.rolling_up: behind it there are none yet
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 from django.db import connection
 
+from gateway.core.time_spans import (
+    DAY_S,
+    FAR_AHEAD,
+    HOUR_S,
+    LONG_AGO,
+    QUARTER_S,
+    round_down,
+    round_up,
+)
 from gateway.models import RollupMark
 from gateway.services.invariants import Invariant
 
-QUARTER_S, HOUR_S, DAY_S = 900, 3_600, 86_400
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
-FAR_AHEAD = datetime(3000, 1, 1, tzinfo=UTC)
 _SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd", "absorbed_nusd")
 _KEYS = ("workspace_id", "key_id", "model", "status")
 _WORKSPACES = ("workspace_id", "model", "status")
@@ -23,7 +29,6 @@ _DURATIONS = ("workspace_id", "measure", "bucket")
 _QUARTERS = "gateway_usagerollup"
 _OF_KEYS, _OF_WORKSPACES = "gateway_keyusage", "gateway_workspaceusage"
 _DURATIONS_OF_QUARTERS, _DURATIONS_OF_SPANS = "gateway_latencyrollup", "gateway_workspacelatency"
-
 
 SPANS_S = (QUARTER_S, HOUR_S, DAY_S)
 
@@ -35,8 +40,9 @@ def total_rules(
     row = RollupMark.objects.first()
     mark = LONG_AGO if row is None else row.until
     start, end = since or LONG_AGO, until or FAR_AHEAD
-    hours = _Stretch(HOUR_S, _up(start, HOUR_S), _down(end, HOUR_S), mark, spans_s)
-    days = _Stretch(DAY_S, _up(start, DAY_S), _down(end, DAY_S), _down(mark, DAY_S), spans_s)
+    hours = _Stretch(HOUR_S, round_up(start, HOUR_S), round_down(end, HOUR_S), mark, spans_s)
+    full_days = round_up(start, DAY_S), round_down(end, DAY_S), round_down(mark, DAY_S)
+    days = _Stretch(DAY_S, *full_days, spans_s)
     quarters = _Stretch(QUARTER_S, hours.start, hours.end, mark, spans_s)
     counted = hours if HOUR_S in spans_s else days
     return (
@@ -159,13 +165,3 @@ def _begin_of(span_s: int, vendor: str) -> str:
 
 def _literal(moment: datetime) -> str:
     return f"'{moment:%Y-%m-%d %H:%M:%S}{'' if connection.vendor == 'sqlite' else '+00'}'"
-
-
-def _down(moment: datetime, span_s: int) -> datetime:
-    seconds = int(moment.timestamp())
-    return datetime.fromtimestamp(seconds - seconds % span_s, tz=UTC)
-
-
-def _up(moment: datetime, span_s: int) -> datetime:
-    down = _down(moment, span_s)
-    return down if down == moment else down + timedelta(seconds=span_s)

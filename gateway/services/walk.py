@@ -12,7 +12,7 @@ The state is a tree of JSON: it is kept between steps (gateway.models.ProofProgr
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from django.db.models import Max, Min, OuterRef, Subquery
 
 from accounts.ids import stored_id
 from accounts.models import Workspace
+from gateway.core.time_spans import DAY, DAY_S, HOUR_S, LONG_AGO, QUARTER_S
 from gateway.models import CallRecord, ProofMark, ProvenKey, ProvenWallet, UsageRollup
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.periods import floor_to_quarter
@@ -29,13 +30,11 @@ from gateway.services.invariants import ALL
 from gateway.services.proof_marks import MarkPlan, plan_mark
 from gateway.services.proof_scope import ID_MARGIN
 from gateway.services.proving import BREAKS_TOLD, Finding, check_large, reading_one_moment
-from gateway.services.total_rules import DAY_S, HOUR_S, QUARTER_S, total_rules
+from gateway.services.total_rules import total_rules
 
 FORMAT = 1
 ROWS = 3_000  # of calls or entries in a step: well below a tenth of a second
 SOME_HOURS = timedelta(hours=3)
-DAY = timedelta(days=1)
-LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 OF_ENTRIES = ("I1b", "I5", "I20")
 OF_CALLS = ("I4b", "I6", "I9", "I11", "I17")
 _RULES = {rule.id: rule for rule in ALL}

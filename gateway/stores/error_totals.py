@@ -11,10 +11,11 @@ from typing import Any
 
 from django.db import connection
 
+from gateway.core.time_spans import DAY_S, HOUR_S, QUARTER_S
 from gateway.journal.record import Refused, Settled
 from gateway.stores.rows import moment, raw_id, sqlite_moment
+from gateway.stores.total_marks import find_mark_s
 
-QUARTER_S, HOUR_S, DAY_S = 900, 3_600, 86_400
 FAILED = frozenset({"upstream_error", "platform_aborted", "refused"})
 _SUMS = (
     "calls = {table}.calls + excluded.calls,"
@@ -63,7 +64,7 @@ class ErrorTotals:
         """Add the sums to the totals, inside the caller's transaction."""
         if not self._sums:
             return
-        since_s = find_mark_s()
+        since_s = find_mark_s("gateway_errormark", "since")
         kept = [item for item in self._sums.items() if item[0][0] * QUARTER_S >= since_s]
         add(kept)
 
@@ -93,20 +94,3 @@ def add(sums: Sequence[tuple[tuple[int, str, str, str, str, str], Sequence[float
     with connection.cursor() as cursor:
         cursor.executemany(ADD_OF_KEY, keys)
         cursor.executemany(ADD_OF_WORKSPACE, sorted(workspaces))
-
-
-def find_mark_s() -> int:
-    """Return the mark in seconds since the epoch, 0 where there is none.
-
-    Inside the transaction that writes totals: until it ends, the mark does not move.
-    """
-    lock = " FOR SHARE" if connection.vendor == "postgresql" else ""
-    epoch = (
-        "CAST(strftime('%%s', since) AS INTEGER)"
-        if connection.vendor == "sqlite"
-        else "CAST(extract(epoch FROM since) AS BIGINT)"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {epoch} FROM gateway_errormark{lock}", [])  # noqa: S608
-        row = cursor.fetchone()
-    return row[0] if row else 0

@@ -12,29 +12,13 @@ from typing import Any
 
 from django.db import connection
 
-QUARTER_S, HOUR_S, DAY_S = 900, 3_600, 86_400
+from gateway.core.time_spans import DAY_S, HOUR_S, QUARTER_S
+
 _SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd", "absorbed_nusd")
 
 # (quarter, workspace, key, model, status), and (quarter, workspace, model, measure)
 Usage = Iterable[tuple[tuple[int, str, str, str, str], Sequence[int]]]
 Latency = Iterable[tuple[tuple[int, str, str, str], Counter[int]]]
-
-
-def find_mark_s() -> int:
-    """Return the mark in seconds since the epoch, 0 when nothing has been added up.
-
-    Inside the transaction that writes totals: until it ends, the mark does not move.
-    """
-    lock = " FOR SHARE" if connection.vendor == "postgresql" else ""
-    epoch = (
-        "CAST(strftime('%%s', until) AS INTEGER)"
-        if connection.vendor == "sqlite"
-        else "CAST(extract(epoch FROM until) AS BIGINT)"
-    )
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {epoch} FROM gateway_rollupmark{lock}", [])  # noqa: S608
-        row = cursor.fetchone()
-    return row[0] if row else 0
 
 
 def add_usage(usage: Usage, mark_s: int, as_id: Any, as_moment: Any) -> None:

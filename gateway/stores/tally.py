@@ -11,14 +11,15 @@ from django.db import connection
 
 from accounts.book import Spend
 from gateway.core.buckets import bucket_of
+from gateway.core.time_spans import QUARTER_S
 from gateway.journal.record import Refused, Settled
 from gateway.stores.error_totals import FAILED, ErrorTotals
 from gateway.stores.inserts import Insert, Row
-from gateway.stores.late_totals import add_latency, add_usage, find_mark_s
+from gateway.stores.late_totals import add_latency, add_usage
 from gateway.stores.provider_health import ProviderOutcomes
 from gateway.stores.rows import MICROS_PER_S, micros, moment, raw_id, sqlite_moment
+from gateway.stores.total_marks import find_mark_s
 
-QUARTER_S = 900
 QUARTER_US = QUARTER_S * MICROS_PER_S
 
 ADD_USAGE = """
@@ -110,7 +111,7 @@ class Tally:
 
     def _write_late(self, raw: Callable[[str], Any], start: Callable[[float], Any]) -> None:
         """Add calls of before the mark of longer spans to those: few batches have any."""
-        mark_s = find_mark_s()
+        mark_s = find_mark_s("gateway_rollupmark", "until")
         mark = mark_s // QUARTER_S
         if all(place[0] >= mark for place in self._usage):
             return
