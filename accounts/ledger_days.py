@@ -7,8 +7,8 @@ mark, on the condition that it still is where the step began.
 
 from __future__ import annotations
 
-import time
 import uuid
+from collections.abc import Iterator
 
 from django.db import transaction
 from django.db.models import F, Value
@@ -16,6 +16,7 @@ from django.db.models.functions import Coalesce
 
 from accounts.day_sums import USAGE_COLUMNS, DaySum, sum_by_day
 from accounts.models import LedgerDay, LedgerEntry, LedgerMark, Wallet
+from accounts.pacing import paced_steps
 
 STEP = 2_000
 WORK_S = 15.0  # of each minute, pauses included
@@ -23,22 +24,24 @@ WORK_S = 15.0  # of each minute, pauses included
 
 def add_up_ledger(*, work_s: float = WORK_S) -> int:
     """Add up what is new, for so long at the most; return how many entries that were."""
-    ends_s = time.monotonic() + work_s
     added = 0
+    steps = _add_up_some()
+    for _ in paced_steps(work_s):
+        entries = next(steps, 0)
+        if not entries:
+            break
+        added += entries
+    return added
+
+
+def _add_up_some() -> Iterator[int]:
+    """Add up a step each time that the next is asked for; yield how many entries it had."""
     for wallet_id, mark, newest in _behind():
-        place = mark
-        while place < newest:
-            began_s = time.monotonic()
+        for place in range(mark, newest, STEP):
             end = min(place + STEP, newest)
             if not add_up_entries(wallet_id, place, end):
                 break  # another has
-            added += end - place
-            place = end
-            step_s = time.monotonic() - began_s
-            if time.monotonic() + step_s > ends_s:
-                return added
-            time.sleep(step_s)  # others write, too
-    return added
+            yield end - place
 
 
 @transaction.atomic

@@ -14,10 +14,10 @@ from typing import Any
 from django.db import connection, transaction
 
 from accounts.ids import stored_id
+from accounts.pacing import repeat_for
 from gateway.core.time_spans import HOUR, QUARTER_S
 from gateway.models import CallRecord, ErrorMark
 from gateway.selectors.id_times import first_id_at
-from gateway.services.background import repeat_for
 from gateway.stores.error_totals import FAILED, add
 
 WORK_S = 15.0  # of each minute, pauses included

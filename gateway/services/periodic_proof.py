@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from accounts.pacing import paced_steps
 from gateway.models import LedgerCheck, ProofProgress
 from gateway.selectors.money import find_last_full_check
 from gateway.services.proof_marks import drop_mark, find_mark, keep_mark
@@ -51,21 +52,21 @@ def prove_all(now: datetime, *, work_s: float) -> Proof | None:
     What a first walk finds wrong may have come late, to where it had been already. So there is a
     second one, and its verdict counts.
     """
-    ends_s, kept_s = time.monotonic() + work_s, time.monotonic()
+    kept_s = time.monotonic()
+    ends_s = kept_s + work_s
     progress = _find_progress(now)
     walk = Walk(progress.state)
-    while not walk.is_done:
-        began_s = time.monotonic()
+    for began_s in paced_steps(work_s):
+        if walk.is_done:
+            break
         walk.step()
-        step_s = time.monotonic() - began_s
-        walk.state["work_us"] += round(step_s * 1_000_000)
-        if time.monotonic() + step_s > ends_s:
-            progress.save()
-            return None
+        walk.state["work_us"] += round((time.monotonic() - began_s) * 1_000_000)
         if began_s > kept_s + KEEP_S:
             progress.save()
             kept_s = began_s
-        time.sleep(step_s)  # others read and write, too
+    else:
+        progress.save()
+        return None
     proof = _conclude(walk)
     if not proof.holds:
         drop_mark()

@@ -17,9 +17,9 @@ from django.db.models import Min, OuterRef, Subquery
 from django.utils import timezone
 
 from accounts.models import Workspace
+from accounts.pacing import repeat_for
 from gateway.core.time_spans import DAY, DAY_S, HOUR, HOUR_S, LONG_AGO, QUARTER_S
 from gateway.models import RollupMark, UsageRollup
-from gateway.services.background import repeat_for
 
 # Most calls of an hour have ended and are in the database by then; the others come late.
 WAIT = timedelta(minutes=5)
