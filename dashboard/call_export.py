@@ -15,7 +15,7 @@ from unicodedata import category, normalize
 from asgiref.sync import sync_to_async
 
 from dashboard.key_labels import key_labels
-from dashboard.timing import added_us
+from gateway.core.durations import added_us
 from gateway.core.money import format_usd
 from gateway.core.turns import Turns, beside_calls
 from gateway.models import CallRecord

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from dashboard.call_words import STATUS_WORDS, StatusWords
 from dashboard.key_labels import key_labels
-from dashboard.timing import Stretch, added_us, stretches, timing_parts
+from dashboard.timing import Stretch, stretches, timing_parts
+from gateway.core.durations import added_us
 from gateway.models import CallRecord
 from gateway.selectors.visible import Visible
 

@@ -67,12 +67,6 @@ def stretches(parts: Sequence[Part], whole_us: int) -> list[Stretch]:
     return drawn
 
 
-def added_us(call: CallRecord) -> int:
-    """Return what the call took beyond its providers, those that failed included, as LatencyRollup
-    counts it."""
-    return max(0, call.total_us - call.upstream_us - call.failed_us)
-
-
 def _take(duration_us: int, rest_us: int) -> tuple[int, int]:
     """Split off a duration, at most what is left: clocks are read at slightly different times."""
     taken = min(max(duration_us, 0), rest_us)

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
+from gateway.core.durations import gateway_us
 from gateway.core.money import PUSD_PER_TOKEN_PER_USD_PER_MTOK, Price, credits_used, usd
 from gateway.models import CallRecord
 from gateway.snapshot.types import ModelRecord
@@ -114,15 +115,9 @@ def write_generation(record: CallRecord, shown_id: str = "") -> dict[str, Any]:
             "queued_ms": record.queued_us / 1000,
             "failed_ms": record.failed_us / 1000,
             "upstream_ms": record.upstream_us / 1000,
-            "gateway_ms": _gateway_us(record) / 1000,
+            "gateway_ms": gateway_us(record) / 1000,
         },
     }
-
-
-def _gateway_us(record: CallRecord) -> int:
-    """Return what is left of the total: reading, routing, relaying and settling."""
-    known_us = record.admit_us + record.queued_us + record.failed_us + record.upstream_us
-    return max(0, record.total_us - known_us)
 
 
 def write_tool_costs(record: CallRecord) -> dict[str, str]:

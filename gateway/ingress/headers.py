@@ -6,6 +6,7 @@ import re
 import time
 import uuid
 
+from gateway.core.durations import gateway_us
 from gateway.core.errors import RequestError
 from gateway.core.ids import new_request_id
 from gateway.core.receipt import Receipt
@@ -73,14 +74,13 @@ def requires_parameters(head: RequestHead) -> bool:
 
 def server_timing(receipt: Receipt) -> bytes:
     """Return the Server-Timing value, durations in milliseconds; the parts sum to the total."""
-    spent_us = receipt.admit_us + receipt.queued_us + receipt.failed_us + receipt.upstream_us
     return (
         b"admit;dur=%.3f, failed;dur=%.3f, upstream;dur=%.3f, gateway;dur=%.3f, total;dur=%.3f"
         % (
             (receipt.admit_us + receipt.queued_us) / 1000,
             receipt.failed_us / 1000,
             receipt.upstream_us / 1000,
-            (receipt.total_us - spent_us) / 1000,
+            gateway_us(receipt) / 1000,
             receipt.total_us / 1000,
         )
     )

@@ -11,6 +11,7 @@ from django.db import connection
 
 from accounts.book import Spend
 from gateway.core.buckets import bucket_of
+from gateway.core.durations import added_us
 from gateway.core.time_spans import QUARTER_S
 from gateway.journal.record import Refused, Settled
 from gateway.stores.error_totals import FAILED, ErrorTotals
@@ -124,9 +125,8 @@ class Tally:
 
     def _count_durations(self, place: tuple[int, str, str], calls: Sequence[Settled]) -> None:
         total = [call.total_us for call in calls]
-        added = [call.total_us - call.upstream_us - call.failed_us for call in calls]
         self._latency[*place, "total"].update(map(bucket_of, total))
-        self._latency[*place, "added"].update(map(bucket_of, added))
+        self._latency[*place, "added"].update(map(bucket_of, map(added_us, calls)))
         ttft = [call.ttft_us for call in calls if call.streamed and call.ttft_us is not None]
         if ttft:
             self._latency[*place, "ttft"].update(map(bucket_of, ttft))

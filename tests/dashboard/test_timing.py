@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.timing import added_us, stretches, timing_parts
+from dashboard.timing import stretches, timing_parts
+from gateway.core.durations import added_us
 from gateway.models import CallRecord
 
 spans = st.integers(-10, 10**9)

@@ -1,0 +1,31 @@
+"""What of a call's time is ours."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Durations(Protocol):
+    """A call as it is recorded: parts that follow one another, and the total, in microseconds."""
+
+    @property
+    def total_us(self) -> int: ...
+    @property
+    def admit_us(self) -> int: ...
+    @property
+    def queued_us(self) -> int: ...
+    @property
+    def failed_us(self) -> int: ...
+    @property
+    def upstream_us(self) -> int: ...
+
+
+def gateway_us(call: Durations) -> int:
+    """Return what is left of the total: reading, routing, relaying and settling."""
+    known_us = call.admit_us + call.queued_us + call.failed_us + call.upstream_us
+    return max(0, call.total_us - known_us)
+
+
+def added_us(call: Durations) -> int:
+    """Return what the call took beyond its providers, those that failed included."""
+    return max(0, call.total_us - call.upstream_us - call.failed_us)
