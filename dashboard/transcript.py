@@ -70,7 +70,7 @@ def read_request(text: str) -> Transcript:
     tools = [name for name in map(_tool_name, _list(body.get("tools"))) if name]
     facts = [(name, _shown(body[name])) for name in ("model", "stream") if name in body]
     facts += [("tools", _cut(", ".join(tools)))] if tools else []
-    return Transcript(messages[:MAX_MESSAGES], facts, more=max(0, len(messages) - MAX_MESSAGES))
+    return _transcript(messages, facts)
 
 
 def read_response(text: str) -> Transcript:
@@ -92,8 +92,7 @@ def _read_answer(body: dict[str, Any]) -> Transcript:
             message = _message(given if isinstance(given, dict) else {}, default="assistant")
             message.note = _finish(choice)
             messages.append(message)
-    shown = messages[:MAX_MESSAGES]
-    return Transcript(shown, _facts(body), _error(body), more=max(0, len(messages) - len(shown)))
+    return _transcript(messages, _facts(body), _error(body))
 
 
 def _read_stream(events: Sequence[dict[str, Any]], is_done: bool) -> Transcript:
@@ -109,15 +108,20 @@ def _read_stream(events: Sequence[dict[str, Any]], is_done: bool) -> Transcript:
                 number = index if isinstance(index, int) else 0
                 choices.setdefault(number, _Growing()).add(choice)
     messages = [choices[number].message() for number in sorted(choices)]
-    shown = messages[:MAX_MESSAGES]
-    return Transcript(
-        shown,
-        list(facts.items()),
-        error,
-        is_stream=True,
-        is_cut=not is_done,
-        more=max(0, len(messages) - len(shown)),
-    )
+    return _transcript(messages, list(facts.items()), error, is_stream=True, is_cut=not is_done)
+
+
+def _transcript(
+    messages: Sequence[Message],
+    facts: Sequence[tuple[str, str]],
+    error: str = "",
+    *,
+    is_stream: bool = False,
+    is_cut: bool = False,
+) -> Transcript:
+    """Return the transcript with as many of the messages as a page shows."""
+    more = max(0, len(messages) - MAX_MESSAGES)
+    return Transcript(messages[:MAX_MESSAGES], facts, error, is_stream, is_cut, more)
 
 
 class _Growing:
