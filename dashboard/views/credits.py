@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -25,7 +25,7 @@ from accounts.models import LedgerEntry, Workspace
 from accounts.permissions import Action, may
 from dashboard.addresses import page_address
 from dashboard.forms.grant import GrantForm, new_token, with_fresh_token
-from dashboard.htmx import PageRequest, render_page, wants_partial
+from dashboard.htmx import PageRequest, render_page, variables, wants_partial
 from dashboard.key_labels import key_labels
 from dashboard.list_query import read_id, read_number_place
 from dashboard.templatetags.money import signed_usd
@@ -76,29 +76,35 @@ class LedgerDayRows:
     balance_nusd: int | None
 
 
-@dataclass(frozen=True)
-class CreditsContext:
-    """Variables of dashboard/credits/credits.html, _ledger.html, _days.html and _entries.html.
+@dataclass(frozen=True, kw_only=True)
+class LedgerContext:
+    """Variables of dashboard/credits/_ledger.html: a page of the ledger.
 
     show: BY_DAY (days are filled), WITHOUT_USAGE or ENTRIES (rows are). usage_of: the day and the
     label of the key whose entries alone are shown. asked: what the links to other pages repeat.
     unsummed: how many entries are not in any line yet.
     """
 
+    show: str
+    count: int
+    newer: int | None
+    older: int | None
+    days: Sequence[LedgerDayRows] = ()
+    rows: Sequence[LedgerRow] = ()
+    usage_of: tuple[date, str] | None = None
+    asked: str = ""
+    unsummed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreditsContext(LedgerContext):
+    """Variables of dashboard/credits/credits.html, and so of _ledger.html."""
+
     balance: Balance
     held_nusd: int
     available_nusd: int
     check: LedgerCheck | None
     full_check: LedgerCheck | None
-    show: str
-    days: Sequence[LedgerDayRows]
-    rows: Sequence[LedgerRow]
-    count: int
-    newer: int | None
-    older: int | None
-    usage_of: tuple[date, str] | None
-    asked: str
-    unsummed: int
     may_grant: bool
 
 
@@ -122,7 +128,7 @@ def show_credits(request: PageRequest) -> HttpResponse:
             check=find_last_check(),
             full_check=find_last_full_check(),
             may_grant=may(request.user, Action.GRANT_CREDITS, workspace),
-            **shown,
+            **variables(shown),
         ),
     )
 
@@ -161,8 +167,8 @@ def _form_page(
     request: PageRequest, form: GrantForm, workspace: Workspace, status: int = 200
 ) -> HttpResponse:
     template = "_grant_modal.html" if wants_partial(request) else "grant.html"
-    variables = {"form": form, "workspace": workspace, "balance": find_balance(workspace.id)}
-    return render(request, f"dashboard/credits/{template}", variables, status=status)
+    context = {"form": form, "workspace": workspace, "balance": find_balance(workspace.id)}
+    return render(request, f"dashboard/credits/{template}", context, status=status)
 
 
 def _to_credits(request: PageRequest, workspace: Workspace) -> HttpResponse:
@@ -176,8 +182,8 @@ def _source(token: uuid.UUID) -> str:
     return f"form:{token}"
 
 
-def _days(request: PageRequest, workspace: Workspace, place: Place) -> dict[str, Any] | None:
-    """Return the page of lines as fields of CreditsContext; None where entries are asked for."""
+def _days(request: PageRequest, workspace: Workspace, place: Place) -> LedgerContext | None:
+    """Return the page of lines; None where entries are asked for."""
     if request.GET.get("show") in (WITHOUT_USAGE, ENTRIES):
         return None
     page = ledger_lines(workspace.id, before=place.before, after=place.after)
@@ -188,21 +194,18 @@ def _days(request: PageRequest, workspace: Workspace, place: Place) -> dict[str,
         rows = [_day_row(workspace, line, labels, sees_calls=sees_calls) for line in lines]
         is_whole = bool(days) or page.newer is None
         days.append(LedgerDayRows(day, rows, rows[0].line.balance_nusd if is_whole else None))
-    return {
-        "show": BY_DAY,
-        "days": days,
-        "rows": (),
-        "count": len(page.lines),
-        "newer": page.newer,
-        "older": page.older,
-        "usage_of": None,
-        "asked": "",
-        "unsummed": page.unsummed,
-    }
+    return LedgerContext(
+        show=BY_DAY,
+        days=days,
+        count=len(page.lines),
+        newer=page.newer,
+        older=page.older,
+        unsummed=page.unsummed,
+    )
 
 
-def _entries(request: PageRequest, workspace: Workspace, place: Place) -> dict[str, Any]:
-    """Return the page of entries as fields of CreditsContext."""
+def _entries(request: PageRequest, workspace: Workspace, place: Place) -> LedgerContext:
+    """Return the page of entries."""
     show = WITHOUT_USAGE if request.GET.get("show") == WITHOUT_USAGE else ENTRIES
     day, key_id = _read_day(request.GET.get("day", "")), read_id(request.GET.get("key", ""))
     usage_of = (day, key_id) if show == ENTRIES and day and key_id else None
@@ -217,17 +220,15 @@ def _entries(request: PageRequest, workspace: Workspace, place: Place) -> dict[s
         {"day": usage_of[0].isoformat(), "key": str(usage_of[1])} if usage_of else {}
     )
     labels = key_labels(workspace.id, [usage_of[1]] if usage_of else [])
-    return {
-        "show": show,
-        "days": (),
-        "rows": _rows(workspace, page),
-        "count": len(page.entries),
-        "newer": page.newer,
-        "older": page.older,
-        "usage_of": usage_of and (usage_of[0], _label(usage_of[1], labels)),
-        "asked": urlencode(asked) + "&",
-        "unsummed": 0,
-    }
+    return LedgerContext(
+        show=show,
+        rows=_rows(workspace, page),
+        count=len(page.entries),
+        newer=page.newer,
+        older=page.older,
+        usage_of=usage_of and (usage_of[0], _label(usage_of[1], labels)),
+        asked=urlencode(asked) + "&",
+    )
 
 
 def _day_row(
