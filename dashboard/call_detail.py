@@ -155,11 +155,11 @@ def _places(amount_pusd: int) -> int:
 
 def _spellings(call: CallRecord) -> list[Spelling]:
     spellings = [
-        Spelling("Request id", str(call.id)),
-        Spelling("In answers", f"{PREFIXES[0]}{call.id}"),
+        Spelling("Request ID", str(call.id)),
+        Spelling("Response ID", f"{PREFIXES[0]}{call.id}"),
     ]
     if call.client_request_id:
-        spellings.append(Spelling("The caller's own", call.client_request_id))
+        spellings.append(Spelling("Client request ID", call.client_request_id))
     return spellings
 
 
@@ -172,8 +172,8 @@ def _body(body: CallBody | None, workspace: Workspace) -> Body:
             read_response(body.response),
         )
     if workspace.stores_bodies:
-        return Body(note="Nothing was stored for this call, or it is no longer kept.")
-    return Body(note="This workspace does not store what is said in calls.")
+        return Body(note="Nothing is stored for this call, or it has been deleted.")
+    return Body(note="Request logging is off in this workspace.")
 
 
 def _pretty(text: str) -> str:

@@ -23,30 +23,32 @@ class StatusWords:
 
 
 STATUS_WORDS: dict[str, StatusWords] = {
-    Status.OK: StatusWords("OK", "badge-ok", "The answer came to its end."),
-    Status.IN_PROGRESS: StatusWords("Running", "badge-live", "The call has not ended yet."),
-    Status.CANCELLED: StatusWords("Cancelled", "", "The caller left before the answer had ended."),
+    Status.OK: StatusWords("Completed", "badge-ok", "The call completed."),
+    Status.IN_PROGRESS: StatusWords("Running", "badge-live", "The call is still running."),
+    Status.CANCELLED: StatusWords(
+        "Cancelled", "", "The caller disconnected before the response ended."
+    ),
     Status.PARTIAL: StatusWords(
-        "Cut short", "badge-warn", "A rule of the workspace or key ended the answer early."
+        "Cut short", "badge-warn", "A workspace or key rule stopped the response early."
     ),
     Status.REFUSED: StatusWords(
-        "Refused", "badge-warn", "The call was not let in: nothing was sent, nothing was held."
+        "Refused", "badge-warn", "The call was refused. Nothing was sent to a provider or held."
     ),
     Status.UPSTREAM_ERROR: StatusWords(
-        "Provider error", "badge-bad", "No provider of the model gave a whole answer."
+        "Provider error", "badge-bad", "No provider returned a complete response."
     ),
     Status.PLATFORM_ABORTED: StatusWords(
-        "Aborted", "badge-bad", "The gateway itself failed, or was ended, during the call."
+        "Aborted", "badge-bad", "The gateway failed or stopped during the call."
     ),
 }
 
 BASIS_WORDS: dict[str, str] = {
-    Basis.USAGE: "Charged by the token counts that the provider reported.",
+    Basis.USAGE: "Charged by the provider's token counts.",
     Basis.ESTIMATE: (
-        "The provider reported no token counts, so the tokens delivered were counted here."
+        "The provider reported no token counts. The gateway counted the delivered tokens."
     ),
-    Basis.ZERO_PLATFORM: "Not charged: the fault was the gateway's.",
-    Basis.ZERO_UPSTREAM: "Not charged: the fault was the provider's.",
+    Basis.ZERO_PLATFORM: "Not charged: gateway error.",
+    Basis.ZERO_UPSTREAM: "Not charged: provider error.",
     Basis.ZERO_EMPTY: "Not charged: no output was delivered.",
 }
 
@@ -54,9 +56,9 @@ BASIS_WORDS: dict[str, str] = {
 def basis_words(call: CallRecord) -> str:
     """Return why the call was charged what it was charged."""
     if call.status == Status.IN_PROGRESS:
-        return "Not charged yet: the hold covers the dearest way the call can end."
+        return "Not charged yet. The hold covers the most expensive possible outcome."
     if call.status == Status.REFUSED:
-        return "Not charged: the call was not let in."
+        return "Not charged: the call was refused."
     return BASIS_WORDS.get(call.charge_basis, "Not charged.")
 
 

@@ -25,6 +25,6 @@ def spend_form_token(token: str) -> None:
     try:
         name = signing.TimestampSigner(salt=_SALT).unsign(token[:200], max_age=MAX_AGE_S)
     except signing.BadSignature:
-        raise TokenSpent("This form is too old: open it again.") from None
+        raise TokenSpent("This form has expired. Open it again.") from None
     if not cache.add(f"form-token:{name}", True, timeout=MAX_AGE_S):
-        raise TokenSpent("This form has been sent already.")
+        raise TokenSpent("This form was already submitted.")

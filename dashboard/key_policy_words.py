@@ -9,7 +9,7 @@ from keys.limits import SPENDING, limits_of
 from keys.models import DeveloperKeyPolicy
 
 _SHOWN = 5
-_PERIODS = dict(zip(SPENDING, ("a day", "a month", "in total"), strict=True))
+_PERIODS = dict(zip(SPENDING, ("per day", "per month", "in total"), strict=True))
 
 
 def policy_lines(policy: DeveloperKeyPolicy) -> list[str]:
@@ -29,7 +29,7 @@ def _lines(policy: DeveloperKeyPolicy) -> Iterator[str]:
     if policy.allowed_models:
         yield f"Models: {_some(policy.allowed_models)}"
     if policy.allowed_ips is not None:
-        yield f"From: {_some(policy.allowed_ips)}"
+        yield f"Allowed IPs: {_some(policy.allowed_ips)}"
     if policy.scopes is not None:
         yield f"Scopes: {_some(policy.scopes)}"
     if not policy.allows_chat_template:
@@ -41,10 +41,10 @@ def _limits(limits: Mapping[str, int | None]) -> Iterator[str]:
         if (nusd := limits[name]) is not None:
             yield f"{usd(nusd)} {period}"
     if (calls := limits["max_requests_per_minute"]) is not None:
-        at_once = f", {burst:,} at once" if (burst := limits["burst"]) else ""
-        yield f"{calls:,} calls a minute{at_once}"
+        at_once = f", burst {burst:,}" if (burst := limits["burst"]) else ""
+        yield f"{calls:,} requests per minute{at_once}"
     if (running := limits["max_concurrent"]) is not None:
-        yield f"{running:,} running at a time"
+        yield f"{running:,} concurrent requests"
 
 
 def _some(names: list[str]) -> str:

@@ -40,5 +40,5 @@ def spending_rows(key: ApiKey) -> list[SpendingRow]:
     return [
         SpendingRow("Today", spent.day_nusd, key.daily_limit_nusd, end_of_day(now)),
         SpendingRow("This month", spent.month_nusd, key.monthly_limit_nusd, end_of_month(now)),
-        SpendingRow("In total", since_reset_nusd, key.total_limit_nusd, None),
+        SpendingRow("Total", since_reset_nusd, key.total_limit_nusd, None),
     ]

@@ -16,10 +16,7 @@ class UnknownPlace(BadRequest):
     """A cursor that no list has ever given. Its sentence is shown."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(
-            f"The address names a place in the list ({name}) that does not exist."
-            " Start from the first page."
-        )
+        super().__init__(f"The address has an invalid page ({name}). Start from the first page.")
 
 
 def read_text(query: Mapping[str, str]) -> str:

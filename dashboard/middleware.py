@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 JSON = "application/json"
 READS = ("GET", "HEAD", "OPTIONS")
-NOT_SAVED = "You had been signed out: what you sent was not saved. Sign in and send it again."
+NOT_SAVED = "You were signed out and your changes were not saved. Sign in and try again."
 FEATURES_OFF = (
     "camera=(), microphone=(), geolocation=(), payment=(), usb=(), "
     "publickey-credentials-get=(self), publickey-credentials-create=(self)"

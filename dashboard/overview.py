@@ -107,11 +107,11 @@ def build_overview(visible: Visible, period: Period) -> Overview:
 _SPAN_WORDS: dict[Measure, tuple[str, str]] = {
     Measure.TOTAL: (
         "Total time",
-        "From accepting a call to the end of its answer, calls that ended OK.",
+        "From accepting a call to the end of its response. Completed calls only.",
     ),
     Measure.ADDED: (
         "Added time",
-        "Total time less the time that providers took, those that failed included.",
+        "Total time minus provider time, including failed providers.",
     ),
     Measure.TTFT: ("First token", "From accepting a streamed call to the provider's first event."),
 }
@@ -131,7 +131,7 @@ def _usage_tiles(steps: Sequence[Totals], now: Totals, before: Totals) -> list[T
         Tile(
             "Spend",
             usd_short(now.charge_nusd),
-            f"{usd_short(_each(now))} a call",
+            f"{usd_short(_each(now))} per call",
             usage.change(now.charge_nusd, before.charge_nusd),
             sparkline([step.charge_nusd for step in steps]),
             hint=f"Absorbed, not charged: {usd_short(now.absorbed_nusd)}",
@@ -149,7 +149,7 @@ def _usage_tiles(steps: Sequence[Totals], now: Totals, before: Totals) -> list[T
             f"{count(now.failed_calls)} of {count(now.calls)} calls",
             usage.change(now.error_share, before.error_share),
             sparkline([step.error_share or 0 for step in steps]),
-            hint="Refused, provider errors and aborted, as a share of all calls that ended.",
+            hint="Share of ended calls that were refused, aborted or failed at the provider.",
             worse_when_up=True,
         ),
     ]

@@ -40,7 +40,7 @@ def palette_results(request: PageRequest, query: str) -> list[Group]:
     """Return what fits the query, in groups; without a query what one most likely wants."""
     groups = [
         Group("Go to", _pages(request, query)),
-        Group("Do", _actions(request, query)),
+        Group("Actions", _actions(request, query)),
         Group("Keys", _keys(request, query)),
         Group("Models", _models(request, query)),
         Group("Providers", _providers(request, query)),
@@ -66,21 +66,21 @@ def _actions(request: PageRequest, query: str) -> list[Found]:
     except NoWorkspace:
         return []
     pages = [
-        ("Create a key", "plus", Action.MAKE_KEYS, page_address(workspace, "key-create")),
+        ("Create key", "plus", Action.MAKE_KEYS, page_address(workspace, "key-create")),
         (
             *("Grant credits", "circle-dollar-sign", Action.GRANT_CREDITS),
             page_address(workspace, "credits-grant"),
         ),
         (
-            *("Invite somebody", "user-plus", Action.MANAGE_MEMBERS),
+            *("Invite member", "user-plus", Action.MANAGE_MEMBERS),
             page_address(workspace, "member-invite"),
         ),
         (
-            *("Make a workspace", "building-2", Action.MANAGE_WORKSPACES),
+            *("Create workspace", "building-2", Action.MANAGE_WORKSPACES),
             reverse("dashboard:workspace-create"),
         ),
-        ("Add a model", "boxes", Action.MANAGE_CATALOGUE, reverse("dashboard:model-create")),
-        ("Add a provider", "plug", Action.MANAGE_CATALOGUE, reverse("dashboard:provider-create")),
+        ("Add model", "boxes", Action.MANAGE_CATALOGUE, reverse("dashboard:model-create")),
+        ("Add provider", "plug", Action.MANAGE_CATALOGUE, reverse("dashboard:provider-create")),
     ]
     actions = [
         Found(words, icon, url, also="new add create issue top up")

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from gateway.selectors.periods import NAMED_PERIODS, Period, is_reversed, read_period
 
-REVERSED = "The end has to be after the start."
+REVERSED = "The end must be after the start."
 _INPUT_CHARS = 16  # 2026-01-31T23:59
 _SHORT = {"1h": "1 h", "today": "Today", "24h": "24 h", "7d": "7 d", "30d": "30 d"}
 

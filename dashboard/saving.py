@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 
 from dashboard.htmx import PageRequest
 
-SAVED = "Saved. It holds within a second."
+SAVED = "Saved. Changes apply within a second."
 
 
 class TakesRefusal(Protocol):

@@ -45,12 +45,12 @@ def timing_parts(call: CallRecord) -> list[Part]:
     if call.ttft_us is not None:
         wait = min(upstream, max(0, call.ttft_us - admit - queued - failed - gateway))
     parts = [
-        Part("admit", "Admission", "Rules and balance checked, files read, money held.", admit),
-        Part("queued", "Queued", "Waited for a free place.", queued),
-        Part("failed", "Failed attempts", "Providers that gave no answer.", failed),
-        Part("gateway", "Gateway", "Reading, routing, relaying and settling.", gateway),
-        Part("wait", "Provider, to its first event", "Request sent, nothing back yet.", wait),
-        Part("generation", "Provider, answering", "First event to the last.", upstream - wait),
+        Part("admit", "Admission", "Rules and balance checked, files fetched, credit held.", admit),
+        Part("queued", "Queued", "Waited for a free slot.", queued),
+        Part("failed", "Failed attempts", "Providers that failed.", failed),
+        Part("gateway", "Gateway", "Parsing, routing, relaying and billing.", gateway),
+        Part("wait", "Provider, time to first event", "Request sent, no response yet.", wait),
+        Part("generation", "Provider, responding", "First event to last event.", upstream - wait),
     ]
     return [part for part in parts if part.duration_us]
 

@@ -77,7 +77,7 @@ def require(request: HttpRequest, action: Action) -> Workspace:
     """Return the workspace in view. Raises PermissionDenied unless the person may do this."""
     workspace = current_workspace(request)
     if not may(_person(request), action, workspace):
-        raise PermissionDenied("Your role in this workspace does not cover this page.")
+        raise PermissionDenied("Your role in this workspace does not allow this page.")
     return workspace
 
 
@@ -85,7 +85,7 @@ def require_operator(request: HttpRequest, action: Action) -> None:
     """Raise PermissionDenied unless the person may do this to the installation itself."""
     user = request.user
     if not isinstance(user, User) or not may(user, action):
-        raise PermissionDenied("This page is for the operators of this installation.")
+        raise PermissionDenied("Only operators can open this page.")
 
 
 def _person(request: HttpRequest) -> User:

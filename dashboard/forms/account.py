@@ -10,6 +10,6 @@ class PersonForm(forms.Form):
         max_length=120,
         required=False,
         label="Your name",
-        help_text="Other members see it beside your address.",
+        help_text="Other members see it next to your email.",
         widget=forms.TextInput(attrs={"autocomplete": "name"}),
     )

@@ -23,7 +23,7 @@ def read_typed_usd(text: str) -> int:
     if _GROUPED.fullmatch(plain):
         plain = plain.replace(",", "")
     if "," in plain:
-        raise ValueError("Write the amount with a point and without commas, such as 1000.50.")
+        raise ValueError("Enter the amount without commas, such as 1000.50.")
     return read_usd(plain)
 
 

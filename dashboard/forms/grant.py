@@ -17,15 +17,15 @@ class GrantForm(forms.Form):
     """amount: USD as text, exact to the nano. token: see new_token."""
 
     amount = forms.CharField(
-        label="Amount in USD",
+        label="Amount (USD)",
         max_length=40,
-        help_text="Such as 25 or 12.50. A minus takes credit away.",
+        help_text="For example 25 or 12.50. A negative amount removes credit.",
         widget=forms.TextInput(attrs={"inputmode": "decimal", "autocomplete": "off"}),
     )
     reason = forms.CharField(
         label="Reason",
         max_length=200,
-        help_text="Stands in the ledger and in the audit trail for good.",
+        help_text="Recorded in the ledger and the audit log.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     token = forms.UUIDField(widget=forms.HiddenInput)
@@ -37,7 +37,7 @@ class GrantForm(forms.Form):
         except ValueError as error:
             raise forms.ValidationError(str(error)) from None
         if amount_nusd == 0:
-            raise forms.ValidationError("An amount of 0 moves nothing.")
+            raise forms.ValidationError("The amount cannot be 0.")
         return amount_nusd
 
 
@@ -48,5 +48,5 @@ def with_fresh_token(form: GrantForm) -> GrantForm:
     fresh = GrantForm(
         {name: form.data.get(name, "") for name in form.fields} | {"token": new_token()}
     )
-    fresh.add_error(None, "The form had lost its mark: look it over and send it again.")
+    fresh.add_error(None, "The form was incomplete. Check it and submit it again.")
     return fresh

@@ -26,7 +26,7 @@ class KeyImportForm(forms.Form):
     text = forms.CharField(
         required=False,
         strip=False,
-        label="Or paste its content",
+        label="Or paste the content",
         widget=UnrepeatedTextarea(
             attrs={"rows": 6, "spellcheck": "false", "autocomplete": "off", "class": "mono"}
         ),
@@ -40,7 +40,7 @@ class KeyImportForm(forms.Form):
                 "Choose a file or paste its content, not both." if file else "Choose a file first."
             )
         if file and file.size > MAX_BYTES:
-            self.add_error("file", f"A file may be {MAX_BYTES // 1024} KB long.")
+            self.add_error("file", f"The maximum file size is {MAX_BYTES // 1024} KB.")
         return cleaned
 
     def content(self) -> bytes:

@@ -17,13 +17,13 @@ class KeyPolicyForm(KeyRulesForm):
     max_keys = forms.IntegerField(
         required=False,
         label="Keys per developer",
-        help_text="Keys revoked this month count.",
+        help_text="Keys revoked this month count too.",
         widget=forms.NumberInput(attrs={"min": "1", "placeholder": "No limit"}),
     )
     allows_chat_template = forms.BooleanField(
         required=False,
-        label="Calls may bring a chat template",
-        help_text="The provider runs it as a program. Only vLLM takes one.",
+        label="Allow chat templates in requests",
+        help_text="The provider runs the template as code. vLLM only.",
     )
 
     def policy(self) -> dict[str, Any]:

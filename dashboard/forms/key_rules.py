@@ -16,7 +16,7 @@ from keys.rules import read_networks
 ALL, SOME = "all", "some"
 SCOPE_WORDS = {
     Scope.COMPLETIONS: "Call models",
-    Scope.USAGE: "Read its own usage",
+    Scope.USAGE: "Read own usage",
     Scope.USAGE_WORKSPACE: "Read usage and calls of the whole workspace",
     Scope.FILES: "Store and read files",
     Scope.PII: "Detect personal data",
@@ -29,7 +29,7 @@ class KeyRulesForm(KeyLimitsForm):
     """Models, networks, scopes, limits. Named as in keys.services: its errors fall into place."""
 
     models_mode = forms.ChoiceField(
-        choices=[(ALL, "Every model"), (SOME, "Only these")],
+        choices=[(ALL, "All models"), (SOME, "Only these")],
         initial=ALL,
         widget=forms.RadioSelect,
         label="Models",
@@ -41,15 +41,15 @@ class KeyRulesForm(KeyLimitsForm):
         required=False, widget=forms.CheckboxSelectMultiple, label="Scopes"
     )
     ips_mode = forms.ChoiceField(
-        choices=[(ALL, "Any address"), (SOME, "Only these")],
+        choices=[(ALL, "Any IP address"), (SOME, "Only these")],
         initial=ALL,
         widget=forms.RadioSelect,
-        label="Addresses",
+        label="Allowed IPs",
     )
     allowed_ips = forms.CharField(
         required=False,
-        label="Allowed networks",
-        help_text="One address or network (CIDR) per line.",
+        label="IP addresses and networks",
+        help_text="One IP address or network (CIDR) per line.",
         widget=forms.Textarea(
             attrs={"rows": 3, "spellcheck": "false", "placeholder": "203.0.113.0/24\n2001:db8::/32"}
         ),
@@ -74,7 +74,7 @@ class KeyRulesForm(KeyLimitsForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("models_mode") == SOME and not cleaned.get("allowed_models"):
-            self._complain("allowed_models", "Choose at least one model, or allow every model.")
+            self._complain("allowed_models", "Choose at least one model, or allow all models.")
         if cleaned.get("ips_mode") == SOME:
             self._check_networks(cleaned.get("allowed_ips", ""))
         return cleaned
@@ -97,7 +97,7 @@ class KeyRulesForm(KeyLimitsForm):
         """Say what is wrong with the networks now, together with the errors of other fields."""
         rules = written_networks(text)
         if not rules:
-            self._complain("allowed_ips", "Write at least one network, or allow any address.")
+            self._complain("allowed_ips", "Enter at least one network, or allow any IP address.")
             return
         try:
             read_networks(rules, allow_any_address=True)

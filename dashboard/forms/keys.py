@@ -38,11 +38,13 @@ class KeyForm(KeyRulesForm):
 
     label = forms.CharField(
         max_length=80,
-        help_text="What uses it: a service, a person, a place.",
+        help_text="The service or person that uses it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "production backend"}),
     )
     confirm_any_address = forms.BooleanField(
-        required=False, label="Yes, let every address in", help_text="The rules above do so."
+        required=False,
+        label="Allow every IP address",
+        help_text="These rules allow all IP addresses.",
     )
     expires = forms.ChoiceField(
         choices=[
@@ -50,33 +52,33 @@ class KeyForm(KeyRulesForm):
             ("7d", "In 7 days"),
             ("30d", "In 30 days"),
             ("90d", "In 90 days"),
-            ("365d", "In a year"),
-            (ON, "At a moment of my choice"),
+            ("365d", "In 1 year"),
+            (ON, "Custom date"),
         ],
         initial=NEVER,
         label="Expires",
     )
     expires_at = forms.DateTimeField(
         required=False,
-        label="Moment (UTC)",
+        label="Date and time (UTC)",
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
     )
     compat_profile = forms.ChoiceField(
         required=False,
-        choices=[("", "As the workspace"), *CompatProfile.choices],
+        choices=[("", "Workspace default"), *CompatProfile.choices],
         label="Compatibility profile",
-        help_text="The product whose clients the key serves: they work unchanged.",
+        help_text="The product whose clients use this key. They work unchanged.",
     )
     allows_profile_override = forms.BooleanField(
         required=False,
         initial=True,
-        label="A request may choose another profile",
-        help_text="By the header X-Compat-Profile.",
+        label="Allow requests to choose another profile",
+        help_text="With the X-Compat-Profile header.",
     )
     allows_chat_template = forms.BooleanField(
         required=False,
-        label="Calls may bring a chat template",
-        help_text="The provider runs it as a program. Only vLLM takes one.",
+        label="Allow chat templates in requests",
+        help_text="The provider runs the template as code. vLLM only.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -87,7 +89,7 @@ class KeyForm(KeyRulesForm):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean() or {}
         if cleaned.get("expires") == ON and not cleaned.get("expires_at"):
-            self._complain("expires_at", "Choose the moment.")
+            self._complain("expires_at", "Choose a date and time.")
         return cleaned
 
     def rules(self) -> dict[str, Any]:
@@ -137,22 +139,22 @@ class NewKeyForm(KeyForm):
 
     secret_mode = forms.ChoiceField(
         required=False,
-        choices=[(NEW, "Make a new key"), (IMPORTED, "Use a key issued elsewhere")],
+        choices=[(NEW, "Create a new key"), (IMPORTED, "Import an existing key")],
         initial=NEW,
         widget=forms.RadioSelect,
         label="Secret",
     )
     key_prefix = forms.ChoiceField(
         required=False,
-        label="Begins with",
-        help_text="Some programs look at it. It decides nothing about the key.",
+        label="Prefix",
+        help_text="Some programs check it. It has no other effect.",
         widget=PrefixSelect(attrs={"data-key-prefix": True}),
     )
     secret = forms.CharField(
         required=False,
         strip=False,
         label="Key",
-        help_text="As programs send it. They go on to work when you give them this address.",
+        help_text="The key as programs send it. They keep working with this base URL.",
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
@@ -160,7 +162,7 @@ class NewKeyForm(KeyForm):
         super().__init__(*args, **kwargs)
         offered = offered_prefixes()
         words = [(p, f"{p}… ({names})" if names else f"{p}…") for p, names in offered.items()]
-        self._offer("key_prefix", [("", "What keys of the profile begin with"), *words])
+        self._offer("key_prefix", [("", "Profile default"), *words])
         if not may_import:
             del self.fields["secret_mode"], self.fields["secret"]
 

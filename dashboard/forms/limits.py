@@ -25,9 +25,9 @@ def _count(label: str, help_text: str, empty: str = "No limit") -> forms.Integer
 class CallLimitsForm(forms.Form):
     """How often and how many at a time."""
 
-    max_requests_per_minute = _count("Calls a minute", "60 suits most programs.")
-    burst = _count("Of them at once", "120 would go with 60.", "The same number")
-    max_concurrent = _count("Running at a time", "Others wait for their turn.")
+    max_requests_per_minute = _count("Requests per minute", "60 is enough for most programs.")
+    burst = _count("Burst", "Requests at once. Default: the number per minute.", "Same number")
+    max_concurrent = _count("Concurrent requests", "Further requests wait in a queue.")
 
     def limits(self) -> dict[str, int | None]:
         """Return the limits of a valid form, as the services take them."""
@@ -38,13 +38,13 @@ class KeyLimitsForm(CallLimitsForm):
     """The same, and how much may be spent."""
 
     daily_limit_nusd = UsdField(
-        empty="No limit", label="USD a day", help_text="From midnight, UTC."
+        empty="No limit", label="Daily budget (USD)", help_text="Resets at midnight UTC."
     )
     monthly_limit_nusd = UsdField(
-        empty="No limit", label="USD a month", help_text="From the first, UTC."
+        empty="No limit", label="Monthly budget (USD)", help_text="Resets on the 1st, UTC."
     )
     total_limit_nusd = UsdField(
-        empty="No limit", label="USD in total", help_text="Until it is set back by hand."
+        empty="No limit", label="Total budget (USD)", help_text="Resets only by hand."
     )
 
     def limits(self) -> dict[str, int | None]:

@@ -35,7 +35,7 @@ class InviteForm(RoleForm):
     email = forms.EmailField(
         label="E-mail",
         max_length=254,
-        help_text="Nothing is sent: you get a link to pass on.",
+        help_text="No email is sent. You get a link to share.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
     field_order = ("email", "role")
@@ -45,7 +45,7 @@ class RemoveForm(forms.Form):
     """What becomes of the keys that the member made."""
 
     keys = forms.ChoiceField(
-        choices=[(REVOKE, "Revoke them"), (KEEP, "Leave them to the workspace")],
+        choices=[(REVOKE, "Revoke them"), (KEEP, "Transfer them to the workspace")],
         initial=REVOKE,
         widget=forms.RadioSelect,
         label="Their keys",
@@ -58,7 +58,7 @@ class CodeForm(forms.Form):
     code = forms.CharField(
         max_length=200,
         label="Invitation code",
-        help_text="What follows # in the link that you were given.",
+        help_text="The part of your invite link after the #.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 

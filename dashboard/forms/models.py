@@ -60,7 +60,7 @@ class ParametersField(forms.CharField):
         try:
             return json.loads(text) if text else {}
         except (ValueError, RecursionError):
-            raise ValidationError('This is not JSON. Write it such as {"seed": 7}.') from None
+            raise ValidationError('Enter valid JSON, such as {"seed": 7}.') from None
 
 
 class NamesField(forms.CharField):
@@ -82,7 +82,7 @@ class PromptField(forms.CharField):
 
 
 def _ability(label: str) -> forms.ChoiceField:
-    choices = [("", "Not said"), ("yes", "Yes"), ("no", "No")]
+    choices = [("", "Unknown"), ("yes", "Yes"), ("no", "No")]
     return forms.ChoiceField(
         required=False, choices=choices, initial="", label=label, widget=forms.RadioSelect
     )
@@ -92,37 +92,37 @@ class ModelForm(forms.Form):
     """Everything about a model but its name and targets."""
 
     display_name = forms.CharField(
-        max_length=200, required=False, help_text="For people. Empty: the name callers use."
+        max_length=200, required=False, help_text="Shown to people. Default: the model name."
     )
     owned_by = forms.CharField(
-        max_length=80, required=False, label="Made by", help_text="Empty: the provider."
+        max_length=80, required=False, label="Publisher", help_text="Default: the provider."
     )
     aliases = NamesField(
         required=False,
-        label="Other names",
-        help_text="What callers may write as model, too, separated by commas.",
+        label="Aliases",
+        help_text="Further names that callers can use, separated by commas.",
     )
     fallbacks = NamesField(
         required=False,
-        label="Models to fall back to",
-        help_text="Names in order, separated by commas. They serve its calls, at their own "
-        "prices, when all its targets failed; their own lists are not followed.",
+        label="Fallback models",
+        help_text="Model names in order, separated by commas. They serve calls, at their own "
+        "prices, when all providers of this model fail.",
     )
     description = forms.CharField(
         max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
     input_usd = PriceField(label="Input")
     cached_usd = PriceField(
-        label="Cached input", required=False, help_text="Empty: as other input."
+        label="Cached input", required=False, help_text="Default: same as input."
     )
     output_usd = PriceField(label="Output")
     context_tokens = forms.IntegerField(
-        required=False, min_value=1, label="Context, tokens", help_text="Empty: nobody has said."
+        required=False, min_value=1, label="Context window", help_text="In tokens. Empty: unknown."
     )
     max_output_tokens = forms.IntegerField(
         min_value=1,
-        label="Longest answer, tokens",
-        help_text="A call that asks for more gets this.",
+        label="Max output tokens",
+        help_text="Higher values in a call are lowered to this.",
     )
     supports_vision = _ability(ABILITIES["vision"])
     supports_pdf = _ability(ABILITIES["pdf"])
@@ -131,28 +131,28 @@ class ModelForm(forms.Form):
     unknown_fields = forms.ChoiceField(
         choices=[("forward", "Forward"), ("drop", "Drop"), ("reject", "Reject")],
         initial="forward",
-        label="Parameters we do not know",
+        label="Unknown parameters",
         widget=forms.RadioSelect,
     )
     default_params = ParametersField(
         required=False,
         label="Default parameters",
-        help_text="A JSON object: what goes to the provider where the caller does not say.",
+        help_text="A JSON object. Sent to the provider unless the caller sets the parameter.",
     )
     template_render_mode = forms.ChoiceField(
         choices=[("off", "Off"), ("vars", "Variables"), ("logic", "Logic")],
         initial="off",
-        label="Names in braces",
+        label="Template variables",
         widget=forms.RadioSelect,
     )
     default_system_prompt = PromptField(
         required=False,
         strip=False,
-        label="Default prompt",
-        help_text="Goes before the system messages of every call, divided from them by ---.",
+        label="Default system prompt",
+        help_text="Added before the system messages of every call, separated by ---.",
     )
     confirm_price = forms.BooleanField(
-        required=False, label="Yes, these are the prices", help_text="Calls cost so from now on."
+        required=False, label="Confirm these prices", help_text="They apply to new calls."
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
     wants_confirmation = False
@@ -189,15 +189,15 @@ class NewModelForm(ModelForm):
 
     name = forms.CharField(
         max_length=200,
-        help_text="What callers write as model.",
+        help_text="The name that callers send as model.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     provider = forms.ChoiceField()
     native_model = forms.CharField(
         max_length=NATIVE_CHARS,
         required=False,
-        label="Its name there",
-        help_text="Empty: the same.",
+        label="Provider model ID",
+        help_text="Default: the name above.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 

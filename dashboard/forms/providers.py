@@ -24,7 +24,7 @@ class ProviderForm(forms.Form):
     base_url = forms.CharField(
         max_length=URL_CHARS,
         required=False,
-        label="Address",
+        label="Base URL",
         widget=forms.TextInput(
             attrs={
                 "inputmode": "url",
@@ -37,25 +37,25 @@ class ProviderForm(forms.Form):
     credential = forms.CharField(
         max_length=CREDENTIAL_CHARS,
         required=False,
-        help_text="Encrypted, and shown to nobody ever again.",
+        help_text="Stored encrypted. Never shown again.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     structured_dialect = forms.ChoiceField(
         choices=Provider.StructuredDialect.choices,
         initial=Provider.StructuredDialect.STRUCTURED_OUTPUTS,
         label="Guided decoding",
-        help_text="How this vLLM spells it; callers may use either spelling.",
+        help_text="The parameter names of this vLLM version. Callers can use either form.",
     )
     is_local = forms.BooleanField(
-        required=False, label="Runs on our own premises", help_text="Shown with its models."
+        required=False, label="On-premises", help_text="Shown with its models."
     )
     location = forms.CharField(
-        max_length=60, required=False, help_text="Of the data centre, such as eu-west."
+        max_length=60, required=False, help_text="Data center region, such as eu-west."
     )
     allows_passthrough = forms.BooleanField(
         required=False,
-        label="Calls may name it",
-        help_text="As provider/model, with its own name for what a model of yours is served by.",
+        label="Allow calls by provider name",
+        help_text="Callers can use provider/model with a provider model ID of one of your models.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -80,7 +80,7 @@ class NewProviderForm(ProviderForm):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["base_url"].help_text = "Empty: the kind’s own, where it has one."  # noqa: RUF001
+        self.fields["base_url"].help_text = "Default: the provider’s standard URL."  # noqa: RUF001
 
 
 def initial_of_provider(provider: Provider) -> dict[str, Any]:

@@ -28,7 +28,7 @@ def show_refusal(
 def show_conflict(form: forms.Form, thing: str) -> None:
     """Say that somebody else changed the thing, with a way to see it: a reload would send again."""
     words = (
-        "Somebody else changed this {} meanwhile. Copy what you want to keep, then"
-        ' <a href="">open it as it is now</a>.'
+        "Someone else changed this {} in the meantime. Copy your changes, then"
+        ' <a href="">reload the page</a>.'
     )
     form.add_error(None, format_html(words, thing))

@@ -16,16 +16,16 @@ class NameForm(forms.Form):
 class ProfileForm(forms.Form):
     compat_profile = forms.ChoiceField(
         required=False,
-        choices=[("", "As the installation"), *CompatProfile.choices],
+        choices=[("", "Installation default"), *CompatProfile.choices],
         label="Compatibility profile",
-        help_text="The product whose clients those keys serve that name none themselves.",
+        help_text="Applies to keys without their own profile.",
     )
 
 
 class LockForm(forms.Form):
     reason = forms.CharField(
         max_length=200,
-        help_text="Members see it; callers are told that the workspace is locked, no more.",
+        help_text="Shown to members. Callers only see that the workspace is locked.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Invoice overdue"}),
     )
     typed_name = forms.CharField(
@@ -41,5 +41,5 @@ class LockForm(forms.Form):
     def clean_typed_name(self) -> str:
         typed = str(self.cleaned_data["typed_name"])
         if typed != self._workspace.strip():
-            raise forms.ValidationError(f"Type the name of the workspace: {self._workspace}")
+            raise forms.ValidationError(f"Enter the workspace name: {self._workspace}")
         return typed

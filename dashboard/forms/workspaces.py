@@ -12,18 +12,18 @@ class WorkspaceForm(forms.Form):
 
     name = forms.CharField(
         max_length=80,
-        help_text="Who pays: a team, a product, a customer.",
+        help_text="The team, product or customer that pays.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Acme, production"}),
     )
     credit = UsdField(
         empty="",
-        label="First credit in USD",
-        help_text="Such as 25 or 12.50; empty for none yet.",
+        label="Initial credit (USD)",
+        help_text="For example 25 or 12.50. Empty for none.",
     )
     owner = forms.EmailField(
         max_length=254,
         required=False,
         label="Owner",
-        help_text="Who has no account here is invited: you get a link to pass on.",
+        help_text="If they have no account, you get an invite link to send them.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )

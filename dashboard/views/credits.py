@@ -154,9 +154,9 @@ def grant_credits(request: PageRequest) -> HttpResponse:
             source=_source(form.cleaned_data["token"]),
         )
     except InsufficientBalance:
-        form.add_error("amount", "That is more than the wallet can give or take right now.")
+        form.add_error("amount", "The amount is larger than the balance allows.")
     except BookError:
-        form.add_error(None, "The book did not take this. Open the form anew and try again.")
+        form.add_error(None, "The ledger rejected this. Open the form again and retry.")
     else:
         messages.success(request, f"{signed_usd(amount_nusd)} posted as entry {entry.sequence}.")
         return _to_credits(request, workspace)

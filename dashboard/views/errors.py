@@ -40,59 +40,56 @@ class Failure:
     next_words: str = "Go to the overview"
 
 
-BAD_REQUEST = Failure(
-    400, "That request made no sense to us", "Go back and try again, or start from the overview."
-)
+BAD_REQUEST = Failure(400, "Bad request", "Go back and try again, or start from the overview.")
 REFUSED_TITLES = {
-    408: "Your request took too long to arrive",
-    413: "That is more than this page takes",
+    408: "Request timeout",
+    413: "Request too large",
     503: "The server is busy",
 }
 NOT_FOUND = Failure(
     404,
-    "There is nothing here",
-    "The address is wrong, or what it named is gone or belongs to a workspace you cannot see.",
+    "Page not found",
+    "The address is wrong, or the item was deleted or belongs to a workspace you cannot see.",
     icon="signpost",
 )
 WRONG_METHOD = Failure(
     405,
     "This address is not a page",
-    "It only takes what forms of ours send. Start from the overview instead.",
+    "It only accepts form submissions. Start from the overview.",
     icon="signpost",
 )
 SERVER_ERROR = Failure(
     500,
     "Something went wrong on our side",
-    "Nothing you did is lost unless this page says so. Try again in a moment; the server's log"
-    " has the details.",
+    "Try again in a moment. The server log has the details.",
 )
 BUSY_RETRY_S = 5
 DATABASE_BUSY = Failure(
     503,
     "The database is busy",
-    "Another program is using it. Nothing was saved. Go back and try again in a few seconds.",
+    "Nothing was saved. Go back and try again in a few seconds.",
     icon="hourglass",
 )
 CSRF_FAILED = Failure(
     403,
-    "This form is too old",
-    "You may have signed in or out since you opened it. Go back, reload the page and send it"
-    " again. Cookies must be allowed.",
+    "This form has expired",
+    "You may have signed in or out since you opened it. Go back, reload the page and submit"
+    " it again. Cookies must be enabled.",
     icon="timer-reset",
 )
 # What is said without a view, in the same words (gateway.unknown_paths).
 WORDED = {403: CSRF_FAILED, 404: NOT_FOUND}
 FORM_TOO_LONG = Failure(
     413,
-    "This form is too long",
-    f"What is typed or pasted may be {FORM_BYTES // 1024} KB long. Nothing was saved. Go back; if"
-    " the form takes a file, choose that instead of pasting what is in it.",
+    "This form is too large",
+    f"The maximum size is {FORM_BYTES // 1024} KB. Nothing was saved. Go back; if the form takes a"
+    " file, upload the file instead of pasting its content.",
 )
 TOO_MANY = Failure(
     429,
-    "Too many tries",
-    "After several wrong tries from your network there is a wait, which grows with each. Try again"
-    " in a few minutes. Elsewhere you can sign in right away.",
+    "Too many attempts",
+    "There were too many failed attempts from your network. Try again in a few minutes, or sign in"
+    " from another network.",
     icon="hourglass",
     next_words="Back to sign-in",
 )
@@ -125,10 +122,10 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
             next_words="Go to your account",
         )
     elif isinstance(exception, NotAllowed):
-        failure = Failure(403, "You may not do this", str(exception), icon="lock")
+        failure = Failure(403, "You do not have permission", str(exception), icon="lock")
     else:
         # Only sentences of our own are shown; what a library says stays in the log.
-        failure = Failure(403, "You may not do this", GENERIC_403, icon="lock")
+        failure = Failure(403, "You do not have permission", GENERIC_403, icon="lock")
     return _answer(request, failure)
 
 
@@ -168,8 +165,8 @@ def _with_way_back(failure: Failure, path: str) -> Failure:
         resolve(above)
     except Resolver404:
         return failure
-    text = "It only takes what the forms of its page send."
-    return replace(failure, text=text, next_url=above, next_words="Go to that page")
+    text = "It only accepts form submissions."
+    return replace(failure, text=text, next_url=above, next_words="Go to the page")
 
 
 def _answer(request: HttpRequest, failure: Failure) -> HttpResponse:

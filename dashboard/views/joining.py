@@ -60,7 +60,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
         if invitation is not None:
             request.session[SESSION_KEY] = str(invitation.pk)
             return HttpResponseRedirect(reverse("dashboard:join-accept"))
-        form.add_error("code", "No open invitation has this code. Ask for another one.")
+        form.add_error("code", "This invitation code is invalid or expired. Ask for a new one.")
     status = 422 if form.errors else 200
     return render(request, "dashboard/join/code.html", variables(CodeContext(form)), status=status)
 
@@ -108,7 +108,7 @@ def _joined(
     if person is not None:
         accept(invitation, user=person)
         request.session.pop(SESSION_KEY, None)
-        messages.success(request, f"You are a member of {invitation.workspace} now.")
+        messages.success(request, f"You joined {invitation.workspace}.")
         return HttpResponseRedirect(overview)
     if form is None or not form.is_valid():
         return None

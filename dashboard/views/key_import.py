@@ -116,12 +116,12 @@ def _import(request: PageRequest, preview: KeyImport) -> HttpResponse:
     if keys is None:
         return _done_already(request)
     noun = "key is" if len(keys) == 1 else "keys are"
-    messages.success(request, f"{len(keys):,} {noun} imported, and served from now on.")
+    messages.success(request, f"{len(keys):,} {noun} imported. Calls with them are accepted.")
     return HttpResponseRedirect(page_address(current_workspace(request), "key-list"))
 
 
 def _done_already(request: PageRequest) -> HttpResponse:
-    messages.info(request, "These keys are imported already.")
+    messages.info(request, "These keys were already imported.")
     return HttpResponseRedirect(page_address(current_workspace(request), "key-list"))
 
 

@@ -141,7 +141,7 @@ def create_key(request: PageRequest) -> HttpResponse:
     try:
         issued = _issue(request, form, workspace) if form.is_valid() else None
     except TokenSpent as spent:
-        form.add_error(None, f"{spent} A key it made is in the list; its secret was shown then.")
+        form.add_error(None, f"{spent} The key is in the list. Its secret was shown once.")
         return _new_key(request, form, policy, status=409)
     if issued is None:
         return _new_key(request, form, policy, status=422)
@@ -175,9 +175,9 @@ def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return ask(request, _revoke_question(key))
     if member_actions.revoke_key(key, person=request.user):
-        messages.success(request, f"{key.label} is revoked: its calls are refused from now on.")
+        messages.success(request, f"{key.label} is revoked. Calls with it are refused.")
     else:
-        messages.info(request, f"{key.label} was revoked already.")
+        messages.info(request, f"{key.label} was already revoked.")
     return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
 
 
@@ -189,7 +189,7 @@ def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
     key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
     require(request, Action.MANAGE_KEYS)
     if member_actions.reset_total(key, spent_nusd=total_of(key.pk), person=request.user):
-        messages.success(request, "The total is counted from nothing again.")
+        messages.success(request, "Total reset to $0.")
     return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
 
 
@@ -241,7 +241,7 @@ def _revoke_question(key: ApiKey) -> Question:
         lines=[
             f"Programs that use {key.shown_secret} are refused within a second, and answers that"
             " are still streaming to them end.",
-            "This cannot be undone. What it spent stays in the book.",
+            "This cannot be undone. Its usage stays in the ledger.",
         ],
         action=page_address(key.workspace, "key-revoke", key.pk),
         button="Revoke key",
@@ -293,7 +293,7 @@ def _issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
 
 
 def _imported(request: PageRequest, key: ApiKey) -> HttpResponse:
-    messages.success(request, f"{key.label} is imported: its calls are served from now on.")
+    messages.success(request, f"{key.label} is imported. Calls with it are accepted.")
     url = page_address(key.workspace, "key-edit", key.pk)
     if request.htmx:
         return HttpResponse(status=204, headers={"HX-Redirect": url})

@@ -152,7 +152,7 @@ def withdraw_invitation(request: PageRequest, invitation_id: UUID) -> HttpRespon
         withdraw(invitation, actor=request.user.email, asked_by=request.user)
     except ValidationError as error:
         raise PermissionDenied(*error.messages) from None
-    messages.success(request, f"The invitation of {invitation.email} is withdrawn.")
+    messages.success(request, f"Invitation of {invitation.email} revoked.")
     return _back(workspace)
 
 
@@ -163,7 +163,7 @@ def choose_role(request: PageRequest, membership_id: int) -> HttpResponse:
     workspace = require(request, Action.MANAGE_MEMBERS)
     given = roles_given_by(request.user, workspace)
     if membership.role not in given:
-        raise PermissionDenied("Only an owner changes what an owner is.")
+        raise PermissionDenied("Only owners can change an owner's role.")
     _require_given(request, given)
     is_you = membership.user_id == request.user.pk
     form = RoleForm(request.POST or None, given=given, initial={"role": membership.role})
@@ -233,7 +233,7 @@ def _end(request: PageRequest, membership: Membership, form: forms.Form) -> bool
     words = f"{person} is no longer a member of {membership.workspace}."
     if keys:
         noun = "key is" if keys == 1 else "keys are"
-        words += f" {keys} {noun} {'left to it' if keeps_keys else 'revoked'}."
+        words += f" {keys} {noun} {'transferred to it' if keeps_keys else 'revoked'}."
     messages.success(request, words)
     return True
 

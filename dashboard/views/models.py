@@ -121,11 +121,11 @@ def create_model(request: PageRequest) -> HttpResponse:
         context = NewModelContext(form=form, has_providers=bool(names))
         status = 200 if request.method == "GET" else 422
         return render(request, "dashboard/models/new.html", variables(context), status=status)
-    messages.success(request, f"{model} is offered within 1 second.")
+    messages.success(request, f"{model} is available within a second.")
     target = model.targets.select_related("provider").get()
     finding = check_connection(target.provider)
     if warning := warn_of_unknown_model(finding, target.native_model):
-        messages.warning(request, f"{warning} Calls may fail: check its name there.")
+        messages.warning(request, f"{warning} Calls may fail. Check the provider model ID.")
     elif not finding.is_reachable:
         messages.warning(request, f"{target.provider} fails its test. {finding.message}")
     return _to_model(model)
@@ -173,21 +173,21 @@ def switch_model(request: PageRequest, model_id: UUID) -> HttpResponse:
         return ask(request, _switch_off_question(model)) if model.enabled else _to_model(model)
     is_on = request.POST.get("enabled") == "on"
     if set_model_enabled(model, enabled=is_on, actor=request.user.email):
-        words = "offered again" if is_on else "not offered any more: new calls get 404"
+        words = "enabled" if is_on else "disabled. New calls get 404"
         messages.success(request, f"{model} is {words}.")
     return _to_model(model)
 
 
 def _switch_off_question(model: LanguageModel) -> Question:
     return Question(
-        title=f"Switch {model.name} off?",
+        title=f"Disable {model.name}?",
         lines=[
-            "New calls to it get 404 within a second. Calls that run go on, and so do calls that"
-            " name other models to fall back to.",
-            "Keys, prices and records stay as they are. You can switch it on again.",
+            "New calls to it get 404 within a second. Running calls continue. Calls that"
+            " name fallback models use those.",
+            "Keys, prices and call records are kept. You can enable it again.",
         ],
         action=reverse("dashboard:model-switch", args=[model.pk]),
-        button="Switch off",
+        button="Disable",
         back=reverse("dashboard:model-edit", args=[model.pk]),
     )
 

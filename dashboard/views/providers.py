@@ -169,7 +169,7 @@ def switch_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
         return ask(request, _switch_off_question(provider)) if is_on else _to_provider(provider)
     is_on = request.POST.get("enabled") == "on"
     if set_provider_enabled(provider, enabled=is_on, actor=request.user.email):
-        words = "is used again" if is_on else "gets no more calls"
+        words = "is enabled" if is_on else "is disabled"
         messages.success(request, f"{provider} {words}.")
     return _to_provider(provider)
 
@@ -179,16 +179,16 @@ def _switch_off_question(provider: Provider) -> Question:
     names = ", ".join(alone[:MODELS_SHOWN])
     more = f" and {len(alone) - MODELS_SHOWN} more" if len(alone) > MODELS_SHOWN else ""
     effect = (
-        f"Nobody else serves {names}{more}: calls to {'it' if len(alone) == 1 else 'them'} get 503"
-        " until you switch it on again."
+        f"No other provider serves {names}{more}. Calls to {'it' if len(alone) == 1 else 'them'}"
+        " get 503 until you enable it again."
         if alone
-        else "No model is offered by this provider alone: other providers serve its calls."
+        else "Other providers also serve all of its models."
     )
     return Question(
-        title=f"Switch {provider.name} off?",
-        lines=["It gets no new calls within a second. Calls that run go on.", effect],
+        title=f"Disable {provider.name}?",
+        lines=["It gets no new calls after one second. Running calls continue.", effect],
         action=reverse("dashboard:provider-switch", args=[provider.pk]),
-        button="Switch off",
+        button="Disable",
         back=reverse("dashboard:provider-edit", args=[provider.pk]),
     )
 
@@ -249,7 +249,7 @@ def _update(request: PageRequest, provider: Provider, form: ProviderForm) -> boo
     if finding is not None and not finding.is_reachable:
         messages.error(request, f"Saved, but the test failed. {finding.message}")
     else:
-        words = "Saved. It takes effect within 1 second."
+        words = "Saved. Changes apply within a second."
         messages.success(request, words if has_moved or is_other else "Nothing changed.")
     return True
 

@@ -96,7 +96,7 @@ def choose_limits(request: PageRequest) -> HttpResponse:
 
     if not _done(form, write):
         return _page(request, workspace, limits_form=form, status=422)
-    messages.success(request, "Saved. It holds within a second.")
+    messages.success(request, "Saved. Changes apply within a second.")
     return _back(workspace)
 
 
@@ -109,7 +109,7 @@ def store_bodies(request: PageRequest) -> HttpResponse:
         return ask(request, _bodies_question(workspace))
     is_on = request.POST.get("stores_bodies") == "on"
     if set_stores_bodies(workspace, stores_bodies=is_on, actor=request.user.email):
-        words = "Bodies of new calls are kept." if is_on else "Bodies of new calls are not kept."
+        words = "Request logging is on." if is_on else "Request logging is off."
         messages.success(request, words)
     return _back(workspace)
 
@@ -130,7 +130,7 @@ def lock(request: PageRequest) -> HttpResponse:
         return ask(request, _lock_question(workspace, form))
     if not _done(form, write):
         return ask(request, _lock_question(workspace, form), status=422)
-    messages.success(request, "The workspace is locked: its calls are refused.")
+    messages.success(request, "The workspace is locked. All calls are refused.")
     return _back(workspace)
 
 
@@ -139,7 +139,7 @@ def lock(request: PageRequest) -> HttpResponse:
 def unlock(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.UNLOCK_WORKSPACE)
     if unlock_workspace(workspace, actor=request.user.email):
-        messages.success(request, "The workspace is open again.")
+        messages.success(request, "The workspace is unlocked.")
     return _back(workspace)
 
 
@@ -150,26 +150,26 @@ def _bodies_question(workspace: Workspace) -> Question:
     back = page_address(workspace, "settings")
     if workspace.stores_bodies:
         return Question(
-            title="Stop keeping bodies?",
+            title="Turn off request logging?",
             lines=[
-                "What is asked and answered in new calls is not kept any more. What was kept stays"
-                f" until it is {days} old."
+                "Requests and responses of new calls are not stored any more. Those already stored"
+                f" are deleted when they are {days} old."
             ],
             action=action,
-            button="Stop keeping bodies",
+            button="Turn off",
             back=back,
             is_danger=False,
         )
     return Question(
-        title="Keep bodies of new calls?",
+        title="Turn on request logging?",
         lines=[
-            "What programs ask and what models answer is kept for every new call of"
-            f" {workspace.name}, for {days}.",
-            "It may hold personal data and secrets. Everybody who may see the calls of this"
-            " workspace can read it.",
+            "The request and response of every new call of {workspace.name} are stored for"
+            f" {days}.",
+            "They can contain personal data and secrets. Everyone who can view this"
+            " workspace's calls can read them.",
         ],
         action=action,
-        button="Keep bodies",
+        button="Turn on",
         back=back,
         hidden={"stores_bodies": "on"},
     )
@@ -182,10 +182,10 @@ def _lock_question(workspace: Workspace, form: LockForm) -> Question:
         lines=[
             f"Every call of {'its only key' if keys == 1 else f'all its {keys:,} keys'} is refused"
             " within a second, and answers that are still streaming end.",
-            "Only an operator can unlock it. Keys, credits and records stay as they are.",
+            "Only an operator can unlock it. Keys, credits and call records are kept.",
         ],
         action=page_address(workspace, "settings-lock"),
-        button="Lock the workspace",
+        button="Lock workspace",
         back=page_address(workspace, "settings"),
         form=form,
     )

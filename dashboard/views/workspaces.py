@@ -83,7 +83,7 @@ def create(request: PageRequest) -> HttpResponse:
         try:
             made = _create(request, form) if form.is_valid() else None
         except TokenSpent as spent:
-            form.add_error(None, f"{spent} The workspace that it made is in the list.")
+            form.add_error(None, f"{spent} The workspace is in the list.")
             made, status = None, 409
         if made is not None:
             return _made(request, *made)

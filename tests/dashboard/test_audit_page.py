@@ -94,7 +94,7 @@ def test_it_is_narrowed_and_paged(workspace: Workspace, monkeypatch: pytest.Monk
         *(f"name: Name {number} → Name {number + 1}" for number in (3, 2, 1, 0)),
         "name: Acme → Name 0",
     ]
-    assert "Nothing fits" in text_of(client, f"{URL}?q=zzz%00")
+    assert "No matching events" in text_of(client, f"{URL}?q=zzz%00")
 
 
 @pytest.mark.parametrize("name", ORDERS)
@@ -116,16 +116,16 @@ def test_a_role_is_told_with_what_it_was(workspace: Workspace) -> None:
 
     event = AuditEvent.objects.latest("pk")
 
-    assert (words_of(event), changes_of(event)) == ("Got another role", "role: viewer → billing")
+    assert (words_of(event), changes_of(event)) == ("Role changed", "role: viewer → billing")
 
 
 @pytest.mark.parametrize(
     ("details", "shown"),
     [
-        ({"is_local": [False, True]}, "own premises: no → yes"),
+        ({"is_local": [False, True]}, "on-premises: no → yes"),
         (
             {"allowed_ips": [None, ["10.0.0.0/8", "::1/128"]]},
-            "addresses: none → 10.0.0.0/8, ::1/128",
+            "allowed IPs: none → 10.0.0.0/8, ::1/128",
         ),
         ({"reason": "x" * 200}, "reason: " + "x" * 60 + "…"),
         ({"default_params": [{}, {"seed": 1}]}, 'default params: {} → {"seed": 1}'),

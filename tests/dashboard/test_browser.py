@@ -91,10 +91,10 @@ def test_a_key_issued_elsewhere_is_imported_in_the_dialog(watched: Watched) -> N
     dialog = page.get_by_role("dialog", name="New key")
     dialog.get_by_label("Label").fill("Moved program")
     expect(dialog.get_by_label("Key", exact=True)).to_be_hidden()
-    dialog.get_by_label("Begins with").select_option("hi-")
+    dialog.get_by_label("Prefix").select_option("hi-")
     expect(dialog.get_by_label("Compatibility profile")).to_have_value("hyperinfer")
-    dialog.get_by_role("radiogroup", name="Secret").get_by_text("Use a key").click()
-    expect(dialog.get_by_label("Begins with")).to_be_hidden()
+    dialog.get_by_role("radiogroup", name="Secret").get_by_text("Import an existing key").click()
+    expect(dialog.get_by_label("Prefix")).to_be_hidden()
     dialog.get_by_label("Key", exact=True).fill(secret)
     problems = watched.check_in_every_theme("import one")
     dialog.get_by_role("button", name="Create key").click()
@@ -123,8 +123,8 @@ def test_a_file_of_keys_is_looked_at_before_it_is_imported(watched: Watched) -> 
     )
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="Import 2,000 keys?")).to_be_visible()
-    page.get_by_role("link", name="Another file").click()
-    page.get_by_label("Or paste its content").fill(text)
+    page.get_by_role("link", name="Choose another file").click()
+    page.get_by_label("Or paste the content").fill(text)
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_role("heading", name="Import 3 keys?")).to_be_visible()
     problems += watched.check_in_every_theme("import preview")
@@ -137,18 +137,18 @@ def test_a_file_of_keys_is_looked_at_before_it_is_imported(watched: Watched) -> 
 def test_a_workspace_is_locked_by_typing_its_name(watched: Watched) -> None:
     page = watched.page
     watched.open("/settings")
-    page.get_by_role("link", name="Lock the workspace").click()
+    page.get_by_role("link", name="Lock workspace").click()
     dialog = page.get_by_role("dialog", name=re.compile("^Lock "))
     expect(dialog.get_by_label("Reason")).to_be_focused()
     problems = watched.check_in_every_theme("lock")
     dialog.get_by_label("Reason").fill("A try")
     dialog.get_by_label(re.compile("To confirm")).fill("something else")
-    dialog.get_by_role("button", name="Lock the workspace").click()
+    dialog.get_by_role("button", name="Lock workspace").click()
 
-    expect(page.get_by_text("Type the name of the workspace")).to_be_visible()
+    expect(page.get_by_text("Enter the workspace name")).to_be_visible()
     expect(page.get_by_label("Reason")).to_have_value("A try")
     page.get_by_role("link", name="Cancel").click()
-    expect(page.get_by_role("link", name="Lock the workspace")).to_be_visible()
+    expect(page.get_by_role("link", name="Lock workspace")).to_be_visible()
     assert problems == []
 
 
@@ -157,8 +157,8 @@ def test_what_is_wrong_in_a_form_is_shown_beside_it(watched: Watched) -> None:
     watched.open("/keys")
     page.get_by_role("link", name="New key").click()
     dialog = page.get_by_role("dialog", name="New key")
-    dialog.get_by_role("radiogroup", name="Addresses").get_by_text("Only these").click()
-    dialog.get_by_label("Allowed networks").fill("203.0.113.7/24")
+    dialog.get_by_role("radiogroup", name="Allowed IPs").get_by_text("Only these").click()
+    dialog.get_by_label("IP addresses and networks").fill("203.0.113.7/24")
     dialog.get_by_role("button", name="Create key").click()
 
     expect(dialog.get_by_text("203.0.113.0/24", exact=False)).to_be_visible()
@@ -169,22 +169,22 @@ def test_what_is_wrong_in_a_form_is_shown_beside_it(watched: Watched) -> None:
 def test_a_prompt_is_looked_at_without_being_saved(watched: Watched) -> None:
     page = watched.page
     watched.open(find_address(watched, "model"))
-    page.get_by_label("Default prompt").fill("I am {{ model_id }}, call {{ request_id }}.")
+    page.get_by_label("Default system prompt").fill("I am {{ model_id }}, call {{ request_id }}.")
     page.get_by_role("button", name="Preview").click()
 
     shown = page.get_by_label("What the model is told")
     expect(shown).to_contain_text(re.compile(r"I am [\w.-]+, call [0-9a-f-]{36}\."))
-    expect(page.get_by_text("request_id differs from call to call")).to_be_visible()
+    expect(page.get_by_text("request_id changes with each call")).to_be_visible()
     assert watched.check("preview") == []
     page.reload()
-    expect(page.get_by_label("Default prompt")).to_contain_text("You help the people")
+    expect(page.get_by_label("Default system prompt")).to_contain_text("You help the people")
 
 
 def test_the_palette_goes_where_one_types(watched: Watched) -> None:
     page = watched.page
     watched.open("/credits")
     page.keyboard.press("Control+k")
-    palette = page.get_by_role("dialog", name="Search and go")
+    palette = page.get_by_role("dialog", name="Search")
     expect(palette.get_by_role("option").first).to_be_visible()
     problems = watched.check("palette")
     page.keyboard.type("invoice")

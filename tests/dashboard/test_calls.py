@@ -119,7 +119,7 @@ def test_an_id_in_any_spelling_leads_to_its_call(client: Client, spelling: str) 
 def test_an_id_that_is_not_there_says_so(client: Client) -> None:
     page = client.get(URL, {"id": str(uuid.uuid4())})
 
-    assert b"No call of this workspace that you may see" in page.content
+    assert b"No call that you can see in this workspace" in page.content
 
 
 def test_refusals_that_are_only_counted_say_how_many_they_are(
@@ -135,7 +135,7 @@ def test_refusals_that_are_only_counted_say_how_many_they_are(
     detail = client.get(f"{URL}/{names[0]}").content.decode()
 
     assert "\N{MULTIPLICATION SIGN} 1,234</span>" in page
-    assert "1,234 calls of this minute" in detail
+    assert "1,234 calls in the same minute" in detail
 
 
 def test_calls_that_another_model_served_are_found_and_say_so(client: Client) -> None:
@@ -146,7 +146,7 @@ def test_calls_that_another_model_served_are_found_and_say_so(client: Client) ->
     page = client.get(path_of("call-detail", call.id)).content.decode()
 
     assert shown(listed) == [one.id for one in fallen_back[:50]]
-    assert f"in the place of {call.fallback_from}" in listed.content.decode()
+    assert f"fallback for {call.fallback_from}" in listed.content.decode()
     assert f"fallback {call.fallback_depth} of {call.fallback_from}" in page
     assert f'<span class="cell-sub">{call.model}</span>' in page
 
@@ -166,7 +166,7 @@ def test_a_model_finds_calls_that_asked_for_it_and_those_that_it_served(client: 
         place = uuid.UUID(int=call.id.int + 1)
         page = client.get(f"{URL}?period=all&model={name}{query}&before={place}")
         assert shown(page)[:1] == [call.id]
-        both = f'title="Asked for: {call.requested_model}"'
+        both = f'title="Requested: {call.requested_model}"'
         assert (both in page.content.decode()) == (call is moved)
     nothing = client.get(f"{URL}?period=all&model=never-heard-of-it")
     assert shown(nothing) == []
@@ -218,10 +218,10 @@ def test_the_page_of_a_call_explains_it(client: Client, status: str) -> None:
     assert abs(lines - 1_000 * detail.cost.price_nusd) <= 500
     assert f"chatcmpl-{call.id}".encode() in page.content
     assert b"style=" not in page.content
-    for shown_of_admitted in (b"<dt>Admitted</dt>", b"<dt>Answer</dt>"):
+    for shown_of_admitted in (b"<dt>Admitted</dt>", b"<dt>Response</dt>"):
         assert (shown_of_admitted in page.content) == (status != "refused")
     has_ended = status not in ("refused", "in_progress")
-    assert (b"Counts times prices" in page.content) == has_ended
+    assert (b"Cost breakdown" in page.content) == has_ended
 
 
 def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
@@ -241,9 +241,9 @@ def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
     lines = sum(line.tokens * line.pusd_per_token for line in cost.lines)
     assert Decimal(cost.exact[1:]) * 10**12 == lines + 1_000 * fee_nusd
     assert Decimal(cost.fee[1:]) * 10**9 == fee_nusd
-    assert b"PDF pages as pictures" not in plain.content
-    assert b"PDF pages as pictures" in page.content
-    assert b"$0.001 a page" in page.content
+    assert b"PDF page images" not in plain.content
+    assert b"PDF page images" in page.content
+    assert b"$0.001 per page" in page.content
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_running_call_shows_what_is_held_and_no_counts_yet(client: Client) -> 
     page = client.get(f"{URL}/{call.pk}").content.decode()
 
     assert f"{usd(call.hold_nusd)} held" in page
-    assert "Sum, exact" not in page
+    assert "Exact total" not in page
 
 
 def test_exact_amounts_keep_every_pico_dollar() -> None:
@@ -304,8 +304,8 @@ def test_a_missing_body_says_whether_storing_is_on(client: Client, workspace: Wo
     Workspace.objects.filter(pk=workspace.pk).update(stores_bodies=True)
     on = client.get(url)
 
-    assert b"does not store what is said" in off.content
-    assert b"Nothing was stored for this call" in on.content
+    assert b"Request logging is off" in off.content
+    assert b"Nothing is stored for this call" in on.content
 
 
 def test_a_developer_finds_the_calls_of_their_own_keys_alone(workspace: Workspace) -> None:

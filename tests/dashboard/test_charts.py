@@ -124,7 +124,7 @@ def test_a_chart_of_nothing_says_so() -> None:
     html = render_to_string("components/_chart_card.html", {"chart": chart, "calls": "/calls"})
 
     assert chart.is_empty
-    assert "Nothing to draw in this period." in html
+    assert "No data in this period." in html
     assert "data-plot" not in html
 
 

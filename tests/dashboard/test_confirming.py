@@ -68,7 +68,7 @@ def test_keeping_bodies_is_asked_and_so_is_stopping(workspace: Workspace) -> Non
     workspace.refresh_from_db()
     assert "personal data" in keep
     assert 'name="stores_bodies" value="on"' in keep
-    assert "not kept any more" in stop
+    assert "not stored any more" in stop
     assert 'name="stores_bodies"' not in stop
     assert not workspace.stores_bodies
 
@@ -81,7 +81,7 @@ def test_switching_a_provider_off_names_the_models_that_only_it_serves() -> None
 
     question = operator.get(url, headers=HTMX).content.decode()
 
-    assert "Nobody else serves alone:" in question
+    assert "No other provider serves alone." in question
     assert "shared" not in question
     assert Provider.objects.get(pk=provider.pk).enabled
 

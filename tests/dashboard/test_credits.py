@@ -197,7 +197,7 @@ def test_a_form_sent_again_with_another_amount_is_refused(
     answer = operator.post(GRANT_URL, filled | {"amount": "99"})
 
     assert answer.status_code == 422
-    assert b"Open the form anew" in answer.content
+    assert b"Open the form again" in answer.content
     assert find_balance(workspace.id) == before
 
 

@@ -60,7 +60,7 @@ def test_a_refused_call_is_found_by_the_model_it_asked_for(watched: Watched) -> 
     visitor = Visitor(watched.page)
     page = watched.page
     visitor.click(page.get_by_role("link", name="Calls", exact=True))
-    model = page.get_by_label("Model, asked for or served")
+    model = page.get_by_label("Model, requested or served")
     visitor.type(model, UNKNOWN_MODEL)
 
     rows = page.locator("#calls tbody tr")
@@ -124,7 +124,7 @@ def test_without_scripts_a_charts_table_leads_to_the_calls(
 
 def test_dates_in_the_wrong_order_are_refused_beside_the_field(watched: Watched) -> None:
     page = watched.page
-    page.get_by_label("Choose dates").click()
+    page.get_by_label("Custom date").click()
     page.locator("#period-from").fill("2026-11-03T10:00")
     page.locator("#period-to").fill("2026-11-01T10:00")
     page.get_by_role("button", name="Show", exact=True).click()

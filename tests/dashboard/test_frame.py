@@ -77,7 +77,7 @@ def test_the_palette_finds_what_one_calls_otherwise(workspace: Workspace) -> Non
 
     assert "northern-lights" in found(operator, "northern")
     assert "northern-lights" not in found(viewer, "northern")
-    assert "Create a key" in found(operator, "new key")
+    assert "Create key" in found(operator, "new key")
     assert "Account and security" in found(viewer, "password")
     assert "Sign out" in found(viewer, "sign out")
 
@@ -113,7 +113,7 @@ def test_a_form_of_a_session_that_ended_leads_back_to_its_page(page: str, leads_
     answer = visitor.post("/settings/name", {"name": "Lost"}, headers={"Referer": page})
 
     assert answer["Location"] == leads_to
-    assert b"what you sent was not saved" in visitor.get(leads_to).content
+    assert b"your changes were not saved" in visitor.get(leads_to).content
 
 
 def test_who_signs_out_is_told_nothing_of_lost_work(workspace: Workspace) -> None:
@@ -122,7 +122,7 @@ def test_who_signs_out_is_told_nothing_of_lost_work(workspace: Workspace) -> Non
     answer = client.post("/sign-out", follow=True)
 
     assert answer.redirect_chain[-1][0].startswith("/sign-in")
-    assert b"was not saved" not in answer.content
+    assert b"were not saved" not in answer.content
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_what_is_not_there_gets_a_page(path: str) -> None:
     answer = Client().get(path)
 
     assert answer.status_code == 404
-    assert b"There is nothing here" in answer.content
+    assert b"Page not found" in answer.content
     assert path.encode() not in answer.content
 
 

@@ -32,7 +32,7 @@ def test_a_link_opens_in_its_workspace_and_the_switcher_keeps_the_page(watched: 
     home = page.locator(".sidebar .switcher .truncate").first.inner_text()
     watched.open("/workspaces/new")
     page.get_by_label("Name").fill("Colleagues elsewhere")
-    page.get_by_role("button", name="Make the workspace").click()
+    page.get_by_role("button", name="Create workspace").click()
     expect(page.get_by_text("Colleagues elsewhere is ready")).to_be_visible()
     switcher = page.locator(".sidebar .switcher").first
     expect(switcher).to_contain_text("Colleagues elsewhere")
@@ -56,7 +56,7 @@ def test_enter_in_the_palette_waits_for_what_was_typed(watched: Watched) -> None
     page = watched.page
     watched.open("/credits")
     page.keyboard.press("Control+k")
-    options = page.get_by_role("dialog", name="Search and go").get_by_role("option")
+    options = page.get_by_role("dialog", name="Search").get_by_role("option")
     expect(options.first).to_contain_text("Overview")
 
     with held(page, "**/search?*") as routes:
@@ -74,7 +74,7 @@ def test_enter_before_a_correction_opens_nothing_of_the_mistake(watched: Watched
     page = watched.page
     watched.open("/credits")
     page.keyboard.press("Control+k")
-    palette = page.get_by_role("dialog", name="Search and go")
+    palette = page.get_by_role("dialog", name="Search")
     expect(palette.get_by_role("option").first).to_be_visible()
 
     with held(page, "**/search?*"):
@@ -105,10 +105,10 @@ def test_what_is_about_to_change_is_busy_until_it_has(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("path", "title"),
     [
-        ("/w/no-such-place/keys", "There is nothing here"),
-        ("/nothing/here", "There is nothing here"),
+        ("/w/no-such-place/keys", "Page not found"),
+        ("/nothing/here", "Page not found"),
         ("/settings/name", "This address is not a page"),
-        ("/calls?after=x", "That request made no sense to us"),
+        ("/calls?after=x", "Bad request"),
     ],
 )
 def test_what_goes_wrong_is_said_inside_the_frame(watched: Watched, path: str, title: str) -> None:

@@ -21,10 +21,10 @@ def invite(watched: Watched) -> str:
     page = watched.page
     watched.open("/members")
     page.keyboard.press("n")
-    expect(page.get_by_role("dialog", name="Invite somebody").locator(":focus")).to_have_count(1)
+    expect(page.get_by_role("dialog", name="Invite a member").locator(":focus")).to_have_count(1)
     page.keyboard.type(EMAIL)
     page.keyboard.press("Enter")
-    dialog = page.get_by_role("dialog", name=f"A link for {EMAIL}")
+    dialog = page.get_by_role("dialog", name=f"Invite link for {EMAIL}")
     link = dialog.locator("[data-secret]").inner_text()
     assert watched.check("invited") == []
     dialog.get_by_role("link", name="I have copied it").click()
@@ -42,7 +42,7 @@ def join(watched: Watched, link: str) -> None:
     assert watched.check("accept") == []
     page.get_by_label("Your name").fill("Bo")
     page.get_by_label("A password").fill(PASSWORD)
-    page.get_by_role("button", name="Make my account and join").click()
+    page.get_by_role("button", name="Create account and join").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 
 

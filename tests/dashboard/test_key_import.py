@@ -53,7 +53,7 @@ def test_a_file_is_shown_and_imported_when_that_is_confirmed(
     assert "$25" in page
     assert before == 0
     assert "2 keys are imported" in done.content.decode()
-    assert "imported already" in again.content.decode()
+    assert "already imported" in again.content.decode()
     assert {key.digest for key in ApiKey.objects.all()} == {digest_secret(s) for s in (ONE, TWO)}
     everything = page + done.content.decode() + str(list(KeyImport.objects.values()))
     everything += str(list(AuditEvent.objects.values()))
@@ -105,7 +105,7 @@ def test_keys_that_are_here_stay_and_are_counted(admin: Visitor) -> None:
     preview = admin.get(upload(admin, FILE)["Location"]).content.decode()
 
     assert "Nothing to import" in preview
-    assert "2 are in this workspace already and stay as they are" in preview
+    assert "2 are already in this workspace and will not change" in preview
 
 
 def test_a_digest_is_for_operators(workspace: Workspace, admin: Visitor) -> None:
@@ -118,7 +118,7 @@ def test_a_digest_is_for_operators(workspace: Workspace, admin: Visitor) -> None
     operator.post(sent["Location"])
 
     assert "Only operators import keys by digest" in refused
-    assert "known by digest only" in preview
+    assert "known only by digest" in preview
     assert ApiKey.objects.get().digest == digest_secret(ONE)
 
 

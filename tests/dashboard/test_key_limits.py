@@ -95,9 +95,9 @@ def test_a_key_page_shows_what_was_spent_of_what_may_be(workspace: Workspace) ->
     total = page.context["spending"][-1]
     assert (total.spent_nusd, total.limit_nusd) == (total_nusd, total_nusd)
     assert (total.share, total.is_used_up) == ("100.0%", True)
-    assert b"Used up" in page.content
-    assert b"Begins anew" not in page.content
-    assert b"Set the total back" in page.content
+    assert b"Limit reached" in page.content
+    assert b"Resets <" not in page.content
+    assert b"Reset total" in page.content
 
 
 def test_a_limit_on_a_day_says_when_the_next_one_begins(workspace: Workspace) -> None:
@@ -106,7 +106,7 @@ def test_a_limit_on_a_day_says_when_the_next_one_begins(workspace: Workspace) ->
 
     page = signed_in(make_member(workspace)).get(f"/keys/{key.pk}")
 
-    assert page.content.count(b"Begins anew") == 1
+    assert page.content.count(b"Resets <") == 1
 
 
 def test_a_total_is_set_back_by_whoever_manages_keys(workspace: Workspace) -> None:
@@ -122,7 +122,7 @@ def test_a_total_is_set_back_by_whoever_manages_keys(workspace: Workspace) -> No
     assert refused == 403
     assert key.forgiven_nusd == total_nusd
     assert answer.context["spending"][-1].spent_nusd == 0
-    assert b"Set the total back" not in answer.content
+    assert b"Reset total" not in answer.content
     event = AuditEvent.objects.get(action="key.reset_total")
     assert (event.actor, event.details) == (member.email, {"spent_nusd": [total_nusd, 0]})
 
@@ -134,5 +134,5 @@ def test_who_may_only_look_sees_the_limits(workspace: Workspace) -> None:
 
     page = signed_in(make_member(workspace, Role.VIEWER)).get(f"/keys/{key.pk}").content.decode()
 
-    assert "60 a minute, 120 at once" in page
-    assert "4 at a time" in page
+    assert "60, burst 120" in page
+    assert "Concurrent requests</dt><dd>4<" in page

@@ -47,9 +47,9 @@ def test_everybody_sees_who_is_there_and_only_who_may_can_act(
 
     shown = {email for email in User.objects.values_list("email", flat=True) if email in page}
     assert shown == set(workspace.members.values_list("email", flat=True))
-    assert ("Invite somebody" in page) == (role in (Role.OWNER, Role.ADMIN))
+    assert ("Invite member" in page) == (role in (Role.OWNER, Role.ADMIN))
     assert ("Spent, 30 d" in page) == (role != Role.DEVELOPER)
-    assert "Leave the workspace" in page
+    assert "Leave workspace" in page
 
 
 def test_the_list_is_narrowed_by_name_and_address(workspace: Workspace) -> None:
@@ -61,7 +61,7 @@ def test_the_list_is_narrowed_by_name_and_address(workspace: Workspace) -> None:
 
     assert found.count("member-row-") == 1
     assert "Zoë Marsh" in found
-    assert "No member fits" in nothing
+    assert "No matching members" in nothing
 
 
 def test_a_workspace_without_members_says_what_to_do() -> None:
@@ -229,6 +229,6 @@ def test_an_invitation_is_withdrawn(workspace: Workspace) -> None:
 
     answer = client.post(withdraw, follow=True)
 
-    assert "The invitation of bo@example.com is withdrawn." in answer.content.decode()
+    assert "Invitation of bo@example.com revoked." in answer.content.decode()
     assert not Invitation.objects.exists()
     assert client.post(withdraw).status_code == 404

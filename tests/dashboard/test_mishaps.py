@@ -24,7 +24,7 @@ def test_what_fails_in_a_dialog_is_said_in_it_once_and_taken_back(watched: Watch
     expect(dialog).to_be_visible()
     page.context.set_offline(True)
     page.keyboard.press("Control+k")
-    palette = page.get_by_role("dialog", name="Search and go")
+    palette = page.get_by_role("dialog", name="Search")
     for letter in "abc":
         with page.expect_event("requestfailed"):
             page.keyboard.press(letter)
@@ -78,9 +78,9 @@ def test_a_grant_pressed_twice_is_posted_once(watched: Watched, address: str) ->
     watched.open(address)
     if address == "/credits":
         page.keyboard.press("n")
-    page.get_by_label("Amount in USD").fill("0.000000001")
+    page.get_by_label("Amount (USD)").fill("0.000000001")
     page.get_by_label("Reason").fill(f"Pressed twice on {address}")
-    page.get_by_role("button", name="Post to the ledger").dblclick()
+    page.get_by_role("button", name="Grant credit").dblclick()
 
     expect(page.get_by_text("posted as entry")).to_be_visible()
     expect(page.get_by_role("cell", name=f"Pressed twice on {address}", exact=True)).to_have_count(
@@ -114,7 +114,7 @@ def test_copying_works_without_a_clipboard_or_helps(
     page.add_init_script(lacking)
     watched.open("/calls?status=ok")
     page.locator("main .row-link").first.click()
-    button = page.get_by_role("button", name="Copy Request id")
+    button = page.get_by_role("button", name="Copy Request ID")
     wanted = button.locator("xpath=preceding-sibling::*").inner_text()
 
     button.click()

@@ -50,11 +50,11 @@ def test_a_wrong_address_a_wrong_key_and_the_right_ones_take_four_clicks(
     page, clicks = operator.page, 0
     open_providers(operator)
 
-    page.get_by_role("link", name="New provider").click()
+    page.get_by_role("link", name="Add provider").click()
     clicks += 1
     page.get_by_label("Name", exact=True).fill("keyed")
     page.get_by_label("Kind").select_option("openai_compatible")
-    page.get_by_label("Address").fill(f"http://127.0.0.1:{free_port()}/v1")
+    page.get_by_label("Base URL").fill(f"http://127.0.0.1:{free_port()}/v1")
     page.get_by_label("Credential").fill(WRONG)
     page.get_by_role("button", name="Add provider").click()
     clicks += 1
@@ -62,7 +62,7 @@ def test_a_wrong_address_a_wrong_key_and_the_right_ones_take_four_clicks(
     expect(connection).to_contain_text("Connection refused: nothing listens at 127.0.0.1")
     expect(connection.locator(".badge")).to_have_text("Failing")
 
-    page.get_by_label("Address").fill(f"{upstream.origin}/keyed/v1")
+    page.get_by_label("Base URL").fill(f"{upstream.origin}/keyed/v1")
     page.get_by_label("Credential").fill(WRONG)
     page.get_by_role("button", name="Save").click()
     clicks += 1
@@ -92,7 +92,7 @@ def test_what_works_is_not_replaced_by_what_fails_without_asking(
     page.get_by_role("button", name="Test connection").click()
     expect(page.locator("#provider-connection .badge")).to_have_text("Reachable")
 
-    page.get_by_label("Address").fill(f"{upstream.origin}/nowhere/v1")
+    page.get_by_label("Base URL").fill(f"{upstream.origin}/nowhere/v1")
     page.get_by_role("button", name="Save", exact=True).click()
     expect(page.get_by_role("alert")).to_contain_text("No API at this path")
     kept = site.manage("test_provider", "steady")["base_url"]
@@ -110,10 +110,10 @@ def test_calls_change_the_state_and_an_unknown_model_is_warned_of(
     page = operator.page
     operator.open("/models/new?provider=served")
     page.get_by_label("Name", exact=True).fill("some-model")
-    page.get_by_label("Its name there").fill("fakee")
+    page.get_by_label("Provider model ID").fill("fakee")
     page.get_by_label("Input", exact=True).fill("1")
     page.get_by_label("Output", exact=True).fill("2")
-    page.get_by_label("Longest answer").fill("1000")
+    page.get_by_label("Max output tokens").fill("1000")
     page.get_by_role("button", name="Add model").click()
     expect(page.locator(".toast-warn")).to_contain_text(
         "does not list a model fakee. Similar: fake."

@@ -103,7 +103,7 @@ def test_an_empty_credential_keeps_the_one_there_is(client: Client) -> None:
     provider.refresh_from_db()
     assert (provider.structured_dialect, provider.is_local) == ("guided", True)
     assert credential_of(provider) == SECRET
-    assert "Changed structured dialect, own premises" in answer.content.decode()
+    assert "Changed structured dialect, on-premises" in answer.content.decode()
 
 
 def test_a_credential_is_replaced(client: Client) -> None:
@@ -115,7 +115,7 @@ def test_a_credential_is_replaced(client: Client) -> None:
 
     assert credential_of(provider) == SECRET
     assert SECRET not in answer.content.decode()
-    assert "Replaced the credential" in answer.content.decode()
+    assert "Credential replaced" in answer.content.decode()
 
 
 def test_another_host_asks_for_the_credential_again(client: Client) -> None:
@@ -142,7 +142,7 @@ def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> No
     )
 
     assert late.status_code == 409
-    assert '<a href="">open it as it is now</a>' in late.content.decode()
+    assert '<a href="">reload the page</a>' in late.content.decode()
     assert Provider.objects.get().location == "first"
 
 

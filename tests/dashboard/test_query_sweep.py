@@ -115,4 +115,4 @@ def test_a_place_in_a_list_that_does_not_exist_is_refused(client: Client, name: 
         for raw in not_ids.values():
             answer = visit(client, name, f"{param}={raw}")
             assert answer.status_code == 400, (param, raw)
-            assert f"a place in the list ({param}) that does not exist" in answer.content.decode()
+            assert f"an invalid page ({param})" in answer.content.decode()

@@ -165,7 +165,7 @@ def test_a_forged_sign_in_is_refused(person: User) -> None:
     answer = sign_in(client)
 
     assert answer.status_code == 403
-    assert b"This form is too old" in answer.content
+    assert b"This form has expired" in answer.content
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_the_list_is_narrowed_and_paged(operator: Client, monkeypatch: Any) -> N
 def test_nothing_that_fits_is_said(operator: Client) -> None:
     make_workspace()
 
-    assert "No workspace fits" in operator.get(f"{LIST}?q=zzz%00").content.decode()
+    assert "No matching workspaces" in operator.get(f"{LIST}?q=zzz%00").content.decode()
 
 
 def test_a_workspace_is_made_with_credit_for_somebody_who_has_an_account(operator: Client) -> None:

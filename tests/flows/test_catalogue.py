@@ -260,4 +260,4 @@ def test_what_is_done_in_the_pages_holds_for_calls(site: Site, model: str) -> No
     visitor.post(f"{page}/switch", form_at=page, enabled="on")
 
     wait_until(lambda: caller.ask().status == 200, what="the model to be back")
-    assert "Switched on" in visitor.get(page)
+    assert "Enabled" in visitor.get(page)

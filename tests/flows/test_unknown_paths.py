@@ -37,8 +37,8 @@ def test_a_missing_page_says_the_same_to_strangers_as_to_members(
     member = ask(shared_gateway, "GET", "/no-such-page", {"cookie": "tollhouse_session=x"})
 
     assert stranger[0] == member[0] == 404
-    assert "There is nothing here" in stranger[2]
-    assert "There is nothing here" in member[2]
+    assert "Page not found" in stranger[2]
+    assert "Page not found" in member[2]
     assert stranger[1]["cache-control"] == "no-store"
     assert "set-cookie" not in stranger[1]
 
@@ -48,7 +48,7 @@ def test_a_form_without_its_cookie_is_refused(shared_gateway: GatewayServer, pat
     status, headers, text = ask(shared_gateway, "POST", path, FORM, "login=a&password=b")
 
     assert status == 403
-    assert "This form is too old" in text
+    assert "This form has expired" in text
     assert "x-frame-options" in headers
     assert "permissions-policy" not in headers  # Django's pages have one: it was not asked
 
@@ -60,7 +60,7 @@ def test_what_no_workspace_has_is_refused_to_strangers(
     status, headers, text = ask(shared_gateway, "GET", path, {})
 
     assert (status, "permissions-policy" in headers) == (404, False)
-    assert "There is nothing here" in text
+    assert "Page not found" in text
 
 
 @pytest.mark.parametrize("slug", ["demo", "nobody"])

@@ -31,9 +31,9 @@ def test_losses_are_on_the_overview_the_key_and_the_call(
 
     key_page = client.get(f"/keys/{key.pk}").content.decode()
     assert "Calls refused" in key_page
-    assert "Calls of this key are refused until" in key_page
+    assert "Calls with this key are refused until" in key_page
     call_page = client.get(f"/calls/{call_id}").content.decode()
-    assert "Charged beyond the hold" in call_page
+    assert "Charged above the hold" in call_page
     assert "Absorbed, not charged" in call_page
     notice = "more than the balances covered"
     assert notice not in client.get("/").content.decode()

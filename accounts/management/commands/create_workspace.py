@@ -17,8 +17,10 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name")
-        parser.add_argument("--credit", default="0", metavar="USD", help="What it starts with.")
-        parser.add_argument("--owner", metavar="EMAIL", help="A person who has an account.")
+        parser.add_argument("--credit", default="0", metavar="USD", help="Initial credit in USD.")
+        parser.add_argument(
+            "--owner", metavar="EMAIL", help="Email of the owner, who must have an account."
+        )
 
     def answer(
         self, *, name: str, credit: str, owner: str | None, **options: Any

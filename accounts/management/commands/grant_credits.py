@@ -14,13 +14,13 @@ from gateway.core.money import format_usd, read_usd
 
 
 class Command(JsonCommand):
-    help = "Give a workspace credit."
+    help = "Grant credit to a workspace."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Its id, slug or name.")
-        parser.add_argument("usd", help="How much, such as 12.50.")
-        parser.add_argument("--reason", required=True, help="Why; people see it in the ledger.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
+        parser.add_argument("usd", help="Amount in USD, such as 12.50.")
+        parser.add_argument("--reason", required=True, help="Reason, shown in the ledger.")
 
     def answer(self, *, workspace: str, usd: str, reason: str, **options: Any) -> dict[str, Any]:
         amount_nusd = read_usd(usd)

@@ -12,7 +12,7 @@ from accounts.services import set_password
 
 
 class Command(JsonCommand):
-    help = "Give a person a new random password and end their sessions."
+    help = "Reset a user's password and sign them out everywhere."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -20,7 +20,7 @@ class Command(JsonCommand):
         parser.add_argument(
             "--forget-factors",
             action="store_true",
-            help="Also take away their authenticator app, recovery codes and passkeys.",
+            help="Also remove their authenticator app, recovery codes and passkeys.",
         )
 
     def answer(self, *, email: str, forget_factors: bool, **options: Any) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from accounts.services import change_role
 
 
 class Command(JsonCommand):
-    help = "Give a member of a workspace another role."
+    help = "Change a member's role in a workspace."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Its id, slug or name.")
-        parser.add_argument("email", help="The member.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
+        parser.add_argument("email", help="Email of the member.")
         parser.add_argument("role", choices=Role.values)
 
     def answer(self, *, workspace: str, email: str, role: str, **options: Any) -> dict[str, Any]:

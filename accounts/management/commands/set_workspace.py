@@ -18,15 +18,15 @@ INSTALLATION = "installation"
 
 
 class Command(JsonCommand):
-    help = "Change a workspace; what is not named stays. Running gateways obey within a second."
+    help = "Change a workspace; other settings stay as they are. Changes apply within a second."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Id, slug or name.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
         parser.add_argument(
             "--profile",
             choices=[*BY_NAME, INSTALLATION],
-            help="Whose clients those of its keys serve that do not say.",
+            help="Compatibility profile of keys that have none.",
         )
 
         add_call_limit_options(parser)

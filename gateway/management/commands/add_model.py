@@ -22,12 +22,18 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What callers call it.")
-        parser.add_argument("--provider", required=True, help="The provider's name.")
-        parser.add_argument("--native", default="", help="The provider's name for it.")
-        parser.add_argument("--input", required=True, metavar="USD", help="Of prompt tokens.")
-        parser.add_argument("--output", required=True, metavar="USD", help="Of completion tokens.")
-        parser.add_argument("--cached-input", metavar="USD", help="Of cached ones; default input.")
+        parser.add_argument("name", help="Model name that callers use.")
+        parser.add_argument("--provider", required=True, help="Provider name.")
+        parser.add_argument("--native", default="", help="Provider model ID.")
+        parser.add_argument("--input", required=True, metavar="USD", help="Price of prompt tokens.")
+        parser.add_argument(
+            "--output", required=True, metavar="USD", help="Price of completion tokens."
+        )
+        parser.add_argument(
+            "--cached-input",
+            metavar="USD",
+            help="Price of cached prompt tokens. Default: the price of prompt tokens.",
+        )
         parser.add_argument("--max-output", type=int, required=True, metavar="TOKENS")
         add_model_options(parser)
 

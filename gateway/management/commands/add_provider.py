@@ -23,7 +23,7 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("name", help="Letters, digits, - and _.")
         parser.add_argument("--kind", required=True, help=", ".join(provider_kinds.BY_NAME))
-        parser.add_argument("--base-url", default="", help="Default: the kind's own.")
+        parser.add_argument("--base-url", default="", help="Default: the provider's standard URL.")
         add_provider_options(parser)
 
     def answer(self, *, name: str, kind: str, base_url: str, **options: Any) -> dict[str, Any]:

@@ -15,12 +15,14 @@ from gateway.launch.prepare import public_origin
 
 
 class Command(JsonCommand):
-    help = "Invite somebody to a workspace. The link is shown once and works once, for a week."
+    help = (
+        "Invite a member to a workspace. The link is shown once, works once and expires in a week."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Its id, slug or name.")
-        parser.add_argument("email", help="Whom; nothing is sent there.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
+        parser.add_argument("email", help="Email of the new member. No email is sent.")
         parser.add_argument("--role", choices=Role.values, default=Role.DEVELOPER)
 
     def answer(self, *, workspace: str, email: str, role: str, **options: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from gateway.services.witness import read_outside_book
 
 
 class Command(BaseCommand):
-    help = "Check that the book of money adds up. Changes nothing; exits 1 when it does not."
+    help = "Verify the ledger against all records. Read-only. Exits 1 if it does not add up."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
@@ -22,7 +22,7 @@ class Command(BaseCommand):
             "--book", metavar="FILE_OR_URL", help="Compare with an upstream's own book (JSON)."
         )
         parser.add_argument(
-            "--record", action="store_true", help="Keep the verdict for the dashboard."
+            "--record", action="store_true", help="Store the result for the dashboard."
         )
 
     def handle(self, **options: Any) -> None:

@@ -13,8 +13,8 @@ from gateway.services.sealing import SealBroken, reseal_all
 
 class Command(JsonCommand):
     help = (
-        "Seal every credential and second factor with the first of TOLLHOUSE_SEALING_KEYS."
-        " The others may be taken out afterwards."
+        "Re-encrypt all credentials and second factors with the first of TOLLHOUSE_SEALING_KEYS."
+        " You can remove the other keys afterwards."
     )
 
     def answer(self, **options: Any) -> dict[str, Any]:
@@ -28,8 +28,6 @@ class Command(JsonCommand):
             raise ValueError(str(error)) from error
 
     def describe(self, answer: dict[str, Any]) -> str:
-        return (
-            "{resealed} credentials and {resealed_factors} second factors were sealed anew.".format(
-                **answer
-            )
+        return "{resealed} credentials and {resealed_factors} second factors re-encrypted.".format(
+            **answer
         )

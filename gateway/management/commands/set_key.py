@@ -18,20 +18,18 @@ from keys.selectors import get_key
 
 class Command(JsonCommand):
     help = (
-        "Change the limits of a key; what is not named stays, and `none` is no limit. "
-        "Running gateways obey within a second."
+        "Change the limits of a key; other settings stay as they are, and `none` is no limit. "
+        "Changes apply within a second."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "key", help="Its id (best: it is no secret), last 4 characters, or secret."
-        )
+        parser.add_argument("key", help="Key ID (preferred), last 4 characters, or the secret.")
         add_limit_options(parser)
         parser.add_argument(
             "--reset-total",
             action="store_true",
-            help="Count what it spends in total from nothing again.",
+            help="Reset the total budget to 0 spent.",
         )
 
     @transaction.atomic

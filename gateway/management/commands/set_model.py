@@ -21,19 +21,19 @@ from gateway.services.models import ModelFields, set_model_enabled, set_prices, 
 
 class Command(JsonCommand):
     help = (
-        "Change a model; what is not named stays. Running gateways obey within a second. "
+        "Change a model; other settings stay as they are. Changes apply within a second. "
         "Prices are USD per million tokens."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="What callers call it.")
-        parser.add_argument("--input", metavar="USD", help="Of prompt tokens.")
-        parser.add_argument("--output", metavar="USD", help="Of completion tokens.")
-        parser.add_argument("--cached-input", metavar="USD", help="Of cached ones.")
+        parser.add_argument("name", help="Model name that callers use.")
+        parser.add_argument("--input", metavar="USD", help="Price of prompt tokens.")
+        parser.add_argument("--output", metavar="USD", help="Price of completion tokens.")
+        parser.add_argument("--cached-input", metavar="USD", help="Price of cached prompt tokens.")
         parser.add_argument("--max-output", type=int, metavar="TOKENS")
         parser.add_argument(
-            "--enabled", action=BooleanOptionalAction, help="Offer it to callers, or no more."
+            "--enabled", action=BooleanOptionalAction, help="Enable or disable the model."
         )
         parser.add_argument(
             "--confirm-price",

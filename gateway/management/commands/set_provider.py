@@ -19,14 +19,14 @@ from gateway.services.providers import set_access, set_provider_enabled, update_
 
 
 class Command(JsonCommand):
-    help = "Change a provider; what is not named stays. Running gateways obey within a second."
+    help = "Change a provider; other settings stay as they are. Changes apply within a second."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="The provider's name.")
-        parser.add_argument("--base-url", help="Another host asks for the credential again.")
+        parser.add_argument("name", help="Provider name.")
+        parser.add_argument("--base-url", help="A new host needs the credential again.")
         parser.add_argument(
-            "--enabled", action=BooleanOptionalAction, help="Send calls there, or none any more."
+            "--enabled", action=BooleanOptionalAction, help="Enable or disable the provider."
         )
         add_provider_options(parser)
 

@@ -18,7 +18,7 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("name", help="The provider's name.")
+        parser.add_argument("name", help="Provider name.")
 
     def answer(self, *, name: str, **options: Any) -> dict[str, Any]:
         provider = get_provider(name)

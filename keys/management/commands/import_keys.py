@@ -21,11 +21,9 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("file", help="CSV in UTF-8; - for standard input.")
+        parser.add_argument("--workspace", required=True, help="Workspace ID, slug or name.")
         parser.add_argument(
-            "--workspace", required=True, help="Whose keys they become: its id, slug or name."
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="Say what would be done, and do nothing."
+            "--dry-run", action="store_true", help="Show what would be imported without importing."
         )
 
     def answer(self, *, file: str, workspace: str, dry_run: bool, **options: Any) -> dict[str, Any]:

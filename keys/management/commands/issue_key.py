@@ -26,20 +26,25 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Its id, slug or name.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
         parser.add_argument("label", help="What the key is for.")
         parser.add_argument(
-            "--model", action="append", metavar="NAME", help="May use only this one; repeatable."
+            "--model", action="append", metavar="NAME", help="Allowed model. Repeatable."
         )
         parser.add_argument(
-            "--ip", action="append", metavar="CIDR", help="May call only from here; repeatable."
+            "--ip",
+            action="append",
+            metavar="CIDR",
+            help="Allowed IP address or network. Repeatable.",
         )
-        parser.add_argument("--scope", action="append", help="May do only this; repeatable.")
-        parser.add_argument("--expires", metavar="WHEN", help="30d, 12h or an ISO 8601 moment.")
+        parser.add_argument("--scope", action="append", help="Scope. Repeatable.")
+        parser.add_argument(
+            "--expires", metavar="WHEN", help="Expiry: 30d, 12h or an ISO 8601 time."
+        )
         parser.add_argument(
             "--profile",
             choices=CompatProfile.values,
-            help="Serve the clients of this product.",
+            help="Compatibility profile: the product whose clients use the key.",
         )
         parser.add_argument(
             "--prefix",
@@ -48,17 +53,19 @@ class Command(JsonCommand):
             "product alone chooses its profile, if none is said.",
         )
         parser.add_argument(
-            "--fixed-profile", action="store_true", help="No request may choose another profile."
+            "--fixed-profile",
+            action="store_true",
+            help="Do not allow requests to choose another profile.",
         )
         parser.add_argument(
             "--allow-chat-template",
             action="store_true",
-            help="Calls may bring a chat template, which the provider runs.",
+            help="Allow chat templates in requests. The provider runs them as code.",
         )
         parser.add_argument(
             "--allow-any-address",
             action="store_true",
-            help="Confirm IP rules that let every address in.",
+            help="Confirm IP rules that allow every address.",
         )
         add_limit_options(parser)
 

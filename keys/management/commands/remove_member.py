@@ -11,14 +11,14 @@ from keys.leaving import end_membership
 
 
 class Command(JsonCommand):
-    help = "End a membership and revoke the keys that the person made."
+    help = "Remove a member from a workspace and revoke the keys they created."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Its id, slug or name.")
-        parser.add_argument("email", help="The member.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
+        parser.add_argument("email", help="Email of the member.")
         parser.add_argument(
-            "--keep-keys", action="store_true", help="Leave their keys to the workspace instead."
+            "--keep-keys", action="store_true", help="Transfer their keys to the workspace instead."
         )
 
     def answer(

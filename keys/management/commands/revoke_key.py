@@ -11,13 +11,11 @@ from keys.services import revoke_key
 
 
 class Command(JsonCommand):
-    help = "Revoke a key. Every server refuses it within a second."
+    help = "Revoke a key. Takes effect within a second."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument(
-            "key", help="Its id (best: it is no secret), last 4 characters, or secret."
-        )
+        parser.add_argument("key", help="Key ID (preferred), last 4 characters, or the secret.")
 
     def answer(self, *, key: str, **options: Any) -> dict[str, Any]:
         found = get_key(key)
