@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 from django.utils import timezone
 
 from accounts.models import ConfigChange
@@ -44,37 +45,29 @@ def prune(*, now: datetime | None = None) -> Pruned:
 
 
 def _prune_bodies(before: datetime) -> int:
-    deleted = 0
-    while ids := list(
-        CallBody.objects.filter(created_at__lt=before).values_list("pk", flat=True)[:BATCH]
-    ):
-        deleted += CallBody.objects.filter(pk__in=ids).delete()[0]
-    return deleted
+    return _delete(CallBody.objects.filter(created_at__lt=before))
 
 
 def _prune_answers(before: datetime) -> int:
     """Answers kept for idempotency keys; an unfinished one is its process's affair for a day."""
-    deleted = 0
-    while ids := list(
-        KeptAnswer.objects.filter(created_at__lt=before).values_list("pk", flat=True)[:BATCH]
-    ):
-        deleted += KeptAnswer.objects.filter(pk__in=ids).delete()[0]
-    return deleted
+    return _delete(KeptAnswer.objects.filter(created_at__lt=before))
 
 
 def _prune_changes(before: datetime) -> int:
     """Keep the newest line whatever its age: its id is where every process has read to."""
     newest = ConfigChange.objects.aggregate(newest=Max("pk"))["newest"] or 0
-    deleted = 0
-    while ids := list(
-        ConfigChange.objects.filter(pk__lt=newest, created_at__lt=before)
-        .order_by("pk")
-        .values_list("pk", flat=True)[:BATCH]
-    ):
-        deleted += ConfigChange.objects.filter(pk__in=ids).delete()[0]
-    return deleted
+    old = ConfigChange.objects.filter(pk__lt=newest, created_at__lt=before)
+    return _delete(old.order_by("pk"))
 
 
 def _prune_checks(before: datetime) -> int:
     newest = LedgerCheck.objects.aggregate(newest=Max("pk"))["newest"] or 0
     return LedgerCheck.objects.filter(pk__lt=newest, checked_at__lt=before).delete()[0]
+
+
+def _delete(rows: QuerySet[Any]) -> int:
+    """Delete the rows, a batch at a time; return how many went."""
+    deleted = 0
+    while ids := list(rows.values_list("pk", flat=True)[:BATCH]):
+        deleted += rows.filter(pk__in=ids).delete()[0]
+    return deleted
