@@ -52,7 +52,7 @@ _NOT_MISTRALS = frozenset(
         *("top_logprobs", "user", "verbosity", "web_search_options"),
     }
 )
-
+SIMULATED = "simulated"
 
 ALL: tuple[ProviderKind, ...] = (
     ProviderKind(
@@ -133,7 +133,7 @@ ALL: tuple[ProviderKind, ...] = (
         takes_both_limits=True,
     ),
     ProviderKind(
-        "simulated",
+        SIMULATED,
         "Simulated (built in)",
         "simulated://local",
         "",

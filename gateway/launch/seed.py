@@ -15,6 +15,7 @@ from django.db import transaction
 from accounts.models import Role, User, Workspace
 from accounts.services import add_member, create_user, create_workspace
 from gateway.core.money import NUSD_PER_USD, read_usd_per_mtok
+from gateway.core.provider_kinds import SIMULATED
 from gateway.launch.quickstart import Quickstart, read_quickstart, write_quickstart
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import add_model
@@ -100,7 +101,7 @@ def _find_or_make_workspace(operator: User) -> Workspace:
 def _make_simulated_model() -> None:
     if Provider.objects.exists():
         return
-    provider = add_provider(name=SIMULATED_PROVIDER, kind="simulated", actor=ACTOR)
+    provider = add_provider(name=SIMULATED_PROVIDER, kind=SIMULATED, actor=ACTOR)
     add_model(
         name=SIMULATED_MODEL,
         display_name="Simulated model",

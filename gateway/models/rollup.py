@@ -91,11 +91,22 @@ class RollupMark(models.Model):
         return f"up to {self.until:%Y-%m-%d %H:%M}"
 
 
-class KeyUsage(UsageSums):
-    """Totals per hour and per day (span_s), workspace, key, model and status."""
+class SpanUsage(UsageSums):
+    """Totals of a span of time."""
 
     span_s = models.PositiveIntegerField()
     starts_at = models.DateTimeField()
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} for {self.span_s} s: {self.model} {self.calls}"
+
+
+class KeyUsage(SpanUsage):
+    """Totals per hour and per day (span_s), workspace, key, model and status."""
+
     key_id = models.UUIDField()
 
     class Meta:
@@ -109,15 +120,9 @@ class KeyUsage(UsageSums):
             models.Index(fields=["key_id", "span_s", "starts_at"], name="gateway_keyusage_by_key"),
         ]
 
-    def __str__(self) -> str:
-        return f"{self.starts_at:%Y-%m-%d %H:%M} for {self.span_s} s: {self.model} {self.calls}"
 
-
-class WorkspaceUsage(UsageSums):
+class WorkspaceUsage(SpanUsage):
     """Totals of all keys of a workspace per quarter of an hour, hour and day (span_s)."""
-
-    span_s = models.PositiveIntegerField()
-    starts_at = models.DateTimeField()
 
     class Meta:
         constraints: ClassVar[list[models.BaseConstraint]] = [
@@ -126,9 +131,6 @@ class WorkspaceUsage(UsageSums):
                 name="gateway_workspaceusage_one_row_per_group",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.starts_at:%Y-%m-%d %H:%M} for {self.span_s} s: {self.model} {self.calls}"
 
 
 class WorkspaceLatency(models.Model):
@@ -169,6 +171,9 @@ class ErrorSums(models.Model):
     class Meta:
         abstract = True
 
+    def __str__(self) -> str:
+        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.provider} {self.error_code} {self.calls}"
+
 
 class KeyErrors(ErrorSums):
     """Failed calls of a key per quarter of an hour, provider, status and error code."""
@@ -185,9 +190,6 @@ class KeyErrors(ErrorSums):
                 name="gateway_keyerrors_one_row_per_group",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.provider} {self.error_code} {self.calls}"
 
 
 class WorkspaceErrors(ErrorSums):
@@ -208,9 +210,6 @@ class WorkspaceErrors(ErrorSums):
                 name="gateway_workspaceerrors_one_row_per_group",
             ),
         ]
-
-    def __str__(self) -> str:
-        return f"{self.starts_at:%Y-%m-%d %H:%M} {self.provider} {self.error_code} {self.calls}"
 
 
 class ErrorMark(models.Model):

@@ -9,10 +9,10 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
+from gateway.core.provider_kinds import SIMULATED
 from gateway.outbound.networks import METADATA_NAMES, is_metadata
 
 URL_CHARS = 400
-SIMULATED = "simulated"
 _SCHEMES = {"http", "https"}
 
 

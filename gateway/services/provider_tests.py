@@ -20,7 +20,6 @@ from gateway.services.sealing import SealBroken, unseal
 
 # At most this many tests run at a time in a process; others wait.
 MOST_AT_ONCE = 4
-SIMULATED = "simulated"
 _threads = ThreadPoolExecutor(MOST_AT_ONCE, "provider-test")
 
 
@@ -77,7 +76,7 @@ def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
 
 
 def _check(kind: str, base_url: str, secret: str) -> Finding:
-    if kind == SIMULATED:
+    if kind == provider_kinds.SIMULATED:
         return Finding(Outcome.REACHABLE, "Built in: there is nothing to reach.")
     facts = provider_kinds.BY_NAME.get(kind)
     key_path = facts.key_path if facts and secret else ""

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from django.core.exceptions import ValidationError
 
 from gateway.core.money import format_usd_per_mtok
+from gateway.core.provider_kinds import SIMULATED
 from gateway.models import Provider
 
 JUMP = 10
@@ -25,7 +26,7 @@ class UnusualPrice(ValidationError):
 def is_free_to_us(providers: Iterable[Provider]) -> bool:
     """True when calls there cost the installation nothing: simulated, or on its own premises."""
     found = list(providers)
-    return bool(found) and all(each.kind == "simulated" or each.is_local for each in found)
+    return bool(found) and all(each.kind == SIMULATED or each.is_local for each in found)
 
 
 def refuse_unusual(
