@@ -31,7 +31,7 @@ MAX_SILENT_BYTES = 64 * 1024
 # And so much, and so many pieces of body, in reads that have more framing than body: a chunk of a
 # byte takes as long as any.
 MAX_FRAMING_BYTES = 256 * 1024
-MAX_SMALL_PIECES = 2_000
+MAX_SMALL_PIECES = 20_000
 MAX_INTERIM_ANSWERS = 200
 
 

@@ -233,7 +233,7 @@ def test_the_form_of_a_new_key_starts_from_the_maximum(
     answer = post_new(developer, **(shown | {"label": "As shown"}))
 
     key = ApiKey.objects.get()
-    assert "$3.00 a day" in page.content.decode()
+    assert "$3.00 per day" in page.content.decode()
     assert [name for name, _ in form.fields["allowed_models"].choices] == ["gpt"]
     assert answer.status_code == 201
     assert (key.daily_limit_nusd, key.allowed_models) == (3 * USD, ["gpt"])
@@ -349,7 +349,7 @@ def test_the_maximum_is_set_on_its_page_by_owners_and_admins(
 
     policy = workspace.developer_key_policy
     assert refused.status_code == 403
-    assert "$3.00 a day" in saved.content.decode()
+    assert "$3.00 per day" in saved.content.decode()
     assert (policy.max_keys, policy.daily_limit_nusd) == (5, 3 * USD)
     assert (policy.allowed_models, policy.scopes) == (["gpt"], ["completions"])
     assert AuditEvent.objects.filter(action="workspace.set_developer_key_policy").count() == 1

@@ -35,7 +35,7 @@ SETTINGS = {
     # What tests switch off, as installations have it.
     "TOLLHOUSE_WRONG_KEYS": "50",
     "TOLLHOUSE_REFUSALS_PER_S": "250",
-    "TOLLHOUSE_SHED_LAG_MS": "50",
+    "TOLLHOUSE_SHED_LAG_MS": "500",
 }
 
 
