@@ -46,6 +46,9 @@ class LoopQuota:
     def _do(self, work: Callable[[], object]) -> None:
         if self._left == self._limit:
             self.loop.call_soon(self._begin_pass)
+        self._spend(work)
+
+    def _spend(self, work: Callable[[], object]) -> None:
         self._left -= 1
         work()
 
@@ -61,9 +64,7 @@ class LoopTimeQuota(LoopQuota):
 
     __slots__ = ()
 
-    def _do(self, work: Callable[[], object]) -> None:
-        if self._left == self._limit:
-            self.loop.call_soon(self._begin_pass)
+    def _spend(self, work: Callable[[], object]) -> None:
         began_ns = perf_counter_ns()
         work()
         self._left -= perf_counter_ns() - began_ns
