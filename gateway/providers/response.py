@@ -120,8 +120,12 @@ class NetworkResponse:
         self.size_bytes -= len(piece)
         if self.is_paused and self.size_bytes <= HIGH_WATER_BYTES:
             self.is_paused = False
-            self._connection.quotas.reads.call(self._connection.resume_reading)
+            self._connection.quotas.reads.call(self._read_on)
         return piece
+
+    def _read_on(self) -> None:
+        if not self.is_paused:  # more may have arrived before its turn came
+            self._connection.resume_reading()
 
     def _give_piece(self, take: Callable[[bytes], bool]) -> bool:
         return take(self._take_piece())
