@@ -43,7 +43,7 @@ from gateway.edge.load import (  # noqa: E402
 from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
-from gateway.ingress.refusal import refusal  # noqa: E402
+from gateway.ingress.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
@@ -128,7 +128,7 @@ async def refuse_spelling(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 404 to what is an address of the API only for servers that read paths loosely."""
     request_id = new_request_id()
     error = NotFound(explain_missing(scope["path"], origin_of(scope)))
-    status, headers, body = refusal(error, request_id)
+    status, headers, body = error_response(error, request_id)
     headers.append((b"x-request-id", request_id.encode()))
     await send_whole(send, status, headers, body)
 

@@ -22,11 +22,11 @@ from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
 from gateway.core.request import WRITE_NOW, Reply, RequestHead
 from gateway.ingress.body import read_body
+from gateway.ingress.error_response import error_response
 from gateway.ingress.head import read_head
 from gateway.ingress.headers import server_timing
 from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
 from gateway.ingress.rate_headers import Rates, rate_headers
-from gateway.ingress.refusal import refusal
 
 logger = logging.getLogger(__name__)
 
@@ -259,7 +259,7 @@ class ChatCaller:
         """Return the whole answer of a call that has ended, the last bytes still unwritten."""
         known = error if isinstance(error, GatewayError) or error is None else GatewayError()
         if known is not None and not self._has_head:
-            return self._refusal(known)
+            return self._error_response(known)
         last = self._write_last(receipt, answer) if known is None else self._write_failure(known)
         self._last_bytes = last
         if answer is not None:
@@ -291,12 +291,12 @@ class ChatCaller:
         if self._has_head and self._writer is not None:
             await self._send_body(self._last_bytes or self._write_failure(error), more=False)
             return
-        status, headers, body = self._refusal(error)
+        status, headers, body = self._error_response(error)
         await self._send_head(status, headers)
         await self._send_body(body, more=False)
 
-    def _refusal(self, error: GatewayError) -> tuple[int, Headers, bytes]:
-        status, headers, body = refusal(error, self._shown_id(), self.profile)
+    def _error_response(self, error: GatewayError) -> tuple[int, Headers, bytes]:
+        status, headers, body = error_response(error, self._shown_id(), self.profile)
         return status, self._common_headers() + headers, body
 
     def _write_failure(self, error: GatewayError) -> bytes:

@@ -19,7 +19,7 @@ from accounts.models import User
 from accounts.permissions import NotAllowed
 from dashboard.list_query import UnknownPlace
 from dashboard.workspace import NoWorkspace
-from gateway.api.errors import error_of_status, error_response, missing_endpoint
+from gateway.api.errors import error_of_status, json_error, missing_endpoint
 from gateway.core.mounts import is_meant_for_api
 from gateway.edge.body_limits import FORM_BYTES
 
@@ -173,7 +173,7 @@ def _answer(request: HttpRequest, failure: Failure) -> HttpResponse:
     if is_meant_for_api(request.path):
         if failure.status == 404:
             return missing_endpoint(request)
-        return error_response(request, error_of_status(failure.status))
+        return json_error(request, error_of_status(failure.status))
     if failure is not DATABASE_BUSY and not request.headers.get("HX-Request"):
         try:
             if isinstance(getattr(request, "user", None), User):

@@ -16,20 +16,20 @@ from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, Reques
 from gateway.core.ids import new_request_id
 from gateway.core.mounts import explain_missing
 from gateway.core.profiles import UNIFIED
+from gateway.ingress.error_response import error_response
 from gateway.ingress.rate_headers import rate_headers
-from gateway.ingress.refusal import refusal
 
 READS = ["GET", "HEAD", "OPTIONS"]  # the methods of every address that is not a call to a model
 logger = logging.getLogger(__name__)
 
 
-def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
+def json_error(request: HttpRequest, error: GatewayError) -> HttpResponse:
     """Return the error as every endpoint of the gateway words it."""
     inbound = getattr(request, "scope", {}).get(SCOPE_KEY)
     request_id = inbound.head.request_id if inbound else new_request_id()
     profile = inbound.profile if inbound else UNIFIED
-    worded_as = UNIFIED if profile.words_only_calls else profile
-    status, headers, body = refusal(error, request_id, worded_as)
+    rendered_as = UNIFIED if profile.formats_only_call_errors else profile
+    status, headers, body = error_response(error, request_id, rendered_as)
     response = HttpResponse(body, status=status)
     for name, value in headers:
         response[name.decode()] = value.decode()
@@ -42,7 +42,7 @@ def error_response(request: HttpRequest, error: GatewayError) -> HttpResponse:
 def missing_endpoint(request: HttpRequest) -> HttpResponse:
     """Return the 404 of an address that was meant for the API, and where to go instead."""
     message = explain_missing(request.path, origin_of(getattr(request, "scope", {})))
-    return error_response(request, NotFound(message))
+    return json_error(request, NotFound(message))
 
 
 def origin_of(scope: Mapping[str, Any]) -> str:
@@ -70,7 +70,7 @@ def sign(response: HttpResponse, inbound: Inbound) -> None:
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """REST framework's exception handler."""
     request = context["request"]._request
-    return error_response(request, as_gateway_error(error))
+    return json_error(request, as_gateway_error(error))
 
 
 def as_gateway_error(error: Exception) -> GatewayError:

@@ -20,7 +20,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 import gateway
 from gateway.api import openapi_request, shapes
-from gateway.api.errors import READS, error_response
+from gateway.api.errors import READS, json_error
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.mounts import MOUNTS
@@ -91,7 +91,7 @@ def _document() -> Document:
 def serve(request: HttpRequest) -> HttpResponse:
     """GET /openapi.json, for everybody."""
     if request.method not in READS:
-        return error_response(request, MethodNotAllowed(details={"allow": READS}))
+        return json_error(request, MethodNotAllowed(details={"allow": READS}))
     return HttpResponse(
         msgspec.json.encode(document()),
         content_type="application/json",

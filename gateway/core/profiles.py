@@ -1,7 +1,7 @@
 """Compatibility profiles: what differs between the products whose clients we serve, as data.
 
 One row a product (gateway contract, section 3.2); `unified` is our own. Everything that is not
-here is the same for all. Errors are worded by gateway.ingress.wording.
+here is the same for all. How errors are written: gateway.ingress.error_format.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ MB = 1024 * 1024
 
 
 class Profile(msgspec.Struct, frozen=True):
-    """One flavour of the endpoint.
-
-    usage_mode: where a stream's usage goes.
-        auto        trailing chunk when asked for, none when declined, else a chunk with an
-                    empty choice after the finish chunk
-        on_request  trailing chunk when asked for, else none
-        on_finish   on the finish chunk when asked for, else none
-        separate    always a trailing chunk
-        two_chunk   always two trailing chunks, the second with the credits
-    reasoning: the names under which reasoning is sent. markers: system_fingerprint and
-    service_tier as the provider gave them (given), empty when it gave none (blank), or never
-    (none). hides_models: a model the key may not use is no model at all. efforts: the values
-    that reasoning_effort may have, empty for every one we know. words_only_calls: errors of the
-    endpoints beside calls stay unified's. body_limit_bytes: None for the installation's own.
-    key_prefixes: how the product's keys begin, the usual one first; two products may share one.
-    """
+    """One flavour of the endpoint."""
 
     name: str
     streams_by_default: bool = False
     id_prefix: str = "chatcmpl-"
+    # Where a stream's usage goes:
+    #   auto        trailing chunk when asked for, none when declined, else a chunk with an
+    #               empty choice after the finish chunk
+    #   on_request  trailing chunk when asked for, else none
+    #   on_finish   on the finish chunk when asked for, else none
+    #   separate    always a trailing chunk
+    #   two_chunk   always two trailing chunks, the second with the credits
     usage_mode: str = "auto"
+    # The names under which reasoning is sent.
     reasoning: tuple[str, ...] = ("reasoning", "reasoning_content")
     shows_empty_tool_calls: bool = False
+    # system_fingerprint and service_tier: as the provider gave them (given), empty when it gave
+    # none (blank), or never (none).
     markers: str = "given"
     allows_many_choices: bool = True
+    # A model that the key may not use is reported as one that does not exist.
     hides_models: bool = False
+    # The values that reasoning_effort may have; empty for every one we know.
     efforts: tuple[str, ...] = ()
-    words_only_calls: bool = False
+    # Errors of all endpoints but calls to models are written as unified's.
+    formats_only_call_errors: bool = False
+    # None for the installation's own limit.
     body_limit_bytes: int | None = None
+    # How the product's keys begin, the usual one first; two products may share one.
     key_prefixes: tuple[str, ...] = ()
 
     @property
@@ -78,7 +78,7 @@ ALL: tuple[Profile, ...] = (
         markers="none",
         allows_many_choices=False,
         efforts=("low", "medium", "high"),
-        words_only_calls=True,
+        formats_only_call_errors=True,
         key_prefixes=("hi-",),
     ),
     Profile(

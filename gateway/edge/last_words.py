@@ -18,7 +18,7 @@ from gateway.core.request import RequestHead
 from gateway.edge.cors import MOUNTS
 from gateway.edge.guard import Guard
 from gateway.edge.https import HSTS
-from gateway.ingress.refusal import refusal
+from gateway.ingress.error_response import error_response
 
 
 def last_words(
@@ -37,7 +37,7 @@ def last_words(
     path = target.partition(b"?")[0].decode("latin-1")
     profile = find_profile(path, asked, guard.limits.default_profile)
     request_id = new_request_id()
-    status, headers, body = refusal(error, request_id, profile)
+    status, headers, body = error_response(error, request_id, profile)
     if guard.error_page is not None and wants_page(path, asked):
         wait = [header for header in headers if header[0] == b"retry-after"]
         headers, body = guard.error_page(status, error.message)
@@ -71,7 +71,7 @@ def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) 
         profile = choose_profile(head, None, BY_NAME[default])
     except GatewayError:
         return UNIFIED
-    return UNIFIED if profile.words_only_calls and not path.endswith(CHAT) else profile
+    return UNIFIED if profile.formats_only_call_errors and not path.endswith(CHAT) else profile
 
 
 class SlowClose:

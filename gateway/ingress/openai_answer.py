@@ -17,7 +17,7 @@ from gateway.core.events import Answer, Choice, Delta, Finish, Reported
 from gateway.core.money import Usage, credits_used, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
-from gateway.ingress.wording import word
+from gateway.ingress.error_format import render_error
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
@@ -222,7 +222,7 @@ class ChunkWriter:
         It is an error's body and no chunk: some clients know a failure by `error` as the first
         member, others take every frame with `choices` for a part of the answer.
         """
-        body = word(error, self._call_id, self._profile)[1]
+        body = render_error(error, self._call_id, self._profile)[1]
         return b"data: " + _encode(body) + b"\n\n" + DONE
 
 

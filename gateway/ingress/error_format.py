@@ -1,4 +1,4 @@
-"""How each profile words an error (gateway contract, sections 7.5.1 to 7.5.3).
+"""How each profile renders an error (gateway contract, sections 7.5.1 to 7.5.3).
 
 The `error` object with a message is always there: official SDKs read nothing else. Profiles
 respell its code and type or add members; none takes the object away.
@@ -13,7 +13,7 @@ from gateway.core.errors import GatewayError, InvalidJson, UpstreamError
 from gateway.core.profiles import Profile
 
 Body = dict[str, Any]
-Worded = tuple[int, Body]
+Rendered = tuple[int, Body]
 
 # The stable taxonomy of hyperinfer, each code at its only status.
 TAXONOMY: Mapping[str, int] = {
@@ -69,7 +69,7 @@ INFERADA_TYPES: Mapping[int, str] = {
 }
 
 
-def word(error: GatewayError, request_id: str, profile: Profile) -> Worded:
+def render_error(error: GatewayError, request_id: str, profile: Profile) -> Rendered:
     """Return the HTTP status and the body of an error."""
     body: Body = {
         "message": error.message,
@@ -84,7 +84,7 @@ def word(error: GatewayError, request_id: str, profile: Profile) -> Worded:
     return (error.status, {"error": body}) if renderer is None else renderer(error, body)
 
 
-def _inferada(error: GatewayError, body: Body) -> Worded:
+def _inferada(error: GatewayError, body: Body) -> Rendered:
     fallback = "invalid_request" if error.status < 500 else "service_failure"
     flat: Body = {
         "type": INFERADA_TYPES.get(error.status, fallback),
@@ -99,10 +99,10 @@ def _inferada(error: GatewayError, body: Body) -> Worded:
     return error.status, {"error": body, **flat}
 
 
-def _bud(error: GatewayError, body: Body) -> Worded:
+def _bud(error: GatewayError, body: Body) -> Rendered:
     types = {402: "insufficient_quota", 429: "rate_limit_error"}
     fallback = "invalid_request_error" if error.status < 500 else "server_error"
-    worded: Body = {
+    rendered: Body = {
         "error": {
             **body,
             "code": error.status,
@@ -110,16 +110,16 @@ def _bud(error: GatewayError, body: Body) -> Worded:
         }
     }
     if isinstance(error, UpstreamError):
-        worded["provider_error"] = {"code": error.code, "message": error.message}
-    return error.status, worded
+        rendered["provider_error"] = {"code": error.code, "message": error.message}
+    return error.status, rendered
 
 
-def _infery(error: GatewayError, body: Body) -> Worded:
+def _infery(error: GatewayError, body: Body) -> Rendered:
     order = ("type", "code", "message", "param", "request_id", "details")
     return error.status, {"error": {name: body[name] for name in order if name in body}}
 
 
-def _hyperinfer(error: GatewayError, body: Body) -> Worded:
+def _hyperinfer(error: GatewayError, body: Body) -> Rendered:
     code = error.code
     if code not in TAXONOMY:
         fallback = "invalid_request" if error.status < 500 else "internal_error"
@@ -135,16 +135,16 @@ def _hyperinfer(error: GatewayError, body: Body) -> Worded:
     return TAXONOMY[code], {"error": body}
 
 
-def _inferexchange(error: GatewayError, body: Body) -> Worded:
+def _inferexchange(error: GatewayError, body: Body) -> Rendered:
     is_malformed = isinstance(error, InvalidJson)
     upper = "INVALID_JSON" if is_malformed else UPPER_BY_STATUS.get(error.status)
     if upper is None:
         upper = "SERVICE_UNAVAILABLE" if error.status > 500 else "VALIDATION_ERROR"
-    worded = {**body, "code": upper, "details": {**error.details, "code": error.code}}
-    return 422 if is_malformed else error.status, {"error": worded}
+    rendered = {**body, "code": upper, "details": {**error.details, "code": error.code}}
+    return 422 if is_malformed else error.status, {"error": rendered}
 
 
-_RENDERERS: Mapping[str, Callable[[GatewayError, Body], Worded]] = {
+_RENDERERS: Mapping[str, Callable[[GatewayError, Body], Rendered]] = {
     "inferada": _inferada,
     "bud": _bud,
     "infery": _infery,

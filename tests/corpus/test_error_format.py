@@ -1,4 +1,4 @@
-"""What is refused before any application runs is worded for the client that asked, all the same."""
+"""Errors answered before any application runs have the format of the caller's profile, too."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_where_no_client_is_known_it_is_ours(site: Site, witness: Witness, path:
 def test_errors_of_reads_stay_ours_where_a_client_knows_them_so(
     site: Site, witness: Witness
 ) -> None:
-    [name] = [name for name in OTHERS if BY_NAME[name].words_only_calls]
+    [name] = [name for name in OTHERS if BY_NAME[name].formats_only_call_errors]
     raw = request("Expect: other", line=f"GET /compat/{name}/v1/models HTTP/1.1", body=b"")
 
     answer = talk(site.gateway.port, raw).answer

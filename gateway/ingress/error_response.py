@@ -8,7 +8,7 @@ import msgspec
 
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
-from gateway.ingress.wording import word
+from gateway.ingress.error_format import render_error
 
 Headers = list[tuple[bytes, bytes]]
 # What a retry may overcome: every such answer says when to come back.
@@ -17,12 +17,12 @@ COME_AGAIN = frozenset({429, 503, 529})
 LONGEST_RETRY_S = 120
 
 
-def refusal(
+def error_response(
     error: GatewayError, request_id: str, profile: Profile = UNIFIED
 ) -> tuple[int, Headers, bytes]:
     """Return status, headers and body of an error, but for the headers every answer has."""
-    status, worded = word(error, request_id, profile)
-    body = msgspec.json.encode(worded)
+    status, rendered = render_error(error, request_id, profile)
+    body = msgspec.json.encode(rendered)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
