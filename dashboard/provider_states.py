@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.call_words import provider_error_words
-from gateway.core.provider_kinds import SIMULATED
 from gateway.models import ProviderHealth
+from gateway.providers.catalogue import SIMULATED
 from gateway.selectors.catalogue import ProviderRow
 
 

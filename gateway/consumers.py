@@ -21,12 +21,12 @@ from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
 from gateway.core.request import WRITE_NOW, Reply, RequestHead
-from gateway.ingress.body import read_body
+from gateway.endpoints.chat_completions.write import KEEP_ALIVE, ChunkWriter, Form, write_answer
+from gateway.http.body import read_body
+from gateway.http.head import read_head
+from gateway.http.headers import server_timing
+from gateway.http.rate_headers import Rates, rate_headers
 from gateway.ingress.error_response import error_response
-from gateway.ingress.head import read_head
-from gateway.ingress.headers import server_timing
-from gateway.ingress.openai_answer import KEEP_ALIVE, ChunkWriter, Form, write_answer
-from gateway.ingress.rate_headers import Rates, rate_headers
 
 logger = logging.getLogger(__name__)
 
@@ -165,7 +165,7 @@ class ChatCaller:
         return self._has_head
 
     async def read_body(self, owner: str) -> bytes:
-        """Return the request's body, the key's `owner`. Raises as gateway.ingress.body says."""
+        """Return the request's body, the key's `owner`. Raises as gateway.http.body says."""
         limit_bytes = self.profile.body_limit_bytes or self._body_limit
         return await read_body(self._head, self._receive, limit_bytes, self._reply, owner)
 

@@ -12,7 +12,6 @@ from csp.constants import NONCE, NONE, SELF
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
-from gateway.core.provider_kinds import BY_NAME as KINDS
 from gateway.edge.body_limits import FORM_BYTES
 from gateway.env import (
     read_bool,
@@ -29,6 +28,7 @@ from gateway.env import (
     read_url,
 )
 from gateway.home import find_or_make_secret
+from gateway.providers.catalogue import BY_NAME as KINDS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 

@@ -31,7 +31,6 @@ from gateway.admission.limits import Limits
 from gateway.admission.limits import Patience as QueuePatience
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
-from gateway.contents import Contents
 from gateway.core.attachment_tokens import rules_of
 from gateway.core.call import Call
 from gateway.core.errors import (
@@ -46,13 +45,14 @@ from gateway.core.money import Usage
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.ingress.long_bodies import LongBodies
-from gateway.ingress.openai_chat import least_prompt_tokens, read_call
-from gateway.ingress.prompt_parts import read_prompt
-from gateway.ingress.rules import Rules
+from gateway.endpoints.chat_completions.prompt_parts import read_prompt
+from gateway.endpoints.chat_completions.read import least_prompt_tokens, read_call
+from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.outbound.networks import read_networks
 from gateway.pipeline import Stages
+from gateway.prompt_prep import Contents
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of

@@ -9,8 +9,8 @@ from django.core.exceptions import ValidationError
 
 from dashboard.forms.mark import mark_of
 from dashboard.forms.refusal import show_refusal
-from gateway.core import provider_kinds
 from gateway.models import Provider
+from gateway.providers import catalogue
 from gateway.services.addresses import URL_CHARS
 from gateway.services.providers import CREDENTIAL_CHARS
 
@@ -76,7 +76,7 @@ class NewProviderForm(ProviderForm):
         help_text="Letters, digits, - and _.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    kind = forms.ChoiceField(choices=[(kind.name, kind.label) for kind in provider_kinds.ALL])
+    kind = forms.ChoiceField(choices=[(kind.name, kind.label) for kind in catalogue.ALL])
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -14,7 +14,7 @@ from gateway.admission.caller import Caller
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
-from gateway.ingress.head import read_head
+from gateway.http.head import read_head
 from gateway.snapshot.types import Snapshot
 
 if TYPE_CHECKING:

@@ -1,9 +1,10 @@
 """The OpenAPI 3.1 document, made from what validates and answers.
 
 REST framework's views are read by drf-spectacular; the request is the very type that msgspec
-decodes (gateway.ingress.schema) with the rules of gateway.api.openapi_request, answers are
-gateway.api.shapes, and every error code is a class of gateway.core.errors. Nothing is written
-twice. Tests hold a running gateway against the whole of it (tests/contract).
+decodes (gateway.endpoints.chat_completions.schema) with the rules of
+gateway.api.openapi_request, answers are gateway.api.shapes, and every error code is a class of
+gateway.core.errors. Nothing is written twice. Tests hold a running gateway against the whole of it
+(tests/contract).
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
-from gateway.ingress.headers import IDEMPOTENCY_KEY
-from gateway.ingress.schema import ChatRequest
+from gateway.endpoints.chat_completions.schema import ChatRequest
+from gateway.http.headers import IDEMPOTENCY_KEY
 
 Document = dict[str, Any]
 REF = "#/components/schemas/{name}"

@@ -1,6 +1,7 @@
-"""What the types of gateway.ingress.schema cannot say about a request and JSON Schema can.
+"""What the types of a chat completion request cannot say about it and JSON Schema can.
 
-Each rule here is one that gateway.ingress enforces in code. What JSON Schema cannot say either
+Each rule here is one that gateway.endpoints.chat_completions enforces in code. What JSON Schema
+cannot say either
 (two tools of one name, a file whose bytes are something else) stands in the list of errors.
 """
 
@@ -11,9 +12,13 @@ from typing import Any
 from django.conf import settings
 
 from gateway.core.parameters import steering_pattern
-from gateway.ingress.guided import BACKENDS, MAX_GRAMMAR_CHARS, MAX_PATTERN_CHARS
-from gateway.ingress.openai_chat import MAX_NAME_CHARS
-from gateway.ingress.schema import KNOWN, NOT_LOOKED_INTO
+from gateway.endpoints.chat_completions.guided_decoding import (
+    BACKENDS,
+    MAX_GRAMMAR_CHARS,
+    MAX_PATTERN_CHARS,
+)
+from gateway.endpoints.chat_completions.read import MAX_NAME_CHARS
+from gateway.endpoints.chat_completions.schema import KNOWN, NOT_LOOKED_INTO
 
 Schema = dict[str, Any]
 Schemas = dict[str, Schema]

@@ -15,7 +15,7 @@ from django.utils.decorators import sync_and_async_middleware
 from gateway.admission.address import find_caller, neighbourhood
 from gateway.api.mount import SCOPE_KEY
 from gateway.core.turns import Turns, beside_calls
-from gateway.ingress.head import read_head
+from gateway.http.head import read_head
 from gateway.outbound.networks import read_networks
 
 MOST = 16

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gateway.admission.address import Network, find_caller, neighbourhood
-from gateway.ingress.head import read_head
+from gateway.http.head import read_head
 
 MAX_DELAY_S = 5.0
 # What may be refused at once, in seconds of the rate: a tenth of a second's work for the loop.

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from gateway.core import provider_kinds
 from gateway.core.money import read_usd_per_mtok
 from gateway.launch.failure import CannotStart
 from gateway.models import LanguageModel, Provider
+from gateway.providers import catalogue
 from gateway.services.known_models import BY_KIND, KnownModel
 from gateway.services.models import add_model, add_target
 from gateway.services.providers import add_provider
@@ -26,7 +26,7 @@ def add_found_providers(environ: Mapping[str, str]) -> list[str]:
     cannot be one.
     """
     added: list[str] = []
-    for kind in provider_kinds.ALL:
+    for kind in catalogue.ALL:
         credential = environ.get(kind.env_var, "").strip() if kind.env_var else ""
         if not credential or Provider.objects.filter(kind=kind.name).exists():
             continue

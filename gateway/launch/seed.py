@@ -15,9 +15,9 @@ from django.db import transaction
 from accounts.models import Role, User, Workspace
 from accounts.services import add_member, create_user, create_workspace
 from gateway.core.money import NUSD_PER_USD, read_usd_per_mtok
-from gateway.core.provider_kinds import SIMULATED
 from gateway.launch.quickstart import Quickstart, read_quickstart, write_quickstart
 from gateway.models import LanguageModel, Provider
+from gateway.providers.catalogue import SIMULATED
 from gateway.services.models import add_model
 from gateway.services.providers import add_provider
 from keys.models import ApiKey

@@ -22,7 +22,8 @@ class UpstreamRequest(msgspec.Struct):
     """An HTTP request. Always POST with a JSON body.
 
     prompt_tokens: about how long the prompt is, for the built-in simulated provider. was_sent: its
-    bytes have gone out, and the provider has not turned it away.
+    bytes have gone out, and the provider has not turned it away. omits_finish_reason: its stream
+    may end without one.
     """
 
     url: str
@@ -30,6 +31,7 @@ class UpstreamRequest(msgspec.Struct):
     body: bytes
     prompt_tokens: int = 0
     was_sent: bool = False
+    omits_finish_reason: bool = False
 
     def __repr__(self) -> str:
         return f"UpstreamRequest({self.url})"

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from gateway.core.errors import ProviderUnavailable, UpstreamError
 from gateway.core.events import Answer, StreamEvent
 from gateway.providers.base import Provider, UpstreamRequest
+from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.secrets import HIDDEN, conceal
 from gateway.providers.transport import Transport, UpstreamResponse, read_error_body
 from gateway.providers.whole_answers import COMPRESSED, read_body
-from gateway.streaming.sse import SseDecoder
 
 Take = Callable[[bytes], bool]
 
@@ -78,11 +78,21 @@ class ProviderStream:
     broken_by when the answer breaks off.
     """
 
-    __slots__ = ("_decoder", "_provider", "_request", "_response", "_sse", "broken_by", "forward")
+    __slots__ = (
+        "_decoder",
+        "_provider",
+        "_request",
+        "_response",
+        "_sse",
+        "broken_by",
+        "forward",
+        "omits_finish_reason",
+    )
 
     def __init__(
         self, response: UpstreamResponse, provider: Provider, request: UpstreamRequest
     ) -> None:
+        self.omits_finish_reason = request.omits_finish_reason
         self.forward: Callable[[Take], Awaitable[bool]] = response.forward
         self.broken_by = response.broken_by
         self._response = response

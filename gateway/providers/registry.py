@@ -1,12 +1,12 @@
-"""Which adapter speaks which dialect. Kinds of provider are rows of gateway.core.provider_kinds."""
+"""Which adapter speaks which dialect. Kinds of provider are rows of gateway.providers.catalogue."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gateway.core.provider_kinds import BY_NAME
 from gateway.providers.base import Provider
-from gateway.providers.openai_compatible import OpenAICompatible
+from gateway.providers.catalogue import BY_NAME
+from gateway.providers.openai_compatible.chat import OpenAICompatible
 
 BY_DIALECT: Mapping[str, Provider] = {"openai": OpenAICompatible()}
 

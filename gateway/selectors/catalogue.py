@@ -7,8 +7,8 @@ from enum import StrEnum
 
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
-from gateway.core.provider_kinds import BY_NAME
 from gateway.models import LanguageModel, Provider, ProviderHealth, Target
+from gateway.providers.catalogue import BY_NAME
 
 
 class ModelState(StrEnum):

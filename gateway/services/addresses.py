@@ -9,8 +9,8 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from gateway.core.provider_kinds import SIMULATED
 from gateway.outbound.networks import METADATA_NAMES, is_metadata
+from gateway.providers.catalogue import SIMULATED
 
 URL_CHARS = 400
 _SCHEMES = {"http", "https"}

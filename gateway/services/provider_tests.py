@@ -11,10 +11,10 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from gateway.core import provider_kinds
 from gateway.models import Provider, ProviderHealth
 from gateway.outbound.networks import is_metadata
 from gateway.outbound.provider_check import Finding, Outcome, check_provider
+from gateway.providers import catalogue
 from gateway.services.providers import read_credential, read_new_base_url
 from gateway.services.sealing import SealBroken, unseal
 
@@ -76,9 +76,9 @@ def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
 
 
 def _check(kind: str, base_url: str, secret: str) -> Finding:
-    if kind == provider_kinds.SIMULATED:
+    if kind == catalogue.SIMULATED:
         return Finding(Outcome.REACHABLE, "Built in: there is nothing to reach.")
-    facts = provider_kinds.BY_NAME.get(kind)
+    facts = catalogue.BY_NAME.get(kind)
     key_path = facts.key_path if facts and secret else ""
 
     def run() -> Finding:

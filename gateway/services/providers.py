@@ -10,9 +10,9 @@ from django.db import transaction
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
-from gateway.core import provider_kinds
-from gateway.core.provider_kinds import ProviderKind
 from gateway.models import Provider, ProviderHealth
+from gateway.providers import catalogue
+from gateway.providers.catalogue import ProviderKind
 from gateway.services.addresses import origin_of, read_base_url
 from gateway.services.changed_fields import change_fields
 from gateway.services.sealing import seal
@@ -43,7 +43,7 @@ def add_provider(
 ) -> Provider:
     """Add an account at a company, or a server of ours, that answers calls.
 
-    name: a slug, unique. kind: a name of gateway.core.provider_kinds. base_url: empty means the
+    name: a slug, unique. kind: a name of gateway.providers.catalogue. base_url: empty means the
     kind's own. Raises ValidationError for the field that cannot be taken.
     """
     facts = _get_kind(kind)
@@ -156,9 +156,9 @@ def _check(provider: Provider) -> None:
 
 
 def _get_kind(name: str) -> ProviderKind:
-    kind = provider_kinds.BY_NAME.get(name)
+    kind = catalogue.BY_NAME.get(name)
     if kind is None:
-        known = ", ".join(provider_kinds.BY_NAME)
+        known = ", ".join(catalogue.BY_NAME)
         raise ValidationError({"kind": f"There is no kind {name[:40]!r}. The kinds are {known}."})
     return kind
 

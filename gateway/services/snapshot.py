@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db.models import Prefetch
 
 from accounts.models import ConfigChange
-from gateway.core import provider_kinds
 from gateway.core.money import Price
 from gateway.models import LanguageModel, Provider, Target
+from gateway.providers import catalogue
 from gateway.services.sealing import SealBroken, unseal
 from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
 
@@ -57,7 +57,7 @@ def compile_snapshot() -> Snapshot:
 def _open_credentials() -> Iterator[tuple[Provider, str]]:
     """Yield each usable provider with its secret, which is empty when it needs none."""
     for provider in Provider.objects.filter(enabled=True):
-        if provider.kind not in provider_kinds.BY_NAME:
+        if provider.kind not in catalogue.BY_NAME:
             log.error("Provider %s is left out: kind %s is unknown.", provider, provider.kind)
             continue
         try:
@@ -90,7 +90,7 @@ def _name_targets(
 
 
 def _spell_by_kind(target: TargetRecord) -> str:
-    is_ready = target.secret or not provider_kinds.BY_NAME[target.kind].needs_credential
+    is_ready = target.secret or not catalogue.BY_NAME[target.kind].needs_credential
     if target.kind not in settings.SHORTHAND_PROVIDERS or not is_ready:
         return ""
     return f"{target.kind}::{target.native_model}"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from django.core.exceptions import ValidationError
 
 from gateway.core.money import format_usd_per_mtok
-from gateway.core.provider_kinds import SIMULATED
 from gateway.models import Provider
+from gateway.providers.catalogue import SIMULATED
 
 JUMP = 10
 _CACHED = "cached_input_pusd_per_token"

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 
 from gateway.core.errors import CallerLeft, StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
-from gateway.core.provider_kinds import BY_NAME
 from gateway.core.receipt import Receipt
 from gateway.streaming.meter import MAX_CHARS_OF_ONE_TOKEN, Meter
 from gateway.streaming.watch import LiveCall
@@ -62,8 +61,12 @@ class Exchange(Protocol):
 
 
 class Stream(Protocol):
-    """A streamed answer, as the relay needs it (gateway.providers.exchange)."""
+    """A streamed answer, as the relay needs it (gateway.providers.exchange).
 
+    omits_finish_reason: the provider may end it without a reason (gateway.providers.catalogue).
+    """
+
+    omits_finish_reason: bool
     forward: Callable[[Callable[[bytes], bool]], Awaitable[bool]]
     broken_by: tuple[type[Exception], ...]
 
@@ -135,7 +138,7 @@ async def relay_stream(
         if cut.is_reached(meter):
             for index in range(choices):
                 take(Finish(index, "length"), caller, meter)
-        elif passage.is_over and choices == 1 and leaves_finish_out(meter):
+        elif passage.is_over and choices == 1 and leaves_finish_out(stream, meter):
             take(Finish(0, "tool_calls" if meter.tool_calls else "stop"), caller, meter)
         # A provider that announces no end has to say of every choice that it is complete.
         elif not meter.finished or (not passage.is_over and len(meter.finished) < choices):
@@ -150,11 +153,9 @@ async def relay_stream(
         await stream.close(is_over=passage.is_over and not cut.is_reached(meter))
 
 
-def leaves_finish_out(meter: Meter) -> bool:
+def leaves_finish_out(stream: Stream, meter: Meter) -> bool:
     """True when no finish_reason came with the output, and the kind of provider sends none."""
-    if meter.finished or not meter.deltas:
-        return False
-    return BY_NAME[meter.target.kind].omits_finish_reason
+    return stream.omits_finish_reason and meter.deltas > 0 and not meter.finished
 
 
 class Passage:

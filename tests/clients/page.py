@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from gateway.core import profiles
-from gateway.ingress.openai_answer import (
+from gateway.endpoints.chat_completions.write import (
     AFTER_FINISH,
     NOWHERE,
     ON_FINISH,

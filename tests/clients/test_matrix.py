@@ -14,7 +14,7 @@ import pytest
 from PIL import Image
 
 from gateway.core.profiles import BY_NAME
-from gateway.ingress.openai_answer import NOWHERE, place_usage
+from gateway.endpoints.chat_completions.write import NOWHERE, place_usage
 from tests.clients import battery, environments, page, snippets
 from tests.clients.battery import Report, run_program
 from tests.clients.matrix import CELLS, CLIENTS, IN_PROFILES, PROFILES, PROMPTS, Client

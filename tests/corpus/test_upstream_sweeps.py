@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 
 from gateway.core.errors import UpstreamError
+from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.registry import adapter_of
-from gateway.streaming.sse import SseDecoder
 from tests.corpus.oracle import Witness
 from tests.corpus.test_sweeps import flips
 from tests.flows.caller import DONE, Answer, Caller

@@ -15,7 +15,7 @@ from gateway.core.events import Answer, Choice, Delta, Finish
 from gateway.core.money import Usage
 from gateway.core.profiles import ALL, Profile
 from gateway.core.receipt import Receipt
-from gateway.ingress.openai_answer import ChunkWriter, Form, write_answer
+from gateway.endpoints.chat_completions.write import ChunkWriter, Form, write_answer
 from tests.dashboard.browser import sign_in, watched_page
 from tests.flows.caller import Caller
 from tests.support.servers import GatewayServer, run_manage

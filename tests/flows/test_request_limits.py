@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.ingress.rate_headers import write_duration
+from gateway.http.rate_headers import write_duration
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site, running_site
 from tests.flows.test_admission import assert_refused

@@ -11,7 +11,7 @@ from math import isinf
 from socket import AF_INET6, inet_aton, inet_pton
 from typing import Any
 
-from gateway.ingress.strict import MAX_DEPTH, MAX_ITEMS, MAX_NAMES
+from gateway.http.strict_json import MAX_DEPTH, MAX_ITEMS, MAX_NAMES
 
 BOM = b"\xef\xbb\xbf"
 LINE_END = re.compile(rb"\r\n|\r|\n")

@@ -9,9 +9,9 @@ from typing import Any
 
 from gateway.core.parameters import STEERING
 from gateway.core.profiles import ALL as PROFILES
-from gateway.ingress.schema import KNOWN
+from gateway.endpoints.chat_completions.schema import KNOWN
 from tests.flows.test_validation import MESSAGES, TOP_LEVEL
-from tests.gateway.ingress import test_strict
+from tests.gateway.http import test_strict_json
 from tests.gateway.outbound import test_locator
 from tests.support.pdf import write_pdf
 
@@ -93,11 +93,11 @@ def encode(value: Any) -> bytes:
 
 def bodies() -> Iterable[bytes]:
     simple = {"model": "m", "messages": [HELLO]}
-    for json_text in (*test_strict.REFUSED.values(), *test_strict.ACCEPTED.values()):
+    for json_text in (*test_strict_json.REFUSED.values(), *test_strict_json.ACCEPTED.values()):
         # By itself, and where nothing but its JSON can be wrong with it.
         yield from (json_text, encode(simple)[:-1] + b',"x":' + json_text + b"}")
     yield b'{"model":"m","model":"n","messages":[{"role":"user","content":"hello"}]}'
-    yield test_strict.CALL
+    yield test_strict_json.CALL
     yield from (encode(simple | members) for members, _ in TOP_LEVEL)
     yield from (encode(simple | {"messages": [message]}) for message, _ in MESSAGES)
     yield from (encode(simple | members) for members in GUIDED)

@@ -24,15 +24,15 @@ from gateway.core.files import Attachment
 from gateway.core.profiles import ALL as PROFILES
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
-from gateway.ingress.body import check_head
-from gateway.ingress.headers import read_episode, read_idempotency_key, requires_parameters
-from gateway.ingress.openai_chat import read_call
-from gateway.ingress.placing import as_file, read_fetched
-from gateway.ingress.prompt_parts import read_prompt
+from gateway.endpoints.chat_completions.attach import as_file, read_fetched
+from gateway.endpoints.chat_completions.prompt_parts import read_prompt
+from gateway.endpoints.chat_completions.read import read_call
+from gateway.http.body import check_head
+from gateway.http.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
 from gateway.outbound.networks import is_public
-from gateway.providers.openai_compatible import OpenAICompatible
-from gateway.streaming import sse
+from gateway.providers.framing import sse
+from gateway.providers.openai_compatible.chat import OpenAICompatible
 from tests.fuzz import oracles
 
 Target = Callable[[bytes], None]

@@ -23,7 +23,7 @@ from gateway.asgi import routes
 from gateway.consumers import ChatCompletions
 from gateway.core.error_page import FAMILIES, every_class
 from gateway.core.errors import CallerGone
-from gateway.ingress.schema import KNOWN, ChatRequest
+from gateway.endpoints.chat_completions.schema import KNOWN, ChatRequest
 from tests.flows.caller import DONE, Answer, Caller
 from tests.support.servers import GatewayServer
 from tests.support.waiting import wait_until

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from gateway.core.attachment_tokens import Picture, rules_of
-from gateway.ingress.picture_size import size_of
+from gateway.media.picture_size import size_of
 
 
 @pytest.mark.parametrize("size", [(1, 1), (640, 480), (3000, 17)])

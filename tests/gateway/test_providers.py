@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from pytest_django import Settings
 
 from accounts.models import AuditEvent, ConfigChange
-from gateway.core import provider_kinds
 from gateway.models import Provider
+from gateway.providers import catalogue
 from gateway.services.providers import set_base_url, set_credential, set_provider_enabled
 from gateway.services.sealing import unseal
 from tests.factories import ACTOR, make_provider
@@ -25,8 +25,8 @@ def credential_of(provider: Provider) -> str:
     return unseal(bytes(row.credential or b""), row.pk)
 
 
-@pytest.mark.parametrize("kind", provider_kinds.ALL, ids=lambda kind: str(kind.name))
-def test_every_kind_can_be_added(kind: provider_kinds.ProviderKind) -> None:
+@pytest.mark.parametrize("kind", catalogue.ALL, ids=lambda kind: str(kind.name))
+def test_every_kind_can_be_added(kind: catalogue.ProviderKind) -> None:
     provider = make_provider(
         "up",
         kind=kind.name,

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gateway import __version__
-from gateway.core import provider_kinds
+from gateway.providers import catalogue
 from tests.house.tree import ROOT, text_of, tracked
 
 READ = re.compile(r'read_\w+\(\s*"(TOLLHOUSE_\w+)"(?:,\s*(?:"([^"]*)"|(True|False|[\d_]+)))?')
@@ -45,7 +45,7 @@ def test_documented_defaults_are_the_defaults() -> None:
 def test_every_provider_key_is_documented() -> None:
     page = text_of("docs/settings.md")
 
-    missing = [k.env_var for k in provider_kinds.ALL if k.env_var and f"`{k.env_var}`" not in page]
+    missing = [k.env_var for k in catalogue.ALL if k.env_var and f"`{k.env_var}`" not in page]
 
     assert missing == []
 

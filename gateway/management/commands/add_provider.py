@@ -6,13 +6,13 @@ from argparse import ArgumentParser
 from typing import Any
 
 from accounts.management.json_command import ACTOR, JsonCommand
-from gateway.core import provider_kinds
 from gateway.management.catalogue_options import (
     add_provider_options,
     read_credential,
     read_provider_options,
     write_provider,
 )
+from gateway.providers import catalogue
 from gateway.services.providers import add_provider
 
 
@@ -22,7 +22,7 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="Letters, digits, - and _.")
-        parser.add_argument("--kind", required=True, help=", ".join(provider_kinds.BY_NAME))
+        parser.add_argument("--kind", required=True, help=", ".join(catalogue.BY_NAME))
         parser.add_argument("--base-url", default="", help="Default: the provider's standard URL.")
         add_provider_options(parser)
 

@@ -25,7 +25,7 @@ from gateway.core.money import Price
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
 from gateway.core.spent import Reading, Spent
-from gateway.ingress.openai_chat import least_prompt_tokens
+from gateway.endpoints.chat_completions.read import least_prompt_tokens
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, ModelRecord, SpendingLimits
 from tests.support.waiting import async_wait_until

@@ -12,7 +12,7 @@ import pytest
 
 from gateway.api.mount import SCOPE_KEY
 from gateway.api.turns import MOST, MOST_OF_ONE, MOST_PAGES, MOST_PAGES_OF_ONE, take_turns
-from gateway.ingress.head import read_head
+from gateway.http.head import read_head
 
 
 class View:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gateway.core.errors import ProviderRejected
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.exchange import ProviderStream, conceal_error
-from gateway.providers.openai_compatible import OpenAICompatible
+from gateway.providers.openai_compatible.chat import OpenAICompatible
 from gateway.providers.secrets import MIN_PIECE_CHARS, conceal, secrets_of
 from gateway.providers.upstream_errors import MAX_MESSAGE_CHARS, read_error
 

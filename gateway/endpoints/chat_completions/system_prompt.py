@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from gateway.core.call import Call
 from gateway.core.errors import GatewayError, Quarantined, RequestError
 from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
-from gateway.ingress import schema
-from gateway.ingress.processors import Inferada
+from gateway.endpoints.chat_completions import schema
+from gateway.endpoints.chat_completions.processor_options import Inferada
 from gateway.prompts.renderer import PromptFailed, PromptQuarantined, Renderer
 from gateway.prompts.variables import MAX_PLACEHOLDERS, Filling, TooManyPlaceholders, values_at
 from gateway.snapshot.types import ModelRecord, PromptRecord

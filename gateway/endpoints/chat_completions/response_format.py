@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from gateway.core.errors import RequestError
-from gateway.ingress.schema import ResponseJsonSchema
+from gateway.endpoints.chat_completions.schema import ResponseJsonSchema
 
 PATH = "response_format.json_schema"
 # What a schema by itself is known by; the object around one has none of these.

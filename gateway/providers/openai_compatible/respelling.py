@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import msgspec
 
 from gateway.core.call import Call
-from gateway.core.provider_kinds import ProviderKind
+from gateway.providers.catalogue import ProviderKind
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 # Long messages are a memoryview, which can be searched but not asked what it contains.

@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 from gateway.core.errors import CallerLeft, InvalidFile
-from gateway.files.bring import all_of, unless_gone
+from gateway.files.attachment_loader import all_of, unless_gone
 
 
 class Content:

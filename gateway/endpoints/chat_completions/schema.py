@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gateway.core.parameters import MOST_STOP_SEQUENCES
-from gateway.ingress.processors import Inferada
+from gateway.endpoints.chat_completions.processor_options import Inferada
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
 PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -296,7 +296,7 @@ NOT_LOOKED_INTO = frozenset(
         "web_search_options",
     }
 )
-# vLLM's own, looked into by gateway.ingress.guided.
+# vLLM's own, looked into by gateway.endpoints.chat_completions.guided_decoding.
 VLLM = frozenset(
     {
         "chat_template",

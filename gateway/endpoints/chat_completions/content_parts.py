@@ -17,10 +17,10 @@ from gateway.core.attachment_tokens import Picture
 from gateway.core.errors import FileNotFound, InvalidFile, RequestError
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.tokens import TOKENS_PER_FILE, bound_file
-from gateway.ingress import schema
-from gateway.ingress.inline_data import read_inline_data, write_base64, write_data_url
-from gateway.ingress.media_types import PDF, find_file_type, find_picture_type, sniff
-from gateway.ingress.picture_size import size_of
+from gateway.endpoints.chat_completions import schema
+from gateway.media.inline_data import read_inline_data, write_base64, write_data_url
+from gateway.media.media_types import PDF, find_file_type, find_picture_type, sniff
+from gateway.media.picture_size import size_of
 
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5

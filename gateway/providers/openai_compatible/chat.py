@@ -3,8 +3,8 @@
 Reference: https://platform.openai.com/docs/api-reference/chat
 The caller's format is this dialect, so the caller's own bytes go upstream: members of ours are
 removed, the model is renamed, a limit we lowered is replaced, what the provider spells
-differently is respelled (gateway.providers.respelling), and a stream is asked to report
-its usage. Facts in which look-alikes differ are in gateway.core.provider_kinds.
+differently is respelled (respelling.py), and a stream is asked to report its
+usage. Facts in which look-alikes differ are in gateway.providers.catalogue.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from gateway.core.errors import ProviderUnavailable, StreamBroken, UnsupportedPa
 from gateway.core.events import Answer, Choice, Delta, Ended, Finish, Reported, StreamEvent
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
-from gateway.core.provider_kinds import BY_NAME, ProviderKind
-from gateway.providers import respelling, vllm
 from gateway.providers.base import Decoder, UpstreamRequest
+from gateway.providers.catalogue import BY_NAME, ProviderKind
+from gateway.providers.openai_compatible import respelling, vllm
 from gateway.providers.secrets import secrets_of
 from gateway.providers.upstream_errors import read_error
 from gateway.snapshot.types import TargetRecord
@@ -82,6 +82,7 @@ class OpenAICompatible:
             headers=headers,
             body=_write_body(call, grant, target, BY_NAME[target.kind]),
             prompt_tokens=len(call.members["messages"]) // BYTES_PER_TOKEN + 1,
+            omits_finish_reason=BY_NAME[target.kind].omits_finish_reason,
         )
 
     def read_answer(self, body: bytes) -> Answer:

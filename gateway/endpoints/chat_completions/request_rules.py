@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from gateway.core.errors import RequestError
-from gateway.ingress.schema import AssistantMessage, ChatRequest, ToolMessage
+from gateway.endpoints.chat_completions.schema import AssistantMessage, ChatRequest, ToolMessage
 
 
 class Rules(msgspec.Struct, frozen=True):

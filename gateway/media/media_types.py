@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gateway.core.errors import InvalidFile
-from gateway.ingress.picture_size import size_of
+from gateway.media.picture_size import size_of
 
 # Providers take a fraction of it; whoever decodes more than it is made to spend memory.
 MAX_PIXELS = 100_000_000

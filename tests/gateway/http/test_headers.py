@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from gateway.core.errors import RequestError
-from gateway.ingress.headers import read_episode
+from gateway.http.headers import read_episode
 from tests.fuzz.targets import head_of
 
 ONE, OTHER = str(UUID(int=1)), str(UUID(int=2))

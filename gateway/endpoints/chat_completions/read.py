@@ -1,6 +1,6 @@
 """POST /chat/completions, inbound: bytes to a Call.
 
-Validation is msgspec's, over gateway.ingress.schema; what types cannot say is checked here.
+Validation is msgspec's, over the types of schema.py; what types cannot say is checked here.
 Every refusal names the member at fault as `param`, written messages[2].content[0].text.
 """
 
@@ -31,17 +31,18 @@ from gateway.core.tokens import (
     bound_tokens,
     least_tokens,
 )
-from gateway.ingress import guided, schema, strict
-from gateway.ingress.answer_format import read_format
-from gateway.ingress.blocks import read_blocks, respell
-from gateway.ingress.headers import (
+from gateway.endpoints.chat_completions import guided_decoding, schema
+from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
+from gateway.endpoints.chat_completions.request_rules import USUAL, Rules, check_rules
+from gateway.endpoints.chat_completions.response_format import read_format
+from gateway.endpoints.chat_completions.schema import ChatRequest
+from gateway.http import strict_json
+from gateway.http.headers import (
     check_ids,
     read_episode,
     read_idempotency_key,
     requires_parameters,
 )
-from gateway.ingress.rules import USUAL, Rules, check_rules
-from gateway.ingress.schema import ChatRequest
 
 MAX_NAME_CHARS = 256
 LONG = 256 * 1024
@@ -166,7 +167,7 @@ def least_prompt_tokens(call: Call) -> int:
 
 
 def _decode(body: bytes) -> ChatRequest:
-    strict.check(body)
+    strict_json.check(body)
     try:
         return schema.decoder.decode(body)
     except msgspec.ValidationError as error:
@@ -220,8 +221,8 @@ def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:
     if not raw:
         return
     wants_format = not isinstance(request.response_format, schema.ResponseText | None)
-    guided.check(raw, wants_format=wants_format)
-    guided.check_objects(raw)
+    guided_decoding.check(raw, wants_format=wants_format)
+    guided_decoding.check_objects(raw)
 
 
 def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from gateway.core.errors import InvalidJson
-from gateway.ingress import strict
+from gateway.http import strict_json
 
 REFUSED = {
     "empty": b"",
@@ -71,7 +71,7 @@ CALL = json.dumps(
 @pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED.keys())
 def test_what_could_be_read_in_two_ways_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidJson) as caught:
-        strict.check(body)
+        strict_json.check(body)
 
     assert caught.value.status == 400
     assert caught.value.message
@@ -79,13 +79,13 @@ def test_what_could_be_read_in_two_ways_is_refused(body: bytes) -> None:
 
 @pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED.keys())
 def test_what_is_plain_json_is_let_through(body: bytes) -> None:
-    strict.check(body)
+    strict_json.check(body)
 
 
 def test_a_call_cut_off_at_any_byte_is_refused() -> None:
     for length in range(len(CALL)):
         with pytest.raises(InvalidJson):
-            strict.check(CALL[:length])
+            strict_json.check(CALL[:length])
 
 
 def test_a_call_with_any_bit_flipped_is_refused_or_read() -> None:
@@ -94,7 +94,7 @@ def test_a_call_with_any_bit_flipped_is_refused_or_read() -> None:
         flipped[position // 8] ^= 1 << (position % 8)
 
         try:
-            strict.check(bytes(flipped))
+            strict_json.check(bytes(flipped))
         except InvalidJson:
             continue
         json.loads(bytes(flipped))

@@ -12,12 +12,12 @@ from gateway.admission.caller import Caller
 from gateway.core.call import Call
 from gateway.core.errors import PdfNotSupported
 from gateway.core.request import RequestHead
-from gateway.files.bring import Bringer, unless_gone
+from gateway.endpoints.chat_completions import attach
+from gateway.endpoints.chat_completions.system_prompt import SystemPrompts
+from gateway.files.attachment_loader import Bringer, unless_gone
 from gateway.files.fetch_process import FetchProcess
 from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
-from gateway.ingress import placing
-from gateway.ingress.system_prompt import SystemPrompts
 from gateway.prompts.renderer import Renderer
 from gateway.providers.parameters import check_parameters
 from gateway.snapshot.types import ModelRecord
@@ -42,7 +42,7 @@ class Contents:
         self._prompts = SystemPrompts(self._renderer)
         self._fetcher = FetchProcess(networks)
         self._media_urls = MediaUrls(networks)
-        self._bringer = Bringer(self._fetcher, PdfReader(), placing)
+        self._bringer = Bringer(self._fetcher, PdfReader(), attach)
 
     async def prepare(self, templates: Iterable[str]) -> None:
         """Compile the prompts that are programs, and forget all others."""

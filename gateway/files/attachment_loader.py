@@ -36,7 +36,7 @@ class ReadsPdfs(Protocol):
 
 
 class Format(Protocol):
-    """The format of callers, as far as files go (gateway.ingress.placing)."""
+    """The format of callers, as far as files go (gateway.endpoints.chat_completions.attach)."""
 
     def read_inline(self, file: Attachment) -> ReadyFile: ...
 

@@ -15,9 +15,14 @@ from gateway.core.call import Call
 from gateway.core.errors import InvalidFile
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
 from gateway.core.tokens import TOKENS_PER_IMAGE, bound_file, bound_tokens
-from gateway.ingress import schema
-from gateway.ingress.blocks import clean_name, needs_of, read_inline, write_file
-from gateway.ingress.media_types import PDF, find_file_type
+from gateway.endpoints.chat_completions import schema
+from gateway.endpoints.chat_completions.content_parts import (
+    clean_name,
+    needs_of,
+    read_inline,
+    write_file,
+)
+from gateway.media.media_types import PDF, find_file_type
 
 __all__ = ["as_file", "as_pages", "place", "read_fetched", "read_inline"]
 

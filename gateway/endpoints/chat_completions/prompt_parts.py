@@ -7,12 +7,12 @@ from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.prompt_parts import PromptParts
-from gateway.ingress import schema
-from gateway.ingress.blocks import read_inline, read_picture
-from gateway.ingress.inline_data import read_inline_data
-from gateway.ingress.media_types import sniff
-from gateway.ingress.openai_chat import texts_of
-from gateway.ingress.picture_size import size_of
+from gateway.endpoints.chat_completions import schema
+from gateway.endpoints.chat_completions.content_parts import read_inline, read_picture
+from gateway.endpoints.chat_completions.read import texts_of
+from gateway.media.inline_data import read_inline_data
+from gateway.media.media_types import sniff
+from gateway.media.picture_size import size_of
 
 
 def read_prompt(call: Call) -> PromptParts:

@@ -1,6 +1,6 @@
 """Bytes that came along in a request: base64, plain or in a data: URL.
 
-Decoded piece by piece: a long body is read in a thread (gateway.ingress.long_bodies), and between
+Decoded piece by piece: a long body is read in a thread (gateway.http.long_bodies), and between
 two pieces the event loop has its turn.
 """
 

@@ -12,8 +12,8 @@ import pytest
 from gateway.core.errors import InvalidFile
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
-from gateway.ingress.inline_data import PIECE_BYTES, PIECE_CHARS, read_inline_data, write_base64
-from gateway.ingress.long_bodies import LongBodies
+from gateway.http.long_bodies import LongBodies
+from gateway.media.inline_data import PIECE_BYTES, PIECE_CHARS, read_inline_data, write_base64
 
 HEAD = RequestHead("", [], "", 0, {}, "")
 WAIT_S = 60

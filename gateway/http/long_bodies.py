@@ -16,7 +16,7 @@ THREADS = 2
 
 
 class LongBodies:
-    """For all calls of a process. read: gateway.ingress.openai_chat.read_call."""
+    """For all calls of a process. read: gateway.endpoints.chat_completions.read.read_call."""
 
     def __init__(self, read: Callable[[bytes, RequestHead, Profile], Call]) -> None:
         self._read = read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gateway.core.errors import StreamBroken
-from gateway.streaming.sse import MAX_EVENT_BYTES, SseDecoder
+from gateway.providers.framing.sse import MAX_EVENT_BYTES, SseDecoder
 
 
 @pytest.mark.parametrize("line", [b"data\n", b"data:\n", b"data: x\n", b"data:" + b"x" * 9999])

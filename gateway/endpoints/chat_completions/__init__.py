@@ -1,0 +1,1 @@
+"""POST /chat/completions, in OpenAI's format."""

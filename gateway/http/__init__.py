@@ -1,0 +1,1 @@
+"""HTTP as all endpoints read and write it: heads, bodies, headers, errors."""

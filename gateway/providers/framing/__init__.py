@@ -1,0 +1,1 @@
+"""Framings of streamed answers: bytes to frames."""
