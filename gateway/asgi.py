@@ -43,7 +43,7 @@ from gateway.edge.load import (  # noqa: E402
 from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
-from gateway.ingress.error_response import error_response  # noqa: E402
+from gateway.http.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.launch.programs import STORAGE_FAILED  # noqa: E402

@@ -23,10 +23,10 @@ from gateway.core.receipt import Receipt
 from gateway.core.request import WRITE_NOW, Reply, RequestHead
 from gateway.endpoints.chat_completions.write import KEEP_ALIVE, ChunkWriter, Form, write_answer
 from gateway.http.body import read_body
+from gateway.http.error_response import error_response
 from gateway.http.head import read_head
 from gateway.http.headers import server_timing
 from gateway.http.rate_headers import Rates, rate_headers
-from gateway.ingress.error_response import error_response
 
 logger = logging.getLogger(__name__)
 

@@ -16,8 +16,8 @@ from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, Reques
 from gateway.core.ids import new_request_id
 from gateway.core.mounts import explain_missing
 from gateway.core.profiles import UNIFIED
+from gateway.http.error_response import error_response
 from gateway.http.rate_headers import rate_headers
-from gateway.ingress.error_response import error_response
 
 READS = ["GET", "HEAD", "OPTIONS"]  # the methods of every address that is not a call to a model
 logger = logging.getLogger(__name__)

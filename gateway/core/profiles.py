@@ -1,7 +1,7 @@
 """Compatibility profiles: what differs between the products whose clients we serve, as data.
 
 One row a product (gateway contract, section 3.2); `unified` is our own. Everything that is not
-here is the same for all. How errors are written: gateway.ingress.error_format.
+here is the same for all. How errors are written: gateway.http.error_format.
 """
 
 from __future__ import annotations

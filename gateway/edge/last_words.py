@@ -18,7 +18,7 @@ from gateway.core.request import RequestHead
 from gateway.edge.cors import MOUNTS
 from gateway.edge.guard import Guard
 from gateway.edge.https import HSTS
-from gateway.ingress.error_response import error_response
+from gateway.http.error_response import error_response
 
 
 def last_words(

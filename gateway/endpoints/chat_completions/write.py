@@ -17,7 +17,7 @@ from gateway.core.events import Answer, Choice, Delta, Finish, Reported
 from gateway.core.money import Usage, credits_used, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
-from gateway.ingress.error_format import render_error
+from gateway.http.error_format import render_error
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"

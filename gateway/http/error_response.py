@@ -8,7 +8,7 @@ import msgspec
 
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
-from gateway.ingress.error_format import render_error
+from gateway.http.error_format import render_error
 
 Headers = list[tuple[bytes, bytes]]
 # What a retry may overcome: every such answer says when to come back.

@@ -1,1 +1,0 @@
-"""What callers speak: one module per format."""
