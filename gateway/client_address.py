@@ -9,7 +9,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-from gateway.admission.address import find_caller, neighbourhood
+from gateway.admission.address import client_subnet, find_caller
 from gateway.core.request import RequestHead
 from gateway.outbound.networks import read_networks
 
@@ -31,7 +31,7 @@ def find_client_address(answer: Callable[[HttpRequest], HttpResponseBase]) -> ob
         )
         address = find_caller(head, trusted)
         request.META["REMOTE_ADDR"] = UNKNOWN if address is None else str(address)
-        subnet = UNKNOWN if address is None else neighbourhood(address)
+        subnet = UNKNOWN if address is None else client_subnet(address)
         setattr(request, "client_subnet", subnet)  # noqa: B010 - HttpRequest declares no such field
 
     if iscoroutinefunction(answer):

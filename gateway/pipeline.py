@@ -205,8 +205,8 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     refusal: GatewayError | None = None
     try:
         caller.begin(call, grant, claim)
-        for target in stages.route(admitted.model, grant.spares):
-            grant, call = tab.pass_to(target) if grant.spares else (grant, call)
+        for target in stages.route(admitted.model, grant.fallback_models):
+            grant, call = tab.pass_to(target) if grant.fallback_models else (grant, call)
             meter.begin_attempt(target)
             try:
                 meter.exchange = exchange = stages.prepare(call, grant, target)

@@ -262,7 +262,7 @@ MEMORY_LIMIT_MB = read_int("TOLLHOUSE_MEMORY_LIMIT_MB", 0, least=0, most=1 << 24
 # Calls are refused while the event loop is later than this, whoever makes most of them first
 # (gateway.admission.load_shedding). 0: none are.
 SHED_LAG_S = read_int("TOLLHOUSE_SHED_LAG_MS", 500, least=0, most=60_000) / 1000
-# Calls with a bad key that one address may make in ten seconds (gateway.admission.guesses).
+# Calls with a bad key that one address may make in ten seconds (gateway.admission.auth_throttle).
 WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
 # Limits on requests of keys that have none of their own; 0: there are none. Without a burst as
 # many calls may come at once as in a minute.

@@ -27,8 +27,7 @@ from gateway.admission.admit import Admission
 from gateway.admission.caller import Caller
 from gateway.admission.fallback import Fallbacks
 from gateway.admission.keyring import Keyring
-from gateway.admission.limits import Limits
-from gateway.admission.limits import Patience as QueuePatience
+from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.core.attachment_tokens import rules_of
@@ -108,7 +107,7 @@ class Runtime:
         writer = self.writer = Writer(settings.HOME / "journal", space)
         self.bank = Bank(settings.HOME / "journal", writer=writer)
         self.key_book = KeyBook(writer)
-        queue = QueuePatience(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
+        queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
         self.limits = Limits(self.key_book.read, queue)
         self.bank.on_other_book = self.limits.doubt_spending
         keys: Batches[str, KeyRecord | None]
@@ -310,7 +309,7 @@ class Runtime:
 
     def _on_workspace_changed(self, workspace_id: str) -> None:
         known = self.keyring.forget_workspace(workspace_id)
-        if known and self.limits.has_line(workspace_id):
+        if known and self.limits.has_queue(workspace_id):
             self._spawn(self._follow_key(known[0].digest, known[0]))
         if self.watch.has_calls_of(workspace_id):
             self._spawn(self._follow_workspace(workspace_id))

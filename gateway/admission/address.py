@@ -42,8 +42,8 @@ def is_in(address: Address, networks: tuple[Network, ...]) -> bool:
     return any(address.version == network.version and address in network for network in networks)
 
 
-def neighbourhood(address: Address) -> str:
-    """Return what counts as one place: an address, or the network that IPv6 gives one line."""
+def client_subnet(address: Address) -> str:
+    """Return what counts as one client: an IPv4 address, or the /64 that one IPv6 line gets."""
     if isinstance(address, IPv4Address):
         return str(address)
     return str(IPv6Network((int(address) >> 64 << 64, 64)))

@@ -17,29 +17,29 @@ from typing import Protocol
 from gateway.admission.address import (
     Network,
     canonical_text,
+    client_subnet,
     find_caller,
     is_in,
-    neighbourhood,
     parse_address,
 )
+from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import read_digest, shows_none
 from gateway.admission.caller import Caller
-from gateway.admission.fallback import Candidate, Check, spares_within
-from gateway.admission.guesses import Guesses
-from gateway.admission.keyring import Keyring
-from gateway.admission.limits import Limiter
-from gateway.admission.load_shedding import LoadShedder
-from gateway.admission.naming import find_model
-from gateway.admission.slots import HangUp
-from gateway.admission.worst_case import (
+from gateway.admission.concurrency_limiter import HangUp
+from gateway.admission.cost_bound import (
     affordable_tokens,
     cap_of,
     check_context,
-    dearest,
     limit_of,
+    max_price,
     rates,
     to_nusd_up,
 )
+from gateway.admission.fallback import Candidate, Check, fallback_models_within
+from gateway.admission.keyring import Keyring
+from gateway.admission.limits import Limiter
+from gateway.admission.load_shedding import LoadShedder
+from gateway.admission.resolve_model import resolve_model
 from gateway.core.call import Call
 from gateway.core.errors import (
     InsufficientCredits,
@@ -103,13 +103,13 @@ class Admission:
         self._least_tokens = least_tokens
         self._shedder = shedder
         self._trusted = tuple(trusted_proxies)
-        self._guesses = Guesses(wrong_keys)
+        self._auth_throttle = AuthThrottle(wrong_keys)
 
     async def identify(self, head: RequestHead) -> Caller:
         """Return who calls. Raises InvalidKey; a database that is away is never that.
 
-        Raises RateLimited for an address that has shown bad keys too often; who shows none at all
-        guesses nothing.
+        Raises RateLimited for a client that sends invalid keys too often. Sending no key does not
+        count.
         """
         try:
             digest = read_digest(head)
@@ -119,7 +119,9 @@ class Admission:
         except InvalidKey:
             if not shows_none(head):
                 address = find_caller(head, self._trusted)
-                self._guesses.note("" if address is None else neighbourhood(address))
+                self._auth_throttle.record_failure(
+                    "" if address is None else client_subnet(address)
+                )
             raise
         rates = None if key.limits is None else self._limits.rates_of(key, key.limits)
         if not self._trusted:
@@ -152,10 +154,10 @@ class Admission:
     ) -> tuple[ModelRecord, tuple[str, ...]]:
         """Return the model that the call is for, and the parameters that it will not get.
 
-        Raises as find_model and `check` do, and InsufficientScope for members that the key may
+        Raises as resolve_model and `check` do, and InsufficientScope for members that the key may
         not send.
         """
-        model = find_model(
+        model = resolve_model(
             self._snapshot.current(), caller.key, call.model, hides=profile.hides_models
         )
         dropped = self._check(call, model)
@@ -180,7 +182,7 @@ class Admission:
             raise WorkspaceLocked
         if key.refused_until:
             check_losses(key)
-        held_nusd, _ = await self._set_aside(workspace_id, call, dearest(model), 1, model, 0)
+        held_nusd, _ = await self._set_aside(workspace_id, call, max_price(model), 1, model, 0)
         try:
             if key.limits is not None:
                 await self._limits.look(key, key.limits, model.name, held_nusd)
@@ -200,7 +202,7 @@ class Admission:
         others: Sequence[Candidate],
         hang_up: HangUp,
     ) -> Grant:
-        """Return the grant of one call, money set aside and journalled, its turn come.
+        """Return the grant of one call, money set aside and journalled, its limits acquired.
 
         When the balance covers less than the worst case, the output limit is lowered to what
         it covers. What is set aside also covers the models to fall back to, `others`. hang_up
@@ -215,7 +217,7 @@ class Admission:
         adopted_id = head.wanted_id()
         if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
             adopted_id = ""
-        price = dearest(model)
+        price = max_price(model)
         limit = limit_of(call, model)
         if model.context_tokens is not None:
             check_context(call, limit, model.context_tokens, self._least_tokens)
@@ -262,7 +264,7 @@ class Admission:
             call.pdf_pages,
             call.pdf_page_nusd,
             lease,
-            spares_within(hold_nusd, call, others) if others else (),
+            fallback_models_within(hold_nusd, call, others) if others else (),
         )
         self._journal(grant)
         return grant
@@ -307,7 +309,7 @@ class Admission:
     async def _enter(
         self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
     ) -> Lease:
-        """Take what the call needs of its limits, in its turn. If it cannot, nothing is held."""
+        """Acquire the limits of the call, waiting in their queues. On failure nothing is held."""
         try:
             return await self._limits.enter(key, limits, model, hold_nusd, hang_up)
         except BaseException:

@@ -7,18 +7,18 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 import msgspec
 
 from gateway.admission.caller import Caller
-from gateway.admission.naming import find_model
-from gateway.admission.worst_case import (
+from gateway.admission.cost_bound import (
     affordable_tokens,
     cap_of,
-    dearest,
     limit_of,
+    max_price,
     rates,
     to_nusd_up,
 )
+from gateway.admission.resolve_model import resolve_model
 from gateway.core.call import Call
 from gateway.core.errors import GatewayError
-from gateway.core.grant import Spare
+from gateway.core.grant import FallbackModel
 from gateway.core.money import Price
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
@@ -31,7 +31,7 @@ Assemble = Callable[[Call, ModelRecord, Caller, RequestHead], Awaitable[Call]]
 
 class Candidate(msgspec.Struct, frozen=True):
     """A model that could serve the call. call: as this model gets it; limit: output tokens of each
-    choice; prompt_pusd, token_pusd: as gateway.admission.worst_case.rates has them."""
+    choice; prompt_pusd, token_pusd: as gateway.admission.cost_bound.rates has them."""
 
     call: Call
     model: ModelRecord
@@ -43,7 +43,7 @@ class Candidate(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, call: Call, model: ModelRecord, dropped: tuple[str, ...]) -> Candidate:
-        price = dearest(model)
+        price = max_price(model)
         return cls(call, model, dropped, price, limit_of(call, model), *rates(call, model, price))
 
     @property
@@ -78,12 +78,12 @@ class Fallbacks:
         """Return the models that may serve in this one's place: those that the call names, or
         else the model's own. call: before it got this model's prompt.
 
-        Raises as find_model does for a name of the call's.
+        Raises as resolve_model does for a name of the call's.
         """
         key, snapshot = caller.key, self._snapshot.current()
 
         def find(name: str) -> ModelRecord:
-            return find_model(snapshot, key, name, hides=profile.hides_models)
+            return resolve_model(snapshot, key, name, hides=profile.hides_models)
 
         if call.models is None:
             others = list(chained_models(snapshot, key, model))
@@ -141,19 +141,21 @@ def candidates(
     return list(found.values())
 
 
-def spares_within(hold_nusd: int, call: Call, found: Sequence[Candidate]) -> tuple[Spare, ...]:
+def fallback_models_within(
+    hold_nusd: int, call: Call, found: Sequence[Candidate]
+) -> tuple[FallbackModel, ...]:
     """Return those of which the hold covers an answer, limited to what it covers."""
-    spares = []
+    fallback_models = []
     for one in found:
         affordable = one.affordable(hold_nusd)
         if affordable < 1:
             continue
         model = one.model
         cap, sent_cap = cap_of(call, one.limit, affordable)
-        spares.append(
-            Spare(
+        fallback_models.append(
+            FallbackModel(
                 *(model.name, model.targets, one.price, cap * call.n, sent_cap),
                 *(one.dropped_params, one.call),
             )
         )
-    return tuple(spares)
+    return tuple(fallback_models)

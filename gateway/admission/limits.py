@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
-from gateway.admission.buckets import Bucket
-from gateway.admission.gates import Gate, Rates, too_many, too_often
-from gateway.admission.slots import HangUp, Slots
+from gateway.admission.concurrency_limiter import ConcurrencyLimiter, HangUp
+from gateway.admission.limiter_state import LimiterState, Rates, concurrency_limited, rate_limited
 from gateway.admission.spending import Spending
+from gateway.admission.token_bucket import TokenBucket
 from gateway.core.errors import ServerStopping
 from gateway.core.grant import Grant
 from gateway.core.spent import Reading
@@ -26,35 +26,35 @@ MAX_KEPT = 100_000
 LOOKED_AT = 64
 
 
-class Patience(NamedTuple):
-    """How long a call waits for its turn, in seconds, and how many may wait in one line."""
+class QueueLimits(NamedTuple):
+    """How long a call may wait for a slot, in seconds, and how many calls may wait in one queue."""
 
     queue_s: float = 30.0
     max_queue: int = 100
 
 
 class Lease:
-    """What one call has taken of its limits. queued_us: how long it waited for its turn."""
+    """What one call has taken of its limits. queued_us: how long it waited in queues."""
 
-    __slots__ = ("_buckets", "_hold_nusd", "_slots", "_spending", "queued_us")
+    __slots__ = ("_acquired", "_buckets", "_hold_nusd", "_spending", "queued_us")
 
     def __init__(self) -> None:
         self.queued_us = 0
-        self._buckets: tuple[Bucket, ...] = ()
-        self._slots: list[Slots] = []
+        self._buckets: tuple[TokenBucket, ...] = ()
+        self._acquired: list[ConcurrencyLimiter] = []
         self._spending: Spending | None = None
         self._hold_nusd = 0
 
     def hold(self, spending: Spending, hold_nusd: int) -> None:
         self._spending, self._hold_nusd = spending, hold_nusd
 
-    def count(self, buckets: tuple[Bucket, ...], now_ns: int) -> None:
+    def count(self, buckets: tuple[TokenBucket, ...], now_ns: int) -> None:
         self._buckets = buckets
         for bucket in buckets:
             bucket.take(now_ns)
 
-    def place(self, slots: Slots) -> None:
-        self._slots.append(slots)
+    def acquired(self, limiter: ConcurrencyLimiter) -> None:
+        self._acquired.append(limiter)
 
     def settle(self) -> None:
         """End the hold: what the call has cost is known."""
@@ -65,8 +65,8 @@ class Lease:
     def end(self) -> None:
         """Give everything back but the request, which was made. Again it does nothing."""
         self.settle()
-        while self._slots:
-            self._slots.pop().give_back()
+        while self._acquired:
+            self._acquired.pop().release()
 
     def withdraw(self) -> None:
         """Give everything back: the call was not let in after all."""
@@ -102,11 +102,11 @@ class Limits:
     def __init__(
         self,
         read_spent: Callable[[str], Awaitable[Reading]],
-        patience: Patience | None = None,
+        queue_limits: QueueLimits | None = None,
     ) -> None:
         self._read_spent = read_spent
-        self._patience = patience or Patience()
-        self._gates: dict[str, Gate] = {}
+        self._queue_limits = queue_limits or QueueLimits()
+        self._states: dict[str, LimiterState] = {}
         self.spendings: dict[str, Spending] = {}
         self._readings: dict[str, asyncio.Task[None]] = {}
         self._doubts = 0
@@ -114,8 +114,8 @@ class Limits:
 
     def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None:
         """Return the limits on requests that a caller with this key is under, if any."""
-        gates = self._follow(key, limits, time.monotonic_ns())
-        buckets = [gate.bucket for gate in gates if gate.bucket is not None]
+        states = self._follow(key, limits, time.monotonic_ns())
+        buckets = [state.bucket for state in states if state.bucket is not None]
         return Rates(buckets) if buckets else None
 
     async def look(self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int) -> None:
@@ -131,7 +131,7 @@ class Limits:
     async def enter(
         self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
     ) -> Lease:
-        """Let a call in, in its turn. The lease has to be ended, whatever becomes of the call.
+        """Admit a call once it has its slots. The lease must be ended, however the call ends.
 
         hold_nusd: what it may cost at most. Raises KeyLimitExceeded, then RateLimited, then
         ConcurrencyLimited; CallerLeft when hang_up returns while it waits; DatabaseUnavailable,
@@ -141,16 +141,16 @@ class Limits:
         try:
             if limits.of_spending is not None:
                 await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
-            gates = self._follow(key, limits, time.monotonic_ns())
-            self._count(gates, model, lease)
-            # The key's own first: who waits there keeps no place from the workspace's other keys.
-            for gate in reversed(gates):
-                slots = gate.slots
-                if slots is None:
+            states = self._follow(key, limits, time.monotonic_ns())
+            self._count(states, model, lease)
+            # The key's own first: a call that waits there takes no slot from other keys.
+            for state in reversed(states):
+                limiter = state.concurrency
+                if limiter is None:
                     continue
-                if not slots.try_take():
-                    await self._queue(gate, slots, model, lease, hang_up)
-                lease.place(slots)
+                if not limiter.try_acquire():
+                    await self._queue(state, limiter, model, lease, hang_up)
+                lease.acquired(limiter)
         except BaseException:
             lease.withdraw()
             raise
@@ -165,18 +165,18 @@ class Limits:
             grant.lease.settle()
 
     def follow(self, key: KeyRecord) -> None:
-        """Let those who wait for their turn have what changed limits leave."""
+        """Apply changed limits to the calls in the queues."""
         if key.limits is not None:
             self._follow(key, key.limits, time.monotonic_ns())
             return
         for name in (key.workspace_id, key.key_id):
-            if name in self._gates:
-                self._gates[name].follow(CallLimits(), time.monotonic_ns())
+            if name in self._states:
+                self._states[name].follow(CallLimits(), time.monotonic_ns())
 
-    def has_line(self, name: str) -> bool:
-        """True when calls of the key or workspace wait for their turn."""
-        gate = self._gates.get(name)
-        return gate is not None and gate.slots is not None and gate.slots.waiting > 0
+    def has_queue(self, name: str) -> bool:
+        """True when calls of the key or workspace wait in a queue."""
+        state = self._states.get(name)
+        return state is not None and state.concurrency is not None and state.concurrency.waiting > 0
 
     def doubt_spending(self) -> None:
         """Read the book again before the next call of every key whose spending is counted."""
@@ -185,53 +185,60 @@ class Limits:
             spending.doubt()
 
     def close(self) -> None:
-        """Send away everybody who waits, and let nobody wait any more."""
+        """Fail every call in a queue, and let none queue any more."""
         self._is_closed = True
-        for gate in self._gates.values():
-            if gate.slots is not None:
-                gate.slots.dismiss(ServerStopping)
+        for state in self._states.values():
+            if state.concurrency is not None:
+                state.concurrency.reject_waiting(ServerStopping)
 
-    def _follow(self, key: KeyRecord, limits: KeyLimits, now_ns: int) -> tuple[Gate, Gate]:
-        """Return the gates of the workspace and of the key, in the order of their levels."""
-        workspace = self._gates.get(key.workspace_id)
+    def _follow(
+        self, key: KeyRecord, limits: KeyLimits, now_ns: int
+    ) -> tuple[LimiterState, LimiterState]:
+        """Return the states of the workspace and of the key, in this order."""
+        workspace = self._states.get(key.workspace_id)
         if workspace is None:
-            workspace = self._keep_gate(key.workspace_id, Gate("organisation"), now_ns)
-        own = self._gates.get(key.key_id)
+            workspace = self._keep_state(key.workspace_id, LimiterState("organisation"), now_ns)
+        own = self._states.get(key.key_id)
         if own is None:
-            own = self._keep_gate(key.key_id, Gate("token"), now_ns)
+            own = self._keep_state(key.key_id, LimiterState("token"), now_ns)
         workspace.follow(limits.of_workspace, now_ns)
         own.follow(limits.of_key, now_ns)
         return workspace, own
 
-    def _keep_gate(self, name: str, gate: Gate, now_ns: int) -> Gate:
-        if len(self._gates) >= MAX_KEPT:
-            forget_one(self._gates, lambda kept: kept.is_idle(now_ns))
-        self._gates[name] = gate
-        return gate
+    def _keep_state(self, name: str, state: LimiterState, now_ns: int) -> LimiterState:
+        if len(self._states) >= MAX_KEPT:
+            forget_one(self._states, lambda kept: kept.is_idle(now_ns))
+        self._states[name] = state
+        return state
 
-    def _count(self, gates: Sequence[Gate], model: str, lease: Lease) -> None:
-        """Count a request at every gate, or at none. Raises RateLimited."""
+    def _count(self, states: Sequence[LimiterState], model: str, lease: Lease) -> None:
+        """Count a request in every state, or in none. Raises RateLimited."""
         now_ns = time.monotonic_ns()
-        for gate in gates:
-            if gate.bucket is not None and gate.bucket.wait_ns(now_ns):
-                raise too_often(gate, gate.bucket, model, now_ns)
-        lease.count(tuple(gate.bucket for gate in gates if gate.bucket is not None), now_ns)
+        for state in states:
+            if state.bucket is not None and state.bucket.wait_ns(now_ns):
+                raise rate_limited(state, state.bucket, model, now_ns)
+        lease.count(tuple(state.bucket for state in states if state.bucket is not None), now_ns)
 
     async def _queue(
-        self, gate: Gate, slots: Slots, model: str, lease: Lease, hang_up: HangUp
+        self,
+        state: LimiterState,
+        limiter: ConcurrencyLimiter,
+        model: str,
+        lease: Lease,
+        hang_up: HangUp,
     ) -> None:
-        """Wait for a place at a gate. Raises as enter does."""
+        """Wait in the queue of a state. Raises as enter does."""
         if self._is_closed:
             raise ServerStopping
-        if slots.waiting >= self._patience.max_queue:
-            raise too_many(gate, slots, model, "and as many wait as may")
+        if limiter.waiting >= self._queue_limits.max_queue:
+            raise concurrency_limited(state, limiter, model, "and as many wait as may")
         began_ns = time.perf_counter_ns()
-        left_s = self._patience.queue_s - lease.queued_us / 10**6
+        left_s = self._queue_limits.queue_s - lease.queued_us / 10**6
         try:
-            await slots.take(left_s, hang_up)
+            await limiter.acquire(left_s, hang_up)
         except TimeoutError:
-            words = f"and none ended within {self._patience.queue_s:g} s"
-            raise too_many(gate, slots, model, words) from None
+            words = f"and none ended within {self._queue_limits.queue_s:g} s"
+            raise concurrency_limited(state, limiter, model, words) from None
         finally:
             lease.queued_us += (time.perf_counter_ns() - began_ns) // NS_PER_US
 

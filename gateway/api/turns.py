@@ -12,7 +12,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.decorators import sync_and_async_middleware
 
-from gateway.admission.address import find_caller, neighbourhood
+from gateway.admission.address import client_subnet, find_caller
 from gateway.api.mount import SCOPE_KEY
 from gateway.core.turns import Turns, beside_calls
 from gateway.http.head import read_head
@@ -40,7 +40,7 @@ def take_turns(answer: Answer) -> Answer:
         if inbound is not None and inbound.caller is not None:
             return str(inbound.caller.key.workspace_id)
         address = find_caller(inbound.head if inbound else read_head(scope), trusted)
-        return "" if address is None else neighbourhood(address)
+        return "" if address is None else client_subnet(address)
 
     async def answer_in_turn(request: HttpRequest) -> Any:
         scope = getattr(request, "scope", None)

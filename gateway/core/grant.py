@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from gateway.core.money import Price
 
 
-class Spare(msgspec.Struct, frozen=True):
+class FallbackModel(msgspec.Struct, frozen=True):
     """A model that may serve a call when those before it could not (docs/adr/0024).
 
     targets: its own, in order. call: as this model gets it. The rest: as a Grant has them, for
@@ -51,9 +51,9 @@ class Grant(msgspec.Struct, frozen=True):
     upstream because the model's provider does not take them. adopted_id: the caller's own id of
     the call, empty where it has none that could be adopted (docs/adr/0021). pdf_pages: of PDFs,
     those that were made into pictures for the call; pdf_page_nusd: what each of them costs.
-    lease: None for keys without limits. spares: the models to fall back to, in order.
+    lease: None for keys without limits. fallback_models: the models to fall back to, in order.
     fallback_from: the model that was meant, empty unless another one is at it; fallback_depth:
-    which of the spares that is, 1 the first.
+    which of the fallback models that is, 1 the first.
     """
 
     call_id: str
@@ -78,7 +78,7 @@ class Grant(msgspec.Struct, frozen=True):
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
     lease: Lease | None = None
-    spares: tuple[Spare, ...] = ()
+    fallback_models: tuple[FallbackModel, ...] = ()
     fallback_from: str = ""
     fallback_depth: int = 0
 
@@ -88,17 +88,19 @@ class Grant(msgspec.Struct, frozen=True):
         return self.adopted_id or self.call_id
 
     def passed_to(self, model: str) -> tuple[Grant, Any]:
-        """Return the same permission for the spare of this name, and the call as it gets it."""
-        depth = next(n for n, spare in enumerate(self.spares, 1) if spare.model == model)
-        spare = self.spares[depth - 1]
+        """Return the same permission for this fallback model, and the call as it gets it."""
+        depth = next(
+            n for n, fallback in enumerate(self.fallback_models, 1) if fallback.model == model
+        )
+        fallback = self.fallback_models[depth - 1]
         grant = replace(
             self,
             model=model,
-            price=spare.price,
-            limit_tokens=spare.limit_tokens,
-            cap_tokens=spare.cap_tokens,
-            dropped_params=spare.dropped_params,
+            price=fallback.price,
+            limit_tokens=fallback.limit_tokens,
+            cap_tokens=fallback.cap_tokens,
+            dropped_params=fallback.dropped_params,
             fallback_from=self.fallback_from or self.model,
             fallback_depth=depth,
         )
-        return grant, spare.call
+        return grant, fallback.call

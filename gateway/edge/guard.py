@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
-from gateway.admission.address import find_caller, is_in, neighbourhood, parse_address
+from gateway.admission.address import client_subnet, find_caller, is_in, parse_address
 from gateway.core.errors import GatewayError, ServerStopping
 from gateway.core.loop_quota import LoopQuota
 from gateway.core.overload import overloaded, spread_retry_after_s
@@ -99,14 +99,14 @@ class Guard:
         address = parse_address(peer)
         if address is None or is_in(address, self.limits.trusted_proxies):
             return self._uncounted
-        return self._idle.setdefault(neighbourhood(address), Idle())
+        return self._idle.setdefault(client_subnet(address), Idle())
 
     def place_of(self, peer: str, scope: Mapping[str, Any]) -> str:
         """Return where a request comes from, as a proxy that is trusted says."""
         headers = scope["headers"]
         head = RequestHead("", headers, peer, 0, dict(headers))
         address = find_caller(head, self.limits.trusted_proxies)
-        return "" if address is None else neighbourhood(address)
+        return "" if address is None else client_subnet(address)
 
     def is_full(self, idle: Idle) -> bool:
         allowed = self.limits.idle_connections * BURST

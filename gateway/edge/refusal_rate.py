@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.admission.address import Network, find_caller, neighbourhood
+from gateway.admission.address import Network, client_subnet, find_caller
 from gateway.http.head import read_head
 
 MAX_DELAY_S = 5.0
@@ -37,7 +37,7 @@ class RefusalRate:
         if status < FIRST_REFUSAL or status in NOT_REFUSALS or not self._step_s:
             return 0.0
         address = find_caller(read_head(scope), self._trusted)
-        return self._count("" if address is None else neighbourhood(address), now)
+        return self._count("" if address is None else client_subnet(address), now)
 
     def _count(self, subnet: str, now: float) -> float:
         empty_at = max(self._empty_at.pop(subnet, now), now)

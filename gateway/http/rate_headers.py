@@ -8,7 +8,7 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Rates(Protocol):
-    """The limits on requests that a caller is under (gateway.admission.gates)."""
+    """The limits on requests that a caller is under (gateway.admission.limiter_state)."""
 
     def standing(self) -> tuple[int, int, int, int, int]:
         """Return how many calls may be made at once, how many of them now, the second since the

@@ -52,7 +52,7 @@ class UsageRollup(UsageSums):
 class LatencyRollup(models.Model):
     """How many `ok` calls of a quarter of an hour fell into each bucket of a duration.
 
-    bucket: gateway.core.buckets, a logarithmic scale over microseconds.
+    bucket: gateway.core.latency_histogram, a logarithmic scale over microseconds.
     """
 
     class Measure(models.TextChoices):

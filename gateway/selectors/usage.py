@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import QuerySet, Sum
 
-from gateway.core.buckets import percentile_us
+from gateway.core.latency_histogram import percentile_us
 from gateway.core.time_spans import DAY_S, QUARTER_S
 from gateway.models import (
     CallRecord,

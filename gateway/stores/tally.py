@@ -10,8 +10,8 @@ from typing import Any
 from django.db import connection
 
 from accounts.book import Spend
-from gateway.core.buckets import bucket_of
 from gateway.core.durations import added_us
+from gateway.core.latency_histogram import bucket_of
 from gateway.core.time_spans import QUARTER_S
 from gateway.journal.record import Refused, Settled
 from gateway.stores.error_totals import FAILED, ErrorTotals

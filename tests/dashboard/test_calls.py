@@ -20,8 +20,8 @@ from dashboard.call_export import HEADER, neutral
 from dashboard.call_words import error_words
 from dashboard.period_choice import REVERSED
 from dashboard.templatetags.money import usd
-from gateway.core.buckets import upper_us
 from gateway.core.ids import new_request_id
+from gateway.core.latency_histogram import upper_us
 from gateway.journal.record import Refused
 from gateway.models import CallBody, CallRecord, LatencyRollup
 from gateway.stores.drain import apply

@@ -123,7 +123,7 @@ class Door:
         waiting = asyncio.ensure_future(self.admit(make_key()))
 
         async def waits() -> bool:
-            return self.limits.has_line("k")
+            return self.limits.has_queue("k")
 
         await async_wait_until(waits)
         happens()
@@ -138,7 +138,7 @@ class Door:
         assert self.limits.spendings["k"].held_nusd == 0
         assert key.limits is not None
         [_, own] = self.limits._follow(key, key.limits, 0)
-        assert own.slots is None or own.slots.taken == 0
+        assert own.concurrency is None or own.concurrency.in_use == 0
 
 
 def fail_with(error: Exception) -> Callable[[Grant], None]:

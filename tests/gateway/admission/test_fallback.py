@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.admission.fallback import candidates, chained_models, spares_within
+from gateway.admission.fallback import candidates, chained_models, fallback_models_within
 from gateway.core.call import Call
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
@@ -99,16 +99,18 @@ def test_no_answer_of_a_planned_model_can_cost_more_than_the_hold(
 ) -> None:
     found = candidates(call, make_model("a"), others, takes_all)
 
-    for spare in spares_within(hold_nusd, call, found):
-        [model] = [one.model for one in found if one.model.name == spare.model]
+    for fallback in fallback_models_within(hold_nusd, call, found):
+        [model] = [one.model for one in found if one.model.name == fallback.model]
         prompt = min(call.prompt_tokens_bound, model.context_tokens or call.prompt_tokens_bound)
-        for target in spare.targets:
-            assert cost_nusd(Usage(prompt, spare.limit_tokens), target.price) <= hold_nusd
-            assert cost_nusd(Usage(prompt, spare.limit_tokens, prompt), target.price) <= hold_nusd
-        per_choice = spare.limit_tokens // call.n
+        for target in fallback.targets:
+            assert cost_nusd(Usage(prompt, fallback.limit_tokens), target.price) <= hold_nusd
+            assert (
+                cost_nusd(Usage(prompt, fallback.limit_tokens, prompt), target.price) <= hold_nusd
+            )
+        per_choice = fallback.limit_tokens // call.n
         assert 1 <= per_choice <= min(call.max_tokens or per_choice, model.max_output_tokens)
-        assert spare.cap_tokens in (None, per_choice)
-        assert spare.cap_tokens or call.max_tokens in (None, per_choice)
+        assert fallback.cap_tokens in (None, per_choice)
+        assert fallback.cap_tokens or call.max_tokens in (None, per_choice)
 
 
 @given(calls, st.lists(models, max_size=6))
@@ -117,10 +119,14 @@ def test_a_hold_of_the_dearest_allows_every_model_its_whole_limit(
 ) -> None:
     found = candidates(call, make_model("a"), others, takes_all)
 
-    spares = spares_within(max((one.want_nusd for one in found), default=0), call, found)
+    fallback_models = fallback_models_within(
+        max((one.want_nusd for one in found), default=0), call, found
+    )
 
-    assert [spare.model for spare in spares] == [one.model.name for one in found]
-    assert [spare.limit_tokens for spare in spares] == [one.limit * call.n for one in found]
+    assert [fallback.model for fallback in fallback_models] == [one.model.name for one in found]
+    assert [fallback.limit_tokens for fallback in fallback_models] == [
+        one.limit * call.n for one in found
+    ]
 
 
 @given(calls, models, st.integers(0, 2_000_000))
@@ -129,9 +135,9 @@ def test_a_model_is_left_out_only_when_the_hold_covers_no_token_of_it(
 ) -> None:
     found = candidates(call, make_model("z"), [model], takes_all)
 
-    spares = spares_within(hold_nusd, call, found)
+    fallback_models = fallback_models_within(hold_nusd, call, found)
 
-    if found and not spares:
+    if found and not fallback_models:
         one = found[0]
         assert one.prompt_pusd + one.token_pusd > hold_nusd * PUSD_PER_NUSD
 
@@ -163,6 +169,6 @@ def test_the_plan_has_all_targets_of_one_model_before_those_of_the_next() -> Non
     others = [make_model("b", [Price(1, 1, 1)] * 2), make_model("c")]
     found = candidates(make_call(), asked, others, takes_all)
 
-    targets = plan(asked, spares_within(10**9, make_call(), found))
+    targets = plan(asked, fallback_models_within(10**9, make_call(), found))
 
     assert [target.model for target in targets] == ["a", "a", "b", "b", "c"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gateway.admission.limits import Lease, Limits, Patience
+from gateway.admission.limits import Lease, Limits, QueueLimits
 from gateway.core.errors import (
     ConcurrencyLimited,
     DatabaseUnavailable,
@@ -90,7 +90,7 @@ def live(test: Callable[[Book, Limits], Awaitable[None]]) -> None:
 
     async def run() -> None:
         book = Book()
-        await test(book, Limits(book.read, Patience(queue_s=0.001)))
+        await test(book, Limits(book.read, QueueLimits(queue_s=0.001)))
 
     asyncio.run(run())
 
@@ -287,7 +287,7 @@ def test_waiting_calls_are_told_when_the_server_stops() -> None:
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         waiting = asyncio.ensure_future(refused(enter(limits, key)))
-        await soon(lambda: limits.has_line("key"))
+        await soon(lambda: limits.has_queue("key"))
 
         limits.close()
 
@@ -305,7 +305,7 @@ def test_a_key_that_has_no_limits_any_more_lets_its_line_in() -> None:
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         waiting = asyncio.ensure_future(enter(limits, key))
-        await soon(lambda: limits.has_line("key"))
+        await soon(lambda: limits.has_queue("key"))
 
         limits.follow(make_key(of_key=CallLimits()))
 

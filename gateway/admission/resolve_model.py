@@ -11,10 +11,10 @@ NAMELESS = frozenset({OF_A_MODEL, OF_A_FUNCTION, "tensorzero::function_name::"})
 OF_A_SERVICE = ":chat"
 
 
-def find_model(snapshot: Snapshot, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
-    """Return the model meant by the name. Raises as find_by_name does, ModelNotFound and
+def resolve_model(snapshot: Snapshot, key: KeyRecord, name: str, *, hides: bool) -> ModelRecord:
+    """Return the model meant by the name. Raises as find_by_any_name does, ModelNotFound and
     ModelNotAllowed; with hides, a model the key may not use is not found either."""
-    model = find_by_name(snapshot, name)
+    model = find_by_any_name(snapshot, name)
     if model is None or (hides and not key.may_use(model.name)):
         raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
     if not key.may_use(model.name):
@@ -22,7 +22,7 @@ def find_model(snapshot: Snapshot, key: KeyRecord, name: str, *, hides: bool) ->
     return model
 
 
-def find_by_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
+def find_by_any_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
     """Return the model that is called so, or None.
 
     A model's own name goes first, then one it has beside. Else the name may say that it is a

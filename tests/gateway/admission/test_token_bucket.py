@@ -5,13 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.admission.buckets import MINUTE_NS, Bucket
+from gateway.admission.token_bucket import MINUTE_NS, TokenBucket
 
 limits = st.integers(1, 5_000)
 pauses_ns = st.lists(st.integers(0, MINUTE_NS // 4), min_size=1, max_size=300)
 
 
-def passing(bucket: Bucket, pauses: list[int]) -> list[int]:
+def passing(bucket: TokenBucket, pauses: list[int]) -> list[int]:
     """Return when calls passed that came after these pauses, in nanoseconds."""
     now_ns, passed = 0, []
     for pause in pauses:
@@ -26,7 +26,7 @@ def passing(bucket: Bucket, pauses: list[int]) -> list[int]:
 def test_no_minute_sees_more_than_burst_and_rate_together(
     per_minute: int, burst: int, pauses: list[int]
 ) -> None:
-    passed = passing(Bucket(per_minute, burst, 0), pauses)
+    passed = passing(TokenBucket(per_minute, burst, 0), pauses)
 
     for start in passed:
         in_window = sum(start <= moment < start + MINUTE_NS for moment in passed)
@@ -37,7 +37,7 @@ def test_no_minute_sees_more_than_burst_and_rate_together(
 def test_no_stretch_sees_more_than_burst_and_what_flows_in_meanwhile(
     per_minute: int, burst: int, pauses: list[int]
 ) -> None:
-    passed = passing(Bucket(per_minute, burst, 0), pauses)
+    passed = passing(TokenBucket(per_minute, burst, 0), pauses)
 
     for first, start in enumerate(passed):
         for last in range(first, len(passed)):
@@ -49,7 +49,7 @@ def test_no_stretch_sees_more_than_burst_and_what_flows_in_meanwhile(
 def test_who_waits_as_long_as_told_passes_and_who_comes_sooner_does_not(
     per_minute: int, burst: int, pauses: list[int]
 ) -> None:
-    bucket = Bucket(per_minute, burst, 0)
+    bucket = TokenBucket(per_minute, burst, 0)
     passing(bucket, pauses)
     now_ns = sum(pauses)
 
@@ -65,7 +65,7 @@ def test_who_waits_as_long_as_told_passes_and_who_comes_sooner_does_not(
 def test_what_remains_is_what_passes_at_once(
     per_minute: int, burst: int, pauses: list[int]
 ) -> None:
-    bucket = Bucket(per_minute, burst, 0)
+    bucket = TokenBucket(per_minute, burst, 0)
     passing(bucket, pauses)
     now_ns = sum(pauses)
 
@@ -77,7 +77,7 @@ def test_what_remains_is_what_passes_at_once(
     assert bucket.remaining(full_ns) == burst
 
 
-def passing_at(bucket: Bucket, now_ns: int, calls: int) -> list[int]:
+def passing_at(bucket: TokenBucket, now_ns: int, calls: int) -> list[int]:
     passed = []
     for number in range(calls):
         if not bucket.wait_ns(now_ns):
@@ -92,7 +92,7 @@ def passing_at(bucket: Bucket, now_ns: int, calls: int) -> list[int]:
     used=st.integers(0, 50),
 )
 def test_other_limits_forget_nothing(burst: int, other: int, used: int) -> None:
-    bucket = Bucket(60, burst, 0)
+    bucket = TokenBucket(60, burst, 0)
     counted = len(passing_at(bucket, 0, used))
 
     bucket.change(30, other, 0)
@@ -101,7 +101,7 @@ def test_other_limits_forget_nothing(burst: int, other: int, used: int) -> None:
 
 
 def test_a_call_given_back_was_never_counted() -> None:
-    bucket = Bucket(60, 2, 0)
+    bucket = TokenBucket(60, 2, 0)
     bucket.take(0)
 
     bucket.give_back(0)

@@ -1,4 +1,4 @@
-"""Places and the line before them, under every order of coming, leaving and being cut off."""
+"""The concurrency limiter and its queue, under every order of coming, leaving and being cut off."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.admission.slots import Slots
+from gateway.admission.concurrency_limiter import ConcurrencyLimiter
 from gateway.core.errors import CallerLeft, ServerStopping
 
 LONG_S = 1_000.0
@@ -22,7 +22,7 @@ class Party:
     """Calls that come for a place, run and end, each told apart by when it came."""
 
     def __init__(self, most: int) -> None:
-        self.slots = Slots(most)
+        self.limiter = ConcurrencyLimiter(most)
         self.began: list[int] = []
         self.running: dict[int, asyncio.Event] = {}
         self.tasks: dict[int, asyncio.Task[None]] = {}
@@ -38,16 +38,16 @@ class Party:
         async def wait_for_hang_up() -> None:
             await self.gone[number].wait()
 
-        if not self.slots.try_take():
-            await self.slots.take(LONG_S, wait_for_hang_up)
+        if not self.limiter.try_acquire():
+            await self.limiter.acquire(LONG_S, wait_for_hang_up)
         self.began.append(number)
         self.running[number] = asyncio.Event()
         try:
-            assert len(self.running) <= self.slots.taken
+            assert len(self.running) <= self.limiter.in_use
             await self.running[number].wait()
         finally:
             del self.running[number]
-            self.slots.give_back()
+            self.limiter.release()
 
     def end(self, pick: int) -> None:
         if self.running:
@@ -90,14 +90,14 @@ def test_places_are_never_too_many_never_lost_and_given_in_order(
                 await party.settle()
             elif step == "turn":
                 await asyncio.sleep(0)
-            assert party.slots.taken <= most
+            assert party.limiter.in_use <= most
             assert len(party.running) <= most
         await party.settle()
         assert party.began == sorted(party.began)
-        assert len(party.running) == party.slots.taken
-        assert party.slots.taken == most or not party.slots.waiting
+        assert len(party.running) == party.limiter.in_use
+        assert party.limiter.in_use == most or not party.limiter.waiting
         await come_to_rest(party)
-        assert (party.slots.taken, party.slots.waiting) == (0, 0)
+        assert (party.limiter.in_use, party.limiter.waiting) == (0, 0)
 
     asyncio.run(live())
 
@@ -118,77 +118,83 @@ async def never() -> None:
     await asyncio.Event().wait()
 
 
-async def outcome(slots: Slots, act: Callable[[], Any], within_s: float = LONG_S) -> Any:
+async def outcome(
+    limiter: ConcurrencyLimiter, act: Callable[[], Any], within_s: float = LONG_S
+) -> Any:
     """Return what a call that waits gets when something happens."""
-    waiting = asyncio.ensure_future(slots.take(within_s, never))
+    waiting = asyncio.ensure_future(limiter.acquire(within_s, never))
     await asyncio.sleep(0)
-    assert slots.waiting == 1
+    assert limiter.waiting == 1
     act()
     [result] = await asyncio.gather(waiting, return_exceptions=True)
-    assert slots.waiting == 0
+    assert limiter.waiting == 0
     return result
 
 
 @pytest.mark.parametrize(
     ("act", "result", "taken"),
     [
-        (lambda slots: slots.give_back(), type(None), 1),
-        (lambda slots: slots.resize(2), type(None), 2),
-        (lambda slots: slots.dismiss(ServerStopping), ServerStopping, 1),
+        (lambda limiter: limiter.release(), type(None), 1),
+        (lambda limiter: limiter.resize(2), type(None), 2),
+        (lambda limiter: limiter.reject_waiting(ServerStopping), ServerStopping, 1),
     ],
-    ids=["a place becomes free", "there are more places", "everybody is sent away"],
+    ids=["a slot becomes free", "there are more slots", "the queue is rejected"],
 )
-def test_who_waits_hears_of_it(act: Callable[[Slots], None], result: type, taken: int) -> None:
+def test_who_waits_hears_of_it(
+    act: Callable[[ConcurrencyLimiter], None], result: type, taken: int
+) -> None:
     async def live() -> None:
-        slots = Slots(1)
-        assert slots.try_take()
+        limiter = ConcurrencyLimiter(1)
+        assert limiter.try_acquire()
 
-        assert isinstance(await outcome(slots, lambda: act(slots)), result)
+        assert isinstance(await outcome(limiter, lambda: act(limiter)), result)
 
-        assert slots.taken == taken
+        assert limiter.in_use == taken
 
     asyncio.run(live())
 
 
 def test_who_waits_for_too_long_is_told() -> None:
     async def live() -> None:
-        slots = Slots(1)
-        assert slots.try_take()
+        limiter = ConcurrencyLimiter(1)
+        assert limiter.try_acquire()
 
-        assert isinstance(await outcome(slots, lambda: None, within_s=0.001), TimeoutError)
+        assert isinstance(await outcome(limiter, lambda: None, within_s=0.001), TimeoutError)
 
-        assert slots.taken == 1
+        assert limiter.in_use == 1
 
     asyncio.run(live())
 
 
 def test_a_place_given_to_somebody_just_cut_off_goes_to_the_next() -> None:
     async def live() -> None:
-        slots = Slots(1)
-        assert slots.try_take()
-        cut_off, next_one = (asyncio.ensure_future(slots.take(LONG_S, never)) for _ in range(2))
+        limiter = ConcurrencyLimiter(1)
+        assert limiter.try_acquire()
+        cut_off, next_one = (
+            asyncio.ensure_future(limiter.acquire(LONG_S, never)) for _ in range(2)
+        )
         await asyncio.sleep(0)
 
-        slots.give_back()
+        limiter.release()
         cut_off.cancel()
 
         await asyncio.wait_for(next_one, 15)
         assert cut_off.cancelled()
-        assert (slots.taken, slots.waiting) == (1, 0)
+        assert (limiter.in_use, limiter.waiting) == (1, 0)
 
     asyncio.run(live())
 
 
 def test_nobody_jumps_the_line() -> None:
     async def live() -> None:
-        slots = Slots(1)
-        assert slots.try_take()
-        waiting = asyncio.ensure_future(slots.take(LONG_S, never))
+        limiter = ConcurrencyLimiter(1)
+        assert limiter.try_acquire()
+        waiting = asyncio.ensure_future(limiter.acquire(LONG_S, never))
         await asyncio.sleep(0)
 
-        slots.give_back()
+        limiter.release()
 
-        assert not slots.try_take()
+        assert not limiter.try_acquire()
         await waiting
 
     asyncio.run(live())

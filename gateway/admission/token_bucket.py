@@ -7,7 +7,7 @@ MINUTE_NS = 60 * 10**9
 CALL = MINUTE_NS
 
 
-class Bucket:
+class TokenBucket:
     """Lets `burst` calls through at once and `per_minute` a minute after that.
 
     So never more than both together in any minute. What is counted stays counted when the limits

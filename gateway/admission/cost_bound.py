@@ -11,7 +11,7 @@ from gateway.core.money import PUSD_PER_NUSD, Price
 from gateway.snapshot.types import ModelRecord
 
 
-def dearest(model: ModelRecord) -> Price:
+def max_price(model: ModelRecord) -> Price:
     """Return the highest of each rate over the model's targets: what a hold must cover."""
     if len(model.targets) == 1:
         return model.targets[0].price

@@ -1,0 +1,101 @@
+"""A limit on concurrent calls, with a first-in, first-out queue for those beyond it.
+
+Used from one event loop only. A call that leaves the queue, for whatever reason, leaves nothing
+behind: a slot that was given to a call which had just left goes to the next one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+from gateway.core.errors import CallerLeft
+
+HangUp = Callable[[], Awaitable[None]]
+Waiter = asyncio.Future[None]
+
+
+class ConcurrencyLimiter:
+    """At most `limit` calls at a time; the others wait in the order they came."""
+
+    __slots__ = ("_queue", "in_use", "limit")
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.in_use = 0
+        self._queue: deque[Waiter] = deque()
+
+    @property
+    def waiting(self) -> int:
+        return len(self._queue)
+
+    def try_acquire(self) -> bool:
+        """Take a slot if one is free. None ever is while a call waits: see _wake_next."""
+        if self.in_use >= self.limit:
+            return False
+        self.in_use += 1
+        return True
+
+    async def acquire(self, timeout_s: float, wait_for_hang_up: HangUp) -> None:
+        """Wait for a slot at the end of the queue, and take it.
+
+        Raises TimeoutError when no slot became free in time, CallerLeft as soon as wait_for_hang_up
+        returns, and what `reject_waiting` was given. Safe to cancel.
+        """
+        loop = asyncio.get_running_loop()
+        waiter: Waiter = loop.create_future()
+        self._queue.append(waiter)
+        timer = loop.call_later(timeout_s, _fail, waiter, TimeoutError())
+        listener = asyncio.ensure_future(wait_for_hang_up())
+        listener.add_done_callback(partial(_leave_with_caller, waiter))
+        try:
+            await waiter
+        except BaseException:
+            self._leave(waiter)
+            raise
+        finally:
+            timer.cancel()
+            listener.cancel()
+
+    def release(self) -> None:
+        """Give a call's slot back; the first in the queue gets it."""
+        self.in_use -= 1
+        self._wake_next()
+
+    def resize(self, limit: int) -> None:
+        """Apply another limit. Where more slots are in use than that, calls end undisturbed."""
+        self.limit = limit
+        self._wake_next()
+
+    def reject_waiting(self, make_reason: Callable[[], Exception]) -> None:
+        """Fail every call in the queue."""
+        for waiter in self._queue:
+            _fail(waiter, make_reason())
+
+    def _wake_next(self) -> None:
+        """Give the free slots to the queue; called whenever one becomes free."""
+        while self._queue and self.in_use < self.limit:
+            waiter = self._queue.popleft()
+            if not waiter.done():
+                self.in_use += 1
+                waiter.set_result(None)
+
+    def _leave(self, waiter: Waiter) -> None:
+        if waiter in self._queue:
+            self._queue.remove(waiter)
+        # exception() is called in any case: asyncio logs an exception that nobody retrieved.
+        if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+            self.release()
+
+
+def _fail(waiter: Waiter, reason: Exception) -> None:
+    if not waiter.done():
+        waiter.set_exception(reason)
+
+
+def _leave_with_caller(waiter: Waiter, listener: asyncio.Future[None]) -> None:
+    if not listener.cancelled():
+        listener.exception()  # retrieved, as above
+        _fail(waiter, CallerLeft())

@@ -1,0 +1,122 @@
+"""The rate and concurrency limits of one key or workspace: how much is used, and their errors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from math import ceil
+from sys import maxsize
+from typing import Any, NamedTuple
+
+from gateway.admission.concurrency_limiter import ConcurrencyLimiter
+from gateway.admission.token_bucket import TokenBucket
+from gateway.core.errors import ConcurrencyLimited, RateLimited
+from gateway.snapshot.types import CallLimits
+
+NS_PER_S = 10**9
+
+
+class LimiterState:
+    """The token bucket and the concurrency limiter of one key or workspace, None where it has no
+    such limit. level: "token" or "organisation", as callers are told."""
+
+    __slots__ = ("bucket", "concurrency", "level")
+
+    def __init__(self, level: str) -> None:
+        self.level = level
+        self.bucket: TokenBucket | None = None
+        self.concurrency: ConcurrencyLimiter | None = None
+
+    def follow(self, limits: CallLimits, now_ns: int) -> None:
+        """Apply these limits from now on; what was counted stays counted."""
+        bucket, concurrency = self.bucket, self.concurrency
+        if limits.per_minute is None:
+            self.bucket = None
+        elif bucket is None:
+            self.bucket = TokenBucket(limits.per_minute, limits.burst, now_ns)
+        elif (bucket.per_minute, bucket.burst) != (limits.per_minute, limits.burst):
+            bucket.change(limits.per_minute, limits.burst, now_ns)
+        limit = maxsize if limits.at_once is None else limits.at_once
+        if concurrency is not None:
+            if concurrency.limit != limit:
+                concurrency.resize(limit)
+        elif limits.at_once is not None:
+            self.concurrency = ConcurrencyLimiter(limit)
+
+    def is_idle(self, now_ns: int) -> bool:
+        """True when forgetting the state forgets nothing."""
+        is_full = self.bucket is None or not self.bucket.full_in_ns(now_ns)
+        return is_full and (
+            self.concurrency is None or not (self.concurrency.in_use or self.concurrency.waiting)
+        )
+
+
+class Standing(NamedTuple):
+    """Where a caller stands under its tightest limit on requests. limit: how many at once.
+    reset_s: the second since the epoch in which nothing of it will be used any more, reset_in_s:
+    how far away that is."""
+
+    limit: int
+    remaining: int
+    reset_s: int
+    reset_in_s: int
+    per_minute: int
+
+
+class Rates:
+    """The limits on requests that a caller is under, for the heads of its answers."""
+
+    __slots__ = ("_buckets",)
+
+    def __init__(self, buckets: Sequence[TokenBucket]) -> None:
+        self._buckets = buckets
+
+    def standing(self) -> Standing:
+        now_ns = time.monotonic_ns()
+        tightest = min(self._buckets, key=lambda bucket: bucket.remaining(now_ns))
+        full_in_s = tightest.full_in_ns(now_ns) / NS_PER_S
+        return Standing(
+            tightest.burst,
+            tightest.remaining(now_ns),
+            ceil(time.time() + full_in_s),
+            ceil(full_in_s),
+            tightest.per_minute,
+        )
+
+
+def rate_limited(state: LimiterState, bucket: TokenBucket, model: str, now_ns: int) -> RateLimited:
+    retry_after_s = bucket.wait_ns(now_ns) / NS_PER_S
+    return RateLimited(
+        f"{owner_of(state)} may make {bucket.per_minute} calls a minute, {bucket.burst} at once.",
+        details=limit_details(state, "requests", "minute", bucket.per_minute, bucket.burst, model),
+        retry_after_s=retry_after_s,
+    )
+
+
+def concurrency_limited(
+    state: LimiterState, limiter: ConcurrencyLimiter, model: str, words: str
+) -> ConcurrencyLimited:
+    return ConcurrencyLimited(
+        f"{owner_of(state)} may have {limiter.limit} calls running; it has, {words}.",
+        details=limit_details(
+            state, "concurrent_requests", None, limiter.limit, limiter.in_use, model
+        ),
+        retry_after_s=1,
+    )
+
+
+def owner_of(state: LimiterState) -> str:
+    return "The key" if state.level == "token" else "The workspace"
+
+
+def limit_details(
+    state: LimiterState, metric: str, period: str | None, limit: int, current: int, model: str
+) -> dict[str, Any]:
+    """Return which limit refuses a call, as details of the error (gateway contract, 7.5.3)."""
+    return {
+        "model_id": model,
+        "level": state.level,
+        "limit": {"metric": metric, "period": period, "max": limit, "per_request": False},
+        "current": current,
+        "requested": 1,
+    }
