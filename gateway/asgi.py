@@ -32,9 +32,9 @@ from gateway.core.mounts import (  # noqa: E402
     explain_missing,
 )
 from gateway.edge.body_limits import BodyLimits  # noqa: E402
+from gateway.edge.connection_limits import ConnectionLimiter  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
-from gateway.edge.guard import Guard  # noqa: E402
-from gateway.edge.limits import Limits  # noqa: E402
+from gateway.edge.limits import EdgeLimits  # noqa: E402
 from gateway.edge.load import (  # noqa: E402
     memory_limit_bytes,
     most_connections,
@@ -97,8 +97,8 @@ class Lifespan:
 
 
 # uvicorn makes the protocol's objects itself, so they are handed their limits by the class.
-GuardedHttpProtocol.guard = Guard(
-    Limits(
+GuardedHttpProtocol.limiter = ConnectionLimiter(
+    EdgeLimits(
         **settings.EDGE,
         allowed_hosts=settings.ALLOWED_HOSTS,
         cors_origins=settings.CORS_ORIGINS,
@@ -154,5 +154,5 @@ class Entrance:
 
 
 application: Any = Entrance()
-if GuardedHttpProtocol.guard.origins is not None:
-    application = Cors(application, GuardedHttpProtocol.guard.origins)
+if GuardedHttpProtocol.limiter.origins is not None:
+    application = Cors(application, GuardedHttpProtocol.limiter.origins)

@@ -250,7 +250,7 @@ MIN_FREE_PERCENT = read_int("TOLLHOUSE_MIN_FREE_PERCENT", 2, least=0, most=50)
 EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),
     "body_silence_s": read_int("TOLLHOUSE_BODY_SILENCE_S", 15, least=1, most=600),
-    "body_pace_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
+    "body_rate_window_s": read_int("TOLLHOUSE_BODY_PACE_S", 10, least=1, most=300),
     "body_memory_bytes": BODY_MEMORY_BYTES,
     "idle_connections": read_int("TOLLHOUSE_IDLE_CONNECTIONS", 256, least=1, most=65_535),
     "refusals_per_s": read_int("TOLLHOUSE_REFUSALS_PER_S", 250, least=0, most=100_000),

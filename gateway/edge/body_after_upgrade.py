@@ -12,10 +12,10 @@ class BodyOnly:
         self._protocol = protocol
 
     def on_body(self, body: bytes) -> None:
-        if not self._protocol._is_deaf:
+        if not self._protocol._discards_input:
             self._protocol.on_body(body)
 
     def on_message_complete(self) -> None:
-        if not self._protocol._is_deaf:
+        if not self._protocol._discards_input:
             self._protocol.on_message_complete()
-            self._protocol._is_deaf = True
+            self._protocol._discards_input = True

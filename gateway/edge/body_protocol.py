@@ -14,16 +14,16 @@ from gateway.core.errors import GatewayError, RequestError
 from gateway.core.overload import overloaded
 from gateway.edge.body_budget import COUNTED_BYTES, NO_ROOM
 from gateway.edge.body_limits import UNLIMITED, too_large
-from gateway.edge.guard import Guard
-from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES, Limits
+from gateway.edge.connection_limits import ConnectionLimiter
+from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES, EdgeLimits
 from gateway.edge.reply import Reply
 
 
 class BodyProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with rules for bodies. guard is set by gateway.asgi, once, before the
+    """uvicorn's HTTP protocol with rules for bodies. gateway.asgi sets limiter, once, before the
     first connection."""
 
-    guard: ClassVar[Guard] = Guard(Limits())
+    limiter: ClassVar[ConnectionLimiter] = ConnectionLimiter(EdgeLimits())
     cycle: Reply
     _limit_bytes = UNLIMITED
     _body_bytes = _chunk_bytes = _framing_bytes = _pieces = 0
@@ -45,7 +45,7 @@ class BodyProtocol(HttpToolsProtocol):
         if not length_bytes and b"transfer-encoding" not in fields:
             return
         cycle = self.cycle
-        limit_bytes = self.guard.find_body_limit(cycle.scope["method"], cycle.scope["path"])
+        limit_bytes = self.limiter.find_body_limit(cycle.scope["method"], cycle.scope["path"])
         if not limit_bytes:
             cycle.more_body = cycle.waiting_for_100_continue = False
             cycle.message_event.set()
@@ -85,9 +85,9 @@ class BodyProtocol(HttpToolsProtocol):
         """
         hold = cycle.hold
         if hold is None:
-            place = self.guard.place_of(self.client[0] if self.client else "", cycle.scope)
-            hold = self.guard.body_budget.open(
-                cycle.body_owner or place, partial(self._give_up, cycle)
+            subnet = self.limiter.subnet_of(self.client[0] if self.client else "", cycle.scope)
+            hold = self.limiter.body_budget.open(
+                cycle.body_owner or subnet, partial(self._give_up, cycle)
             )
             cycle.hold = hold
             size_bytes = self._body_bytes

@@ -30,33 +30,32 @@ LINGER_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """What an installation sets. allowed_hosts: as Django's ALLOWED_HOSTS; "*" is any.
-    cors_origins: whose pages may read refusals (gateway.edge.cors). default_profile: in whose
-    words they are, where nothing names another.
+class EdgeLimits:
+    """What an installation sets."""
 
-    head_s: from a head's first byte to its end. body_silence_s: a body may pause so long.
-    body_pace_s: the stretch over which a body's pace is judged. idle_connections: how
-    many of one address may wait without a request; trusted_proxies may have any number.
-    is_public_https: the address that people use is https://, whoever speaks TLS.
-    refusals_per_s: of one address, before further ones wait; 0 is any number.
-    body_memory_bytes: what the bodies of all requests may take (gateway.edge.body_budget).
-    connections: how many may be open, of all addresses. memory_bytes: how much the process may
-    use before it refuses requests; 0 is any amount. drain_s: how long running calls may take to
-    end when the server stops.
-    """
-
+    # From the first byte of a head to its end.
     head_s: float = 10
+    # How long a body may pause, and over which time its data rate is measured.
     body_silence_s: float = 15
-    body_pace_s: float = 10
+    body_rate_window_s: float = 10
+    # Connections of one address that wait without a request; trusted_proxies may have any number.
     idle_connections: int = 256
+    # Errors for one address before further ones wait; 0 is any number.
     refusals_per_s: int = 250
+    # The memory for the bodies of all requests (gateway.edge.body_budget).
     body_memory_bytes: int = DEFAULT_BYTES
+    # Open connections of all addresses.
     connections: int = 1 << 19
+    # What the process may use before it refuses requests; 0 is any amount.
     memory_bytes: int = 0
+    # How long running calls may take to end when the server stops.
     drain_s: float = 30
+    # As Django's ALLOWED_HOSTS; "*" is any.
     allowed_hosts: Sequence[str] = ("*",)
+    # Web pages that may read errors (gateway.edge.cors).
     cors_origins: Sequence[str] = ()
+    # The compatibility profile of errors, where nothing names another.
     default_profile: str = "unified"
     trusted_proxies: tuple[Network, ...] = ()
+    # The public address is https://, wherever TLS ends.
     is_public_https: bool = False

@@ -1,4 +1,5 @@
-"""uvicorn's HTTP protocol, on its guard. Given to uvicorn as its --http (gateway.launch).
+"""uvicorn's HTTP protocol with limits on connections and requests, given to uvicorn
+as its --http (gateway.launch).
 
 The parser refuses what is not HTTP; gateway.edge.head what is, but is read differently by
 different servers; this module what is too long, too slow or too much. Every refusal is the
@@ -28,10 +29,10 @@ from gateway.core.request import WRITE_NOW
 from gateway.edge.body_after_upgrade import BodyOnly
 from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.body_protocol import BodyProtocol, release_unclaimed
-from gateway.edge.guard import NEVER, SETTLE_S, Idle
+from gateway.edge.connection_limits import NEVER, SETTLE_S, Idle
+from gateway.edge.early_error import LingeringClose, as_gateway_error, early_error
 from gateway.edge.half_close import probe
 from gateway.edge.head import check_head, check_size
-from gateway.edge.last_words import SlowClose, as_refusal, last_words
 from gateway.edge.limits import (
     LINGER_S,
     MAX_FRAMING_BYTES,
@@ -41,7 +42,7 @@ from gateway.edge.limits import (
     MAX_REQUEST_LINE_BYTES,
     MAX_UNFINISHED_HEAD_BYTES,
 )
-from gateway.edge.pace import Pace
+from gateway.edge.min_data_rate import MinDataRate
 from gateway.edge.reply import Reply
 
 BETWEEN, HEAD, BODY = range(3)
@@ -68,12 +69,12 @@ class GuardedHttpProtocol(BodyProtocol):
         self._limit_bytes = UNLIMITED
         self._pieces = 0
         self._framing_bytes = 0
-        self._pace: Pace | None = None
+        self._data_rate: MinDataRate | None = None
         self._would_keep_alive = False
         self._is_upgrading = False
-        self._is_deaf = False
+        self._discards_input = False
         self._is_surplus = False
-        self._last_words = b""
+        self._early_error = b""
         self._is_trusted = False
         self._running: Reply | None = None
 
@@ -81,29 +82,29 @@ class GuardedHttpProtocol(BodyProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        guard = self.guard
-        self.flow = guard.control_flow(transport, self.loop)
-        self._idle = guard.idle_beside(self.client[0] if self.client else "")
-        if guard.is_full(self._idle):
-            self._is_deaf = True
+        limiter = self.limiter
+        self.flow = limiter.control_flow(transport, self.loop)
+        self._idle = limiter.idle_of(self.client[0] if self.client else "")
+        if limiter.is_full(self._idle):
+            self._discards_input = True
             transport.abort()
             return
-        if guard.https is not None and self.client:
-            self._is_trusted = guard.https.trusts(self.client[0])
-        guard.watch(self.loop, self.connections)
+        if limiter.https is not None and self.client:
+            self._is_trusted = limiter.https.trusts(self.client[0])
+        limiter.watch(self.loop, self.connections)
         self._rest()
-        surplus = len(self.connections) - guard.limits.connections
+        surplus = len(self.connections) - limiter.limits.connections
         if surplus > 0:
             self._shed(surplus)
 
     def _shed(self, surplus: int) -> None:
         """Answer one connection too many with 503 once its request begins to arrive, and make
         room. When there are many, at once: descriptors must not run out."""
-        self.guard.make_room(self.loop.time())
+        self.limiter.make_room(self.loop.time())
         if surplus > MOST_SHED:
-            self._is_deaf = True
+            self._discards_input = True
             self._idle.pop(self, None)
-            self.transport.write(last_words(overloaded(TOO_MANY), self.guard, b"", []))
+            self.transport.write(early_error(overloaded(TOO_MANY), self.limiter, b"", []))
             self.transport.close()
             return
         self._is_surplus = True
@@ -121,14 +122,14 @@ class GuardedHttpProtocol(BodyProtocol):
         for cycle in cycles:
             if cycle is not None:
                 release_unclaimed(cycle)
-                cycle.transport = self.transport  # SlowClose and this object hold each other
+                cycle.transport = self.transport  # LingeringClose and this object hold each other
 
     def eof_received(self) -> bool:  # type: ignore[override]
         """Return whether to keep the connection: for the answers to requests that came whole."""
         running = self._running
         if running is None or running.response_complete or self._phase != BETWEEN:
             return False
-        if self._is_deaf or self.scheme == "https" or running.scope["http_version"] == "1.0":
+        if self._discards_input or self.scheme == "https" or running.scope["http_version"] == "1.0":
             return False
         last = self.pipeline[0][0] if self.pipeline else running
         last.keep_alive = False
@@ -136,13 +137,13 @@ class GuardedHttpProtocol(BodyProtocol):
         return True
 
     def data_received(self, data: bytes) -> None:
-        if self._is_deaf:
-            self.guard.discarding.take(len(data), self)
+        if self._discards_input:
+            self.limiter.discarding.take(len(data), self)
             return
-        if self._is_surplus and len(self.connections) > self.guard.limits.connections:
-            self._is_deaf = True
+        if self._is_surplus and len(self.connections) > self.limiter.limits.connections:
+            self._discards_input = True
             self._idle.pop(self, None)
-            self._say(last_words(overloaded(TOO_MANY), self.guard, b"", []))
+            self._send_early_error(early_error(overloaded(TOO_MANY), self.limiter, b"", []))
             self.deadline = self.loop.time() + SURPLUS_S
             return
         self._chunk_bytes = len(data)
@@ -156,9 +157,9 @@ class GuardedHttpProtocol(BodyProtocol):
                 self.data_received(rest)
                 return
         except HttpParserError as error:
-            if not self._is_deaf:
-                self._refuse(as_refusal(error))
-        if self._phase != BETWEEN and not self._is_deaf:
+            if not self._discards_input:
+                self._refuse(as_gateway_error(error))
+        if self._phase != BETWEEN and not self._discards_input:
             self._wait_for_more()
 
     # What the parser says
@@ -174,9 +175,9 @@ class GuardedHttpProtocol(BodyProtocol):
         if self._head_bytes > MAX_HEADER_BYTES or len(self.headers) > MAX_HEADERS:
             check_size(self.url, self.headers)
         version = self.parser.get_http_version()
-        fields = check_head(version, self.url, self.headers, self.guard.hosts)
-        if self.guard.refuse is not None:
-            raise self.guard.refuse()
+        fields = check_head(version, self.url, self.headers, self.limiter.hosts)
+        if self.limiter.refuse is not None:
+            raise self.limiter.refuse()
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were sent ahead of their answers.")
         if self.expect_100_continue and version == "1.0":
@@ -184,9 +185,9 @@ class GuardedHttpProtocol(BodyProtocol):
         super().on_headers_complete()
         # uvicorn has made it, of its own class, and nothing of it has run yet.
         self.cycle.__class__ = Reply
-        self.cycle.refusal_rate = self.guard.refusal_rate
-        if self.guard.https is not None:
-            self.guard.https.mark(fields, self.scope, self.cycle, trusts=self._is_trusted)
+        self.cycle.refusal_rate = self.limiter.refusal_rate
+        if self.limiter.https is not None:
+            self.limiter.https.mark(fields, self.scope, self.cycle, trusts=self._is_trusted)
         # Weak, because it has the scope: a circle that only the collector would undo.
         self.scope["extensions"] = {WRITE_NOW: ref(self.cycle)}  # type: ignore[dict-item]
         if not self.pipeline:
@@ -209,8 +210,8 @@ class GuardedHttpProtocol(BodyProtocol):
         self._phase = BETWEEN
         self.deadline = NEVER
         cycle = self.cycle
-        if self._pace is not None:
-            self._pace = None
+        if self._data_rate is not None:
+            self._data_rate = None
             if not cycle.response_started:
                 cycle.transport = self.transport
                 cycle.keep_alive = self._would_keep_alive
@@ -235,9 +236,9 @@ class GuardedHttpProtocol(BodyProtocol):
             next_cycle, app = self.pipeline.pop()
             self._running = cast(Reply, next_cycle)
             self._start_asgi_task(next_cycle, app)
-        elif self._last_words:
-            self._say(self._last_words)
-        elif not self._is_deaf:
+        elif self._early_error:
+            self._send_early_error(self._early_error)
+        elif not self._discards_input:
             self._rest()
 
     def drain(self) -> None:
@@ -254,18 +255,18 @@ class GuardedHttpProtocol(BodyProtocol):
     # Time
 
     def on_deadline(self, now: float) -> None:
-        """Act on a deadline that has passed. Called by the guard."""
-        if self._is_deaf:
+        """Act on a deadline that has passed. Called by the limiter."""
+        if self._discards_input:
             self.transport.abort()
         elif self._phase == BETWEEN:
             self.dismiss()
         elif self._phase == BODY:
-            self._judge_pace(now)
+            self._check_data_rate(now)
         elif self._is_answering():
-            self.deadline = now + self.guard.limits.head_s
+            self.deadline = now + self.limiter.limits.head_s
         else:
-            patience_s = self.guard.limits.head_s
-            self._refuse(RequestTimeout(f"The head did not arrive within {patience_s:g} s."))
+            head_s = self.limiter.limits.head_s
+            self._refuse(RequestTimeout(f"The head did not arrive within {head_s:g} s."))
 
     def dismiss(self) -> None:
         """Close an idle connection, unless a request turns out to have arrived: what has come and
@@ -283,7 +284,7 @@ class GuardedHttpProtocol(BodyProtocol):
         now = self.loop.time()
         is_over = self._phase == BETWEEN
         self._idle[self] = now
-        self.deadline = now + (self.timeout_keep_alive if is_over else self.guard.limits.head_s)
+        self.deadline = now + (self.timeout_keep_alive if is_over else self.limiter.limits.head_s)
 
     def _wait_for_more(self) -> None:
         """A request has begun and not ended with what was received."""
@@ -292,7 +293,7 @@ class GuardedHttpProtocol(BodyProtocol):
                 is_line = len(self.url) > MAX_REQUEST_LINE_BYTES
                 self._refuse(UriTooLong() if is_line else HeadersTooLarge())
             elif self._timed_phase != HEAD:
-                self.deadline = self.loop.time() + self.guard.limits.head_s
+                self.deadline = self.loop.time() + self.limiter.limits.head_s
         elif self._timed_phase != BODY:
             self._begin_body()
         else:
@@ -303,29 +304,29 @@ class GuardedHttpProtocol(BodyProtocol):
 
     def _begin_body(self) -> None:
         """The head is here and the body is not: an answer may come before the request ends."""
-        self._pace = Pace(self.guard.limits, self._body_bytes)
-        self.deadline = self.loop.time() + self._pace.step_s
+        self._data_rate = MinDataRate(self.limiter.limits, self._body_bytes)
+        self.deadline = self.loop.time() + self._data_rate.step_s
         cycle: Any = self.cycle
         self._would_keep_alive = cycle.keep_alive
         cycle.keep_alive = False
-        cycle.transport = SlowClose(self.transport, self._linger)
+        cycle.transport = LingeringClose(self.transport, self._linger)
 
-    def _judge_pace(self, now: float) -> None:
-        pace = self._pace
-        assert pace is not None
-        self.deadline = now + pace.step_s
+    def _check_data_rate(self, now: float) -> None:
+        data_rate = self._data_rate
+        assert data_rate is not None
+        self.deadline = now + data_rate.step_s
         if self.flow.read_paused or self.cycle.waiting_for_100_continue:
-            pace.begin_again(self._body_bytes)
+            data_rate.restart(self._body_bytes)
             return
         try:
-            pace.judge(self._body_bytes)
+            data_rate.check(self._body_bytes)
         except RequestTimeout as error:
             self._refuse(error)
 
     # Refusals
 
     def _is_receiving(self, cycle: Reply) -> bool:
-        return cycle is self.cycle and self._phase == BODY and not self._is_deaf
+        return cycle is self.cycle and self._phase == BODY and not self._discards_input
 
     def _is_answering(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
@@ -333,12 +334,12 @@ class GuardedHttpProtocol(BodyProtocol):
 
     def _refuse(self, error: GatewayError) -> None:
         """Answer the request that is arriving with an error, after those before it."""
-        self._is_deaf = True
+        self._discards_input = True
         self._idle.pop(self, None)
         target, asked = b"", list[tuple[bytes, bytes]]()
         if self._phase != BETWEEN:
             target, asked = self.url, list(self.scope["headers"])
-        words = last_words(error, self.guard, target, asked, is_trusted=self._is_trusted)
+        response = early_error(error, self.limiter, target, asked, is_trusted=self._is_trusted)
         cycle = self.cycle
         if self._phase != BODY:
             is_next = not self._is_answering()
@@ -356,26 +357,26 @@ class GuardedHttpProtocol(BodyProtocol):
             release_unclaimed(cycle)
             is_next = True
         if is_next:
-            delay_s = self.guard.refusal_rate.delay_s(error.status, self.scope, self.loop.time())
+            delay_s = self.limiter.refusal_rate.delay_s(error.status, self.scope, self.loop.time())
             if delay_s:
                 self.deadline = NEVER
                 self.flow.pause_reading()
-                self.loop.call_later(delay_s, self._say, words)
+                self.loop.call_later(delay_s, self._send_early_error, response)
             else:
-                self._say(words)
+                self._send_early_error(response)
         else:
-            self._last_words = words
+            self._early_error = response
             self.deadline = NEVER
 
-    def _say(self, words: bytes) -> None:
-        self._last_words = b""
+    def _send_early_error(self, response: bytes) -> None:
+        self._early_error = b""
         if not self.transport.is_closing():
-            self.transport.write(words)
+            self.transport.write(response)
         self._linger()
 
     def _linger(self) -> None:
         """Close once the caller has, or after a while; read on until then, and hear nothing."""
-        self._is_deaf = True
+        self._discards_input = True
         if self.transport.is_closing():
             return
         self.deadline = self.loop.time() + LINGER_S

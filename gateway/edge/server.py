@@ -22,10 +22,10 @@ LAST_S = 1
 class DrainingServer(uvicorn.Server):
     async def shutdown(self, sockets: list[socket] | None = None) -> None:
         """Answer new requests with 503 until the running ones have ended, or drain_s is over."""
-        guard = GuardedHttpProtocol.guard
-        guard.begin_drain()
+        limiter = GuardedHttpProtocol.limiter
+        limiter.begin_drain()
         state, loop = self.server_state, asyncio.get_running_loop()
-        deadline = loop.time() + guard.limits.drain_s
+        deadline = loop.time() + limiter.limits.drain_s
         for connection in list(state.connections):
             cast(GuardedHttpProtocol, connection).drain()
         while (left_s := deadline - loop.time()) > 0 and state.tasks and not self.force_exit:

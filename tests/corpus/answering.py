@@ -1,4 +1,4 @@
-"""A small application to be served under the guard alone, without a gateway behind it."""
+"""A small application to be served behind the connection limits, without a gateway."""
 
 from __future__ import annotations
 

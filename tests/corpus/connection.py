@@ -8,8 +8,8 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from gateway.edge.guard import Guard
-from gateway.edge.limits import Limits
+from gateway.edge.connection_limits import ConnectionLimiter
+from gateway.edge.limits import EdgeLimits
 from gateway.edge.protocol import GuardedHttpProtocol
 
 
@@ -52,7 +52,7 @@ class Wire(asyncio.Transport):
 
 class Guarded(GuardedHttpProtocol):
     # Every test calls from the same address, and many mean to be refused.
-    guard = Guard(Limits(allowed_hosts=["127.0.0.1"], refusals_per_s=0))
+    limiter = ConnectionLimiter(EdgeLimits(allowed_hosts=["127.0.0.1"], refusals_per_s=0))
 
 
 class Connection:

@@ -88,8 +88,8 @@ async def test_what_is_thrown_away_is_read_so_fast_and_no_faster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """After the answer, and by all connections together: reading on is for the caller's sake."""
-    # The guard is that of all tests: a slice that began in another test's loop never ends.
-    monkeypatch.setattr(Guarded.guard, "discarding", Discarding())
+    # The limiter is that of all tests: a slice that began in another test's loop never ends.
+    monkeypatch.setattr(Guarded.limiter, "discarding", Discarding())
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         await send({"type": "http.response.start", "status": 404, "headers": LENGTH})

@@ -1,4 +1,4 @@
-"""What the connections of one process share: limits, clock, and who keeps how many open.
+"""What the connections of one process share: limits, a clock, and how many each client has open.
 
 One walk over all connections every half second stands in for timers: a request that arrives
 and is answered starts none.
@@ -24,7 +24,7 @@ from gateway.edge.discarding import Discarding
 from gateway.edge.fair_reads import READS_PER_PASS, FairFlowControl
 from gateway.edge.hosts import Hosts
 from gateway.edge.https import Https
-from gateway.edge.limits import Limits
+from gateway.edge.limits import EdgeLimits
 from gateway.edge.load import Memory
 from gateway.edge.refusal_rate import RefusalRate
 
@@ -61,7 +61,7 @@ def unlimited(method: str, path: str) -> int:
     return UNLIMITED
 
 
-class Guard:
+class ConnectionLimiter:
     """Used from one event loop only. Connections enter and leave their Idle themselves.
 
     find_body_limit: the most bytes that a body may have, of a method and a path, 0 where none is
@@ -70,7 +70,7 @@ class Guard:
 
     def __init__(
         self,
-        limits: Limits,
+        limits: EdgeLimits,
         find_body_limit: Callable[[str, str], int] = unlimited,
         error_page: ErrorPage | None = None,
     ) -> None:
@@ -94,14 +94,14 @@ class Guard:
         # None while requests are taken; else makes the refusal of each.
         self.refuse: Callable[[], GatewayError] | None = None
 
-    def idle_beside(self, peer: str) -> Idle:
+    def idle_of(self, peer: str) -> Idle:
         """Return the idle connections of a peer's address, to be entered and left."""
         address = parse_address(peer)
         if address is None or is_in(address, self.limits.trusted_proxies):
             return self._uncounted
         return self._idle.setdefault(client_subnet(address), Idle())
 
-    def place_of(self, peer: str, scope: Mapping[str, Any]) -> str:
+    def subnet_of(self, peer: str, scope: Mapping[str, Any]) -> str:
         """Return where a request comes from, as a proxy that is trusted says."""
         headers = scope["headers"]
         head = RequestHead("", headers, peer, 0, dict(headers))

@@ -1,5 +1,5 @@
-"""A refusal as bytes, worded for who asked, and a way to close a connection so that the caller gets
-to read it."""
+"""Errors that are sent before any application runs, and a close of the connection that lets the
+caller read them."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from gateway.core.ids import new_request_id
 from gateway.core.mounts import CHAT
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.request import RequestHead
+from gateway.edge.connection_limits import ConnectionLimiter
 from gateway.edge.cors import MOUNTS
-from gateway.edge.guard import Guard
 from gateway.edge.https import HSTS
 from gateway.http.error_response import error_response
 
 
-def last_words(
+def early_error(
     error: GatewayError,
-    guard: Guard,
+    limiter: ConnectionLimiter,
     target: bytes,
     asked: Sequence[tuple[bytes, bytes]],
     *,
@@ -35,19 +35,19 @@ def last_words(
     is_trusted: it came through a proxy whose word counts.
     """
     path = target.partition(b"?")[0].decode("latin-1")
-    profile = find_profile(path, asked, guard.limits.default_profile)
+    profile = find_profile(path, asked, limiter.limits.default_profile)
     request_id = new_request_id()
     status, headers, body = error_response(error, request_id, profile)
-    if guard.error_page is not None and wants_page(path, asked):
+    if limiter.error_page is not None and wants_page(path, asked):
         wait = [header for header in headers if header[0] == b"retry-after"]
-        headers, body = guard.error_page(status, error.message)
+        headers, body = limiter.error_page(status, error.message)
         headers = [*headers, *wait, (b"content-length", b"%d" % len(body))]
     headers.append((b"x-request-id", request_id.encode()))
     if not profile.is_ours:
         headers.append((b"x-compat-profile", profile.name.encode()))
-    if guard.origins is not None:
-        headers += guard.origins.headers(path, dict(asked))
-    if guard.https is not None and guard.https.tells_browsers(dict(asked), trusts=is_trusted):
+    if limiter.origins is not None:
+        headers += limiter.origins.headers(path, dict(asked))
+    if limiter.https is not None and limiter.https.tells_browsers(dict(asked), trusts=is_trusted):
         headers.append(HSTS)
     headers.append((b"connection", b"close"))
     lines = [b"%s: %s\r\n" % header for header in headers]
@@ -62,7 +62,7 @@ def wants_page(path: str, asked: Sequence[tuple[bytes, bytes]]) -> bool:
 
 
 def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) -> Profile:
-    """Return in whose words a request at this path is refused: ours where none other is named."""
+    """Return the profile that gives an error at this path its format, ours where none is named."""
     mount = MOUNTS.match(path)
     if mount is None:
         return UNIFIED
@@ -74,7 +74,7 @@ def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) 
     return UNIFIED if profile.formats_only_call_errors and not path.endswith(CHAT) else profile
 
 
-class SlowClose:
+class LingeringClose:
     """Stands in for the transport of a response that may end before its request does.
 
     A socket that is closed with unread bytes resets the connection, and takes the answer along.
@@ -95,8 +95,8 @@ class SlowClose:
         self._linger()
 
 
-def as_refusal(error: HttpParserError) -> GatewayError:
-    """Return the refusal that a callback raised, or what the parser has to say, in our words."""
+def as_gateway_error(error: HttpParserError) -> GatewayError:
+    """Return the error that a callback raised, or the parser's own as one of ours."""
     cause = error.__context__
     if isinstance(cause, GatewayError):
         return cause

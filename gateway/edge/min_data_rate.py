@@ -1,29 +1,29 @@
-"""The pace of a body that did not arrive with its head."""
+"""The minimum data rate of a request body that did not arrive with its head."""
 
 from __future__ import annotations
 
 from gateway.core.errors import RequestTimeout
-from gateway.edge.limits import LEAST_BODY_BYTES_PER_S, Limits
+from gateway.edge.limits import LEAST_BODY_BYTES_PER_S, EdgeLimits
 
 
-class Pace:
-    """Judged every half of body_pace_s, so that a stretch of that length is always in view."""
+class MinDataRate:
+    """Checked every half of body_rate_window_s, over the last two halves."""
 
     __slots__ = ("_before", "_limits", "_seen", "_silent_s", "step_s")
 
-    def __init__(self, limits: Limits, seen_bytes: int) -> None:
-        self.step_s = limits.body_pace_s / 2
+    def __init__(self, limits: EdgeLimits, seen_bytes: int) -> None:
+        self.step_s = limits.body_rate_window_s / 2
         self._limits = limits
-        self.begin_again(seen_bytes)
+        self.restart(seen_bytes)
 
-    def begin_again(self, seen_bytes: int) -> None:
-        """Forget the past: it was not the caller who kept the body waiting."""
+    def restart(self, seen_bytes: int) -> None:
+        """Forget the past: the delay was not the caller's fault."""
         self._seen = seen_bytes
         self._before: int | None = None
         self._silent_s = 0.0
 
-    def judge(self, seen_bytes: int) -> None:
-        """Take note of how many bytes have arrived by now. Raises RequestTimeout."""
+    def check(self, seen_bytes: int) -> None:
+        """Record how many bytes have arrived by now. Raises RequestTimeout for too few."""
         came, before = seen_bytes - self._seen, self._before
         self._seen, self._before = seen_bytes, came
         self._silent_s = 0.0 if came else self._silent_s + self.step_s
@@ -31,5 +31,5 @@ class Pace:
             raise RequestTimeout(f"The body stood still for {self._limits.body_silence_s:g} s.")
         if before is None or not came + before:
             return  # too early to tell, or silent, which has a limit of its own
-        if came + before < LEAST_BODY_BYTES_PER_S * self._limits.body_pace_s:
+        if came + before < LEAST_BODY_BYTES_PER_S * self._limits.body_rate_window_s:
             raise RequestTimeout(f"The body came slower than {LEAST_BODY_BYTES_PER_S} bytes/s.")
