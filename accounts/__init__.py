@@ -1,1 +1,1 @@
-"""Who: workspaces, people, roles; and the book of what each workspace owns."""
+"""Who: workspaces, people, roles; and the ledger of what each workspace owns."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from accounts.book import InsufficientBalance, grant
+from accounts.ledger import InsufficientBalance, grant
 from accounts.models import ConfigChange, LedgerEntry, Wallet, Workspace
 
 # Processes hear of a recall within 250 ms and return what is idle at once.
@@ -15,7 +15,7 @@ LOOK_S = 0.05
 def adjust(
     workspace: Workspace, *, amount_nusd: int, actor: str, reason: str, source: str = ""
 ) -> LedgerEntry:
-    """Do what accounts.book.grant does, as an adjustment; call idle money back where that helps.
+    """Do what accounts.ledger.grant does, as an adjustment; call idle money back where that helps.
 
     amount_nusd is signed. May wait for RECALL_S. Raises InsufficientBalance when the balance, less
     what running calls hold, does not cover the amount; otherwise as grant does.

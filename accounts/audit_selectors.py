@@ -1,4 +1,4 @@
-"""Questions to the audit book. Reads only."""
+"""Questions to the audit log. Reads only."""
 
 from __future__ import annotations
 

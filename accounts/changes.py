@@ -38,7 +38,7 @@ def record_audit(
     workspace: Workspace | None = None,
     details: dict[str, Any] | None = None,
 ) -> AuditEvent:
-    """Write down who did what. The book is append-only and holds no secret.
+    """Write down who did what. The ledger is append-only and holds no secret.
 
     actor: a person's e-mail address, or where the order came from (`command`, `seed`).
     action: noun and verb, such as `key.revoke`. target: what it was done to, as people know it.

@@ -15,8 +15,8 @@ from itertools import islice
 
 from django.db.models import Q
 
-from accounts.book_selectors import ENTRIES_PER_PAGE
 from accounts.day_sums import USAGE_COLUMNS, DaySum, sum_by_day
+from accounts.ledger_selectors import ENTRIES_PER_PAGE
 from accounts.models import LedgerDay, LedgerEntry, LedgerMark, Wallet
 
 # A minute's entries; more of them are behind the mark only while it catches up.

@@ -1,4 +1,4 @@
-"""Workspaces, people, and the book of money. State and constraints; writing is in services.
+"""Workspaces, people, and the ledger. State and constraints; writing is in services.
 
 All money is integer nano-USD (1 USD = 1_000_000_000 nUSD). See docs/adr/0005.
 """
@@ -83,7 +83,7 @@ class Workspace(LimitedCalls):
 
 
 class Role(models.TextChoices):
-    """What a member may do; the rule book is accounts.permissions."""
+    """What a member may do; the permission rules are accounts.permissions."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -123,7 +123,7 @@ class Invitation(models.Model):
     email = models.EmailField()
     role = models.CharField(max_length=12, choices=Role.choices)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    invited_by = models.CharField(max_length=254, help_text="Who asked, as the audit book says.")
+    invited_by = models.CharField(max_length=254, help_text="Who asked, as the audit log says.")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
 

@@ -1,4 +1,4 @@
-"""Who may do what: the one rule book. Views and API ask here and nowhere else.
+"""Who may do what: the permission rules. Views and API ask here and nowhere else.
 
 docs/roles.md shows it as a table (dashboard.roles_page).
 """

@@ -1,4 +1,4 @@
-"""The only module that writes workspaces, people and memberships. Money is in accounts.book."""
+"""The only module that writes workspaces, people and memberships. Money is in accounts.ledger."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from accounts import book
+from accounts import ledger
 from accounts.changes import record_audit, record_change
 from accounts.limits import read_call_limits
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
@@ -40,7 +40,7 @@ def create_workspace(
     if not 0 <= credit_nusd <= MAX_NUSD:
         raise ValidationError({"credit": "The first credit is negative or too large."})
     workspace = _insert_with_free_slug(name)
-    book.open_wallet(workspace)
+    ledger.open_wallet(workspace)
     record_audit(
         actor=actor,
         action="workspace.create",
@@ -51,7 +51,7 @@ def create_workspace(
     if owner is not None:
         add_member(workspace, user=owner, role=Role.OWNER, actor=actor)
     if credit_nusd:
-        book.grant(workspace, amount_nusd=credit_nusd, actor=actor, reason="First credit")
+        ledger.grant(workspace, amount_nusd=credit_nusd, actor=actor, reason="First credit")
     return workspace
 
 

@@ -256,13 +256,13 @@ def fill(file: Path, installation: dict[str, Any], calls: int, days: int) -> Non
 
 
 def _write_part(
-    database: sqlite3.Connection, names: dict[str, str], numbers: tuple[Any, ...], book: Any
+    database: sqlite3.Connection, names: dict[str, str], numbers: tuple[Any, ...], entries: Any
 ) -> None:
     database.execute("DELETE FROM dice")
     database.execute(DICE.replace("abs(random()) >> 4\n", "abs(random()) >> 4, NULL\n"), numbers)
     database.execute(f"UPDATE dice AS c SET call_id = {VALUES['id']}")
     database.execute(_calls_statement(names))
-    database.execute(ENTRIES.format(**names, batch=CALLS_PER_BATCH), book)
+    database.execute(ENTRIES.format(**names, batch=CALLS_PER_BATCH), entries)
     database.execute(USAGE.format(quarter=QUARTER))
     for measure, us, also in MEASURES:
         database.execute(LATENCY.format(quarter=QUARTER, measure=measure, us=us, also=also))

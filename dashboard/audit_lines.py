@@ -1,4 +1,4 @@
-"""What the page of the audit book shows of each event."""
+"""What the page of the audit log shows of each event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The audit book in words: what was done, and what it changed."""
+"""The audit log in words: what was done, and what it changed."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class SpendingRow:
 
 
 def spending_rows(key: ApiKey) -> list[SpendingRow]:
-    """Return the spans in which a key's spending is counted, by the book as it is now."""
+    """Return the spans in which a key's spending is counted, by the ledger as it is now."""
     now = time.time()
     spent = spent_by(key.pk, now)
     since_reset_nusd = max(spent.total_nusd - key.forgiven_nusd, 0)

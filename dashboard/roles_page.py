@@ -1,4 +1,4 @@
-"""docs/roles.md, made from the rule book: `python -m dashboard.roles_page`.
+"""docs/roles.md, made from the permission rules: `python -m dashboard.roles_page`.
 
 What each form and each command asks for stands here; a test looks that none is missing and that
 the pages do as it says.

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from accounts.book_selectors import balances_of
+from accounts.ledger_selectors import balances_of
 from accounts.models import Workspace
 from accounts.selectors import count_members
 from dashboard.addresses import page_address

@@ -28,13 +28,13 @@ def reap_task() -> None:
 
 @shared_task(name="gateway.prove")
 def prove_task() -> None:
-    """Check the book of money and record the verdict for the dashboard."""
+    """Check the ledger and record the verdict for the dashboard."""
     proof = prove_what_is_due()
     if proof is None:
         return
     record_proof(proof)
     if not proof.holds:
-        log.error("the book does not add up: run `manage.py prove` and read what it says")
+        log.error("the ledger does not add up: run `manage.py prove` and read what it says")
 
 
 @shared_task(name="gateway.roll_up")

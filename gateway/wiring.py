@@ -109,7 +109,7 @@ class Runtime:
         self.key_book = KeyBook(writer)
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
         self.limits = Limits(self.key_book.read, queue)
-        self.bank.on_other_book = self.limits.doubt_spending
+        self.bank.on_ledger_replaced = self.limits.doubt_spending
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
         self.keyring = Keyring(keys.ask)

@@ -211,7 +211,7 @@ def set_limits(key: ApiKey, *, limits: Mapping[str, int | None], actor: str) -> 
 def reset_total(key: ApiKey, *, spent_nusd: int, actor: str) -> bool:
     """Count a key's total from nothing again. False: it has spent nothing since it was.
 
-    spent_nusd: what it has spent ever, by the book.
+    spent_nusd: what it has spent ever, by the ledger.
     """
     with transaction.atomic():
         stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)

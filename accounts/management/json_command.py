@@ -11,7 +11,7 @@ from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
-from accounts.book import BookError
+from accounts.ledger import LedgerError
 
 ACTOR = "command"
 
@@ -44,7 +44,7 @@ class JsonCommand(BaseCommand):
         try:
             answer = self.answer(**options)
         except (
-            *(ValidationError, ValueError, LookupError, BookError),
+            *(ValidationError, ValueError, LookupError, LedgerError),
             *(ImproperlyConfigured, DatabaseError, CommandError),
         ) as error:
             self._fail(_sentence(error), as_json=json)

@@ -19,7 +19,7 @@ class Migration(migrations.Migration):
                 ('email', models.EmailField(max_length=254)),
                 ('role', models.CharField(choices=[('owner', 'Owner'), ('admin', 'Admin'), ('developer', 'Developer'), ('billing', 'Billing'), ('viewer', 'Viewer')], max_length=12)),
                 ('digest', models.CharField(editable=False, max_length=64, unique=True)),
-                ('invited_by', models.CharField(help_text='Who asked, as the audit book says.', max_length=254)),
+                ('invited_by', models.CharField(help_text='Who asked, as the audit log says.', max_length=254)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('expires_at', models.DateTimeField()),
                 ('workspace', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='invitations', to='accounts.workspace')),

@@ -1,4 +1,4 @@
-"""The audit book: who changed what, in a workspace or in the installation itself."""
+"""The audit log: who changed what, in a workspace or in the installation itself."""
 
 from __future__ import annotations
 

@@ -18,9 +18,9 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.adjusting import adjust
-from accounts.book import BookError, InsufficientBalance, grant
-from accounts.book_selectors import Balance, LedgerPage, find_balance, ledger_page
+from accounts.ledger import InsufficientBalance, LedgerError, grant
 from accounts.ledger_lines import LedgerLine, ledger_lines
+from accounts.ledger_selectors import Balance, LedgerPage, find_balance, ledger_page
 from accounts.models import LedgerEntry, Workspace
 from accounts.permissions import Action, may
 from dashboard.addresses import page_address
@@ -155,7 +155,7 @@ def grant_credits(request: PageRequest) -> HttpResponse:
         )
     except InsufficientBalance:
         form.add_error("amount", "The amount is larger than the balance allows.")
-    except BookError:
+    except LedgerError:
         form.add_error(None, "The ledger rejected this. Open the form again and retry.")
     else:
         messages.success(request, f"{signed_usd(amount_nusd)} posted as entry {entry.sequence}.")

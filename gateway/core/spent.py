@@ -24,8 +24,8 @@ class Spent(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """What the book says a key has spent. at: the moment whose day and month are meant, in
-    seconds since the epoch. posted: how many of this process's records the book had by then."""
+    """What the ledger says a key has spent. at: the moment whose day and month are meant, in
+    seconds since the epoch. posted: how many of this process's records the ledger had by then."""
 
     spent: Spent
     at: float

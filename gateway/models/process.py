@@ -1,4 +1,4 @@
-"""Serving processes and the checks of the book."""
+"""Serving processes and the checks of the ledger."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ServingProcess(models.Model):
 
 
 class JournalFault(models.Model):
-    """Something of a process's journal that is not in the books as it should be, kept for people.
+    """Something of a process's journal that is not in the ledger as it should be, kept for people.
 
     Its bytes are in the installation's folder `quarantine`, where they could be saved.
     """

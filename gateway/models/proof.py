@@ -1,4 +1,4 @@
-"""Where a proof of the recent part of the book begins: what was proved of the part before it."""
+"""Where a proof of the recent part of the ledger begins: what was proved of the part before it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.db import models
 
 
 class ProofMark(models.Model):
-    """One row while the book is known to add up, none after it was found that it does not.
+    """One row while the ledger is known to add up, none after it was found that it does not.
 
     The rows of ProvenWallet and ProvenKey belong to it: all three are of the same moment.
     """

@@ -1,4 +1,4 @@
-"""What journals had that is not in the books as it should be."""
+"""What journals had that is not in the ledger as it should be."""
 
 from __future__ import annotations
 

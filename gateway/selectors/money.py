@@ -1,4 +1,4 @@
-"""What running calls hold, and when the book was last proved. The book itself: accounts."""
+"""What running calls hold, and when the ledger was last proved. The ledger itself: accounts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must be true of the book, each as two questions to the database: how many, which break it.
+"""What must be true of the ledger, each as two questions to the database: how many, which break it.
 
 The rules are written in SQL and not with the code that serves calls, so that a mistake there is
 not repeated here. SQL that means the same on SQLite and PostgreSQL; integers all the way.

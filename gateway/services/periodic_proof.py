@@ -18,14 +18,14 @@ from gateway.services.walk import FORMAT, Walk
 log = logging.getLogger(__name__)
 
 FULL_EVERY = timedelta(hours=24)
-# A book that does not add up is looked at whole, again and again, in a tenth of the time.
+# A ledger that does not add up is looked at whole, again and again, in a tenth of the time.
 REST_FACTOR = 10
 WORK_S = 25.0  # of each minute, half of it pauses
 KEEP_S = 5.0  # what a stop costs at most
 
 
 def prove_what_is_due(*, now: datetime | None = None, work_s: float = WORK_S) -> Proof | None:
-    """Prove as much of the book as is due, and return the verdict; None while there is none.
+    """Prove as much of the ledger as is due, and return the verdict; None while there is none.
 
     A proof of the recent rows alone gives no bad verdict: whatever it finds, the proof of all rows
     decides. That one is made in short steps, for work_s at a time, pauses included; the next run

@@ -1,4 +1,4 @@
-"""From where on the book is proved the next time (docs/adr/0029): read, and moved on.
+"""From where on the ledger is proved the next time (docs/adr/0029): read, and moved on.
 
 A proof of what came since a mark adds to the sums that the mark has kept. So the mark's rows are
 read as of the moment of the proof that found them right, and written only if it did.
@@ -41,7 +41,7 @@ class MarkPlan:
 
 
 def find_mark() -> ProofMark | None:
-    """Return from where on the book has to be looked at, or None when that is all of it."""
+    """Return from where on the ledger has to be looked at, or None when that is all of it."""
     return ProofMark.objects.first()
 
 

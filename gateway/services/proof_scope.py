@@ -1,4 +1,4 @@
-"""What a proof looks at: the whole book, or what came since a mark. As names for the SQL of rules.
+"""The rows a proof checks: the whole ledger, or what came since a mark. Names for the rules' SQL.
 
 calls, entries, rolled_usage, rolled_latency: rows of the tables. proven_wallets, proven_keys: what
 had been proved before the first of them (gateway.models.proof); nothing where all is looked at.
@@ -46,7 +46,7 @@ WITH calls AS (SELECT * FROM gateway_callrecord WHERE id >= %s AND created_at >=
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """mark: None for the whole book."""
+    """mark: None for the whole ledger."""
 
     mark: ProofMark | None = None
 

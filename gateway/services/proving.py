@@ -1,4 +1,4 @@
-"""`prove`: recompute the book of money from its rows and say whether it adds up. Read-only.
+"""`prove`: recompute the ledger from its rows and say whether it adds up. Read-only.
 
 Every check sees the same moment: one read transaction that blocks no writer.
 """
@@ -73,11 +73,11 @@ class Proof:
 
 
 def prove(
-    *, outside_book: Iterable[Mapping[str, Any]] | None = None, mark: ProofMark | None = None
+    *, upstream_usage: Iterable[Mapping[str, Any]] | None = None, mark: ProofMark | None = None
 ) -> Proof:
-    """Check every invariant, and the tokens against an upstream's own book if there is one.
+    """Check every invariant, and the tokens against an upstream's usage records, if given.
 
-    outside_book: one mapping per call that reached the upstream, keys request_id, prompt_tokens,
+    upstream_usage: one mapping per call that reached the upstream, keys request_id, prompt_tokens,
     completion_tokens and state. mark: look only at what came since then, and believe what was
     proved before. Raises DatabaseError when the database does not answer.
     """
@@ -87,8 +87,8 @@ def prove(
         rules = (*ALL, *rollup_rules(), *total_rules(scope.since))
         findings = [_check(scope, invariant) for invariant in rules]
         findings.append(check_large(scope.calls()))
-        if outside_book is not None:
-            findings += [Finding(*result) for result in compare(outside_book, BREAKS_TOLD)]
+        if upstream_usage is not None:
+            findings += [Finding(*result) for result in compare(upstream_usage, BREAKS_TOLD)]
         next_mark = plan_mark(started_at)
     duration_ms = round((time.monotonic() - started_s) * 1000)
     return Proof(started_at, duration_ms, scope.since, findings, next_mark)
@@ -116,7 +116,7 @@ def reading_one_moment() -> Iterator[None]:
     """Read as of one moment and write nothing.
 
     Not transaction.atomic: on SQLite that takes the write lock (docs/adr/0009), and a proof of a
-    large book would keep everybody from writing.
+    large ledger would keep everybody from writing.
     """
     if connection.in_atomic_block:
         yield

@@ -1,5 +1,5 @@
 """What has outlived its use: stored bodies and kept answers, lines of the change feed, old
-checks of the book.
+checks of the ledger.
 
 Call records and ledger entries are never pruned: `prove` recomputes the one from the other.
 """

@@ -22,7 +22,7 @@ from pathlib import Path
 from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
-from accounts import book
+from accounts import ledger
 from gateway.journal.file import (
     DAMAGED_SUFFIX,
     Position,
@@ -139,7 +139,7 @@ def end_process(
             note_missing(process.pk, folder, start)
         end, records = _replay(process.pk, folder, start)
         aborted = _abort_running(process.pk, end)
-        returned_nusd = book.close_purses(process.pk)
+        returned_nusd = ledger.close_purses(process.pk)
         set_position(process.pk, end)
         damaged = damaged_segments(process.pk)
     _clear_away(folder, end, damaged)

@@ -1,6 +1,6 @@
 """The proof of all rows in short steps, so that it can rest, stop and go on (docs/adr/0038).
 
-A walk proves the book as it was when it began. What its mark (gateway.services.proof_marks) says
+A walk proves the ledger as it was when it began. What its mark (gateway.services.proof_marks) says
 had been posted by then cannot change any more: ledger entries up to a number in each wallet, and
 calls that began before a quarter of an hour. Of the calls since then, the mark has what their keys
 had been charged. So each part can be read at another time, and the sums still have to agree. What
@@ -66,7 +66,7 @@ class Walk:
 
     @classmethod
     def begin(cls, now: datetime) -> Walk:
-        """Set the mark up to which the book will be proved."""
+        """Set the mark up to which the ledger will be proved."""
         with reading_one_moment():
             plan = plan_mark(now)
             newest = CallRecord.objects.aggregate(newest=Max("id"))["newest"] or UUID(int=0)

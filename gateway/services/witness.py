@@ -1,4 +1,4 @@
-"""Our calls against an upstream's own book, an outside witness of use. Part of `prove`."""
+"""Our calls against an upstream's own usage records, an outside witness of use. Part of `prove`."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ READ_WITHIN_S = 60
 MOST_OFF = 1.05
 
 
-def read_outside_book(place: str) -> list[dict[str, Any]]:
-    """Return the calls of an upstream's book at an http(s) address or in a JSON file.
+def read_upstream_usage(place: str) -> list[dict[str, Any]]:
+    """Return the calls of an upstream's usage records at an http(s) address or in a JSON file.
 
-    Raises OSError when it cannot be read, ValueError when it is not such a book.
+    Raises OSError when it cannot be read, ValueError when it is not such a list.
     """
     if place.startswith(("http://", "https://")):
         with urlopen(place, timeout=READ_WITHIN_S) as answer:  # noqa: S310 (checked above)
@@ -32,17 +32,17 @@ def read_outside_book(place: str) -> list[dict[str, Any]]:
         found = json.loads(Path(place).read_text())
     calls = found.get("calls") if isinstance(found, dict) else None
     if not isinstance(calls, list):
-        raise ValueError(f"{place} is not a book: it has no list of calls.")
+        raise ValueError(f"{place} is not a usage list: it has no list of calls.")
     return calls
 
 
-def compare(outside_book: Iterable[Mapping[str, Any]], most: int) -> Iterator[Result]:
+def compare(upstream_usage: Iterable[Mapping[str, Any]], most: int) -> Iterator[Result]:
     """Yield id, title, how many calls were compared, and at most so many breaks in words.
 
     Upstream calls whose id is not ours are strangers' and are left out.
     """
     entries: Entries = {}
-    for entry in outside_book:
+    for entry in upstream_usage:
         call_id = find_request_id(str(entry["request_id"]))
         if call_id is not None:
             entries.setdefault(call_id, []).append(entry)

@@ -71,8 +71,8 @@ class Bank:
         self._loop: asyncio.AbstractEventLoop
         self.is_fenced = False
         self.late_settles = 0
-        # For whoever counts on from what the book said: it says something else now.
-        self.on_other_book: Callable[[], None] | None = None
+        # For whoever counts on from what the ledger said: it says something else now.
+        self.on_ledger_replaced: Callable[[], None] | None = None
 
     @property
     def process_id(self) -> str:
@@ -262,7 +262,7 @@ class Bank:
         account.waiters.clear()
 
     def on_fenced(self) -> None:
-        """Another process has ended this one in the books. Nothing it holds is its own any more.
+        """Another process has ended this one in the ledger. Nothing it holds is its own any more.
 
         When the last running call has ended, the process enters again under a new id.
         """
@@ -278,9 +278,9 @@ class Bank:
         self.on_reaped()
 
     def on_reaped(self) -> None:
-        """The book has got what another process, or a former life of this one, left behind."""
-        if self.on_other_book is not None:
-            self.on_other_book()
+        """The ledger has got what another process, or a former life of this one, left behind."""
+        if self.on_ledger_replaced is not None:
+            self.on_ledger_replaced()
 
     @property
     def may_rejoin(self) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 from django.db import connection, transaction
 from django.utils import timezone
 
-from accounts import book
+from accounts import ledger
 from gateway.journal.file import Position
 from gateway.journal.record import Admitted, Damage, Entry, Refused, Settled
 from gateway.stores.inserts import Row
@@ -32,7 +32,7 @@ CHUNK = 500
 
 
 class Fenced(Exception):
-    """Another has ended this process in the books: it may not post any more."""
+    """Another has ended this process in the ledger: it may not post any more."""
 
 
 class Post(Protocol):
@@ -119,7 +119,7 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
         cursor.executemany(INSERT_BODY, bodies)
         COUNT_CALLS.run(cursor, counted(rows, refused))
     keep_answers([record.kept for record in ended if record.kept])
-    book.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
+    ledger.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
     tally.write_rollups()
     if damages:
         keep_damage(process_id, damages)

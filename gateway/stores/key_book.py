@@ -1,8 +1,8 @@
-"""What keys have spent, by the book, for counting on from there in memory.
+"""What keys have spent, by the ledger, for counting on from there in memory.
 
-A charge is in memory, in the journal and in the book one after the other. So that none is counted
-twice or never, the book is read by the writer's thread between two of its batches, and the answer
-says how many of this process's records were in the book by then.
+A charge is in memory, in the journal and in the ledger one after the other. So that none is counted
+twice or never, the ledger is read by the writer's thread between two of its batches, and the answer
+says how many of this process's records were in the ledger by then.
 """
 
 from __future__ import annotations

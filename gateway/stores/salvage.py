@@ -1,8 +1,8 @@
 """When a batch does not post whole: post what can be posted, in the caller's favour.
 
-A record that the database refuses must not keep the records behind it from their place in the
-book. It is posted without its charge, and left out if that does not help either; both are noted as
-faults of the journal, with the record as it was.
+A record that the database refuses must not keep the records behind it out of the ledger.
+It is posted without its charge, and left out if that does not help either; both are noted
+as faults of the journal, with the record as it was.
 """
 
 from __future__ import annotations

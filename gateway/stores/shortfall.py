@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from django.conf import settings
 from msgspec.structs import replace
 
-from accounts import book
+from accounts import ledger
 from gateway.core.money import format_usd
 from gateway.core.spent import end_of_day
 from gateway.journal.record import Settled
@@ -34,7 +34,7 @@ def cover(process_id: uuid.UUID, record: Settled, losses: list[Settled]) -> Sett
     if not owed_nusd:
         return record
     workspace_id = uuid.UUID(record.workspace_id)
-    drawn_nusd = book.draw(workspace_id, process_id, want_nusd=owed_nusd, least_nusd=1)
+    drawn_nusd = ledger.draw(workspace_id, process_id, want_nusd=owed_nusd, least_nusd=1)
     covered = replace(
         record,
         charge_nusd=record.charge_nusd + drawn_nusd,

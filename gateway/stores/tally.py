@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import connection
 
-from accounts.book import Spend
+from accounts.ledger import Spend
 from gateway.core.durations import added_us
 from gateway.core.latency_histogram import bucket_of
 from gateway.core.time_spans import QUARTER_S

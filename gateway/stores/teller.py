@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.db import transaction
 
-from accounts import book
+from accounts import ledger
 from accounts.models import ConfigChange, Wallet
 from gateway.stores.drain import Fenced
 from gateway.stores.process import renew_lease
@@ -104,7 +104,7 @@ class Teller:
 
     def _give_back(self, wish: GiveBack) -> None:
         workspace_id = uuid.UUID(wish.workspace_id)
-        book.give_back(workspace_id, self._process_id, wish.amount_nusd)
+        ledger.give_back(workspace_id, self._process_id, wish.amount_nusd)
         if wish.announce:
             ConfigChange.objects.create(kind=ConfigChange.Kind.WALLET, ref=workspace_id.hex)
 
@@ -116,14 +116,14 @@ class Teller:
             return False, 0
         left_nusd = wallet.posted_nusd - wallet.drawn_nusd
         want_nusd = max(wish.need_nusd, min(wish.need_nusd + wish.extra_nusd, left_nusd // 2))
-        drawn_nusd = book.draw(
+        drawn_nusd = ledger.draw(
             workspace_id, self._process_id, want_nusd=want_nusd, least_nusd=wish.least_nusd
         )
-        own_nusd = book.purse_amounts(self._process_id, [workspace_id])[workspace_id]
+        own_nusd = ledger.purse_amounts(self._process_id, [workspace_id])[workspace_id]
         elsewhere_nusd = wallet.drawn_nusd + drawn_nusd - own_nusd
         return drawn_nusd >= max(wish.need_nusd, 1), elsewhere_nusd
 
     def _amounts(self, workspace_ids: list[str]) -> dict[str, int]:
         """Return what the purses hold now, by the text of the ids."""
-        found = book.purse_amounts(self._process_id, [uuid.UUID(text) for text in workspace_ids])
+        found = ledger.purse_amounts(self._process_id, [uuid.UUID(text) for text in workspace_ids])
         return {str(workspace_id): amount for workspace_id, amount in found.items()}

@@ -1,1 +1,1 @@
-"""Tests of people, workspaces and the rule book."""
+"""Tests of people, workspaces and the permission rules."""

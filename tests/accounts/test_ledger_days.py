@@ -10,10 +10,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from accounts import book, ledger_days, ledger_lines
-from accounts.book_selectors import ledger_page
+from accounts import ledger, ledger_days, ledger_lines
 from accounts.ledger_days import add_up_entries, add_up_ledger
 from accounts.ledger_lines import LedgerLine
+from accounts.ledger_selectors import ledger_page
 from accounts.models import LedgerDay, LedgerEntry, LedgerMark, Workspace
 from tests.factories import make_workspace
 
@@ -27,7 +27,7 @@ KEYS = [uuid.UUID(int=number) for number in range(1, 4)]
 def workspace() -> Workspace:
     """Three days, on each of which three keys spend five times; a grant begins each day."""
     workspace = make_workspace(credit_nusd=0)
-    book.open_wallet(workspace)
+    ledger.open_wallet(workspace)
     for day in range(3):
         at = NOON + timedelta(days=day)
         enter(workspace, "grant", 1_000_000, at, key_id=None)
@@ -40,7 +40,7 @@ def workspace() -> Workspace:
 def enter(
     workspace: Workspace, kind: str, amount_nusd: int, at: datetime, *, key_id: uuid.UUID | None
 ) -> None:
-    book.post(
+    ledger.post(
         workspace.pk,
         kind=LedgerEntry.Kind(kind),
         amount_nusd=amount_nusd,

@@ -1,4 +1,4 @@
-"""The rule book, spelled out a second time: every role against every action."""
+"""The permission rules, spelled out a second time: every role against every action."""
 
 from __future__ import annotations
 

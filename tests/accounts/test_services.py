@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from django.core.exceptions import ValidationError
 
-from accounts.book import grant
 from accounts.changes import OutsideTransaction, record_audit, record_change
+from accounts.ledger import grant
 from accounts.models import (
     AuditEvent,
     ConfigChange,
@@ -147,7 +147,7 @@ def test_renaming_keeps_the_slug_that_people_have_written_down() -> None:
     assert AuditEvent.objects.get(action="workspace.rename").details == {"name": ["Acme", "New"]}
 
 
-def test_a_new_password_ends_the_old_one_and_stands_in_no_book() -> None:
+def test_a_new_password_ends_the_old_one_and_stands_in_no_log() -> None:
     user = make_user()
 
     set_password(user, password="another long phrase 28", actor=ACTOR)

@@ -1,5 +1,5 @@
 """What providers send, damaged in every way: no call hangs, none fails for a reason of ours, each
-is settled, and the book still adds up (which the site proves at its end).
+is settled, and the ledger still adds up (which the site proves at its end).
 
 Every byte and bit of a stream is tried on the decoders alone; over sockets a part of them.
 """

@@ -17,7 +17,7 @@ from math import cos, pi
 from django.db import transaction
 from msgspec.structs import replace
 
-from accounts import book
+from accounts import ledger
 from accounts.models import LedgerEntry, Workspace
 from gateway.core.money import NUSD_PER_USD, Price, Usage, cost_nusd
 from gateway.journal.record import Admitted, Record, Refused, Settled
@@ -165,10 +165,10 @@ def make_unknown_model_call(workspace: Workspace, key: ApiKey, *, model: str) ->
 
 def _fund(workspace: Workspace, at: datetime, calls: int) -> None:
     """Give enough that no call is refused for money, and let it look like two grants."""
-    book.open_wallet(workspace)
+    ledger.open_wallet(workspace)
     share = max(20, calls // 100) * NUSD_PER_USD
     for reason in ("Pilot budget, approved by finance", "Second month of the pilot"):
-        entry = book.grant(workspace, amount_nusd=share, actor=ACTOR, reason=reason)
+        entry = ledger.grant(workspace, amount_nusd=share, actor=ACTOR, reason=reason)
         LedgerEntry.objects.filter(pk=entry.pk).update(created_at=at)
 
 
@@ -179,7 +179,7 @@ def _post(
     source = f"demo:{uuid.uuid4()}"
     with transaction.atomic():
         if charge:
-            book.draw(workspace.pk, process_id, want_nusd=charge, least_nusd=charge)
+            ledger.draw(workspace.pk, process_id, want_nusd=charge, least_nusd=charge)
         apply(process_id, records, source=source)
         LedgerEntry.objects.filter(source__startswith=source).update(created_at=at)
 

@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils.html import escape
 
 from accounts import audit_selectors
-from accounts.book import grant
+from accounts.ledger import grant
 from accounts.models import AuditEvent, Role, Workspace
 from accounts.services import change_role, lock_workspace, rename_workspace
 from dashboard.audit_words import changes_of, words_of

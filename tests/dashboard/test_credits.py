@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.book_selectors import find_balance
 from accounts.ledger_days import add_up_ledger
+from accounts.ledger_selectors import find_balance
 from accounts.models import AuditEvent, LedgerEntry, Role, Workspace
 from dashboard.forms.amounts import read_typed_usd
 from gateway.models import LedgerCheck

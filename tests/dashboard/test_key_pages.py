@@ -214,7 +214,7 @@ def test_roles_without_the_right_can_neither_make_nor_edit_nor_revoke(
     assert ApiKey.objects.get().is_usable
 
 
-def test_an_edit_replaces_the_rules_and_is_in_the_book(workspace: Workspace) -> None:
+def test_an_edit_replaces_the_rules_and_is_in_the_ledger(workspace: Workspace) -> None:
     make_model("gpt")
     key, member = make_key(workspace).key, make_member(workspace)
     form = key_form(

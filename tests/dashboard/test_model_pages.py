@@ -151,7 +151,7 @@ def test_a_form_that_nobody_touched_changes_nothing(client: Client) -> None:
     assert LanguageModel.objects.get() == model
 
 
-def test_an_edit_is_saved_and_in_the_book(client: Client, operator: User) -> None:
+def test_an_edit_is_saved_and_in_the_ledger(client: Client, operator: User) -> None:
     model = make_model()
     form = edit_form(model, input_usd="3", supports_audio="no", unknown_fields="drop")
 

@@ -76,8 +76,8 @@ def locked_database(home: Path) -> Iterator[None]:
 
 def statuses(home: Path) -> dict[str, str]:
     """Return the status of each call on record, by its id."""
-    with closing(sqlite3.connect(home / DATABASE)) as book:
-        return dict(book.execute("SELECT id, status FROM gateway_callrecord"))
+    with closing(sqlite3.connect(home / DATABASE)) as database:
+        return dict(database.execute("SELECT id, status FROM gateway_callrecord"))
 
 
 def call_until_drawn(server: GatewayServer) -> list[str]:

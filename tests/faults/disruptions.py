@@ -82,8 +82,8 @@ def _move(server: GatewayServer, home: Path) -> None:
 def _flip_bits(home: Path, rng: Random) -> int:
     """Flip a bit in one to three records that are in a dead server's journal alone, of calls of
     which another record stays readable; return in how many."""
-    with closing(sqlite3.connect(home / DATABASE)) as book:
-        alive = book.execute(
+    with closing(sqlite3.connect(home / DATABASE)) as database:
+        alive = database.execute(
             "SELECT id, drained_segment, drained_offset FROM gateway_servingprocess"
             " WHERE state = 'alive'"
         ).fetchall()

@@ -1,4 +1,4 @@
-"""SIGKILL the server again and again under load, then let the book be proved.
+"""SIGKILL the server again and again under load, then let the ledger be proved.
 
 Between the kills its disk turns read-only, its database is locked, its home is moved, and bits of
 its journal are flipped: only the records with a flipped bit may be missing, and each is reported.
@@ -159,10 +159,10 @@ async def _kill_under_load(
 
 
 def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
-    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
-        recorded = {row[0] for row in book.execute("SELECT id FROM gateway_callrecord")}
-        aborted = _aborted(book)
-        statuses = book.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as database:
+        recorded = {row[0] for row in database.execute("SELECT id FROM gateway_callrecord")}
+        aborted = _aborted(database)
+        statuses = database.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
         report = Report(
             seed=0,
             calls=seen.calls,
@@ -180,11 +180,11 @@ def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
                 text for text in seen.given if text.replace("-", "") in aborted
             ),
             given_otherwise=seen.given_again,
-            holds_left=_count(book, RUNNING),
-            purses_left=_count(book, "accounts_purse WHERE amount_nusd <> 0"),
-            processes_left=_count(book, "gateway_servingprocess WHERE state = 'alive'"),
+            holds_left=_count(database, RUNNING),
+            purses_left=_count(database, "accounts_purse WHERE amount_nusd <> 0"),
+            processes_left=_count(database, "gateway_servingprocess WHERE state = 'alive'"),
         )
-    done = run_manage(home, "prove", "--json", "--book", f"{upstream.origin}/book")
+    done = run_manage(home, "prove", "--json", "--upstream-usage", f"{upstream.origin}/book")
     proof: dict[str, Any] = json.loads(done.stdout)
     report.breaks = proof["breaks"]
     for fault in proof["journal_faults"]:
@@ -195,18 +195,18 @@ def _report(home: Path, upstream: UpstreamServer, seen: Seen) -> Report:
     return report
 
 
-def _aborted(book: sqlite3.Connection) -> set[str]:
-    rows = book.execute("SELECT id FROM gateway_callrecord WHERE status = 'platform_aborted'")
+def _aborted(database: sqlite3.Connection) -> set[str]:
+    rows = database.execute("SELECT id FROM gateway_callrecord WHERE status = 'platform_aborted'")
     return {row[0] for row in rows}
 
 
 def _count_running(home: Path) -> int:
-    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
-        return _count(book, RUNNING)
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as database:
+        return _count(database, RUNNING)
 
 
-def _count(book: sqlite3.Connection, rows: str) -> int:
-    return int(book.execute(f"SELECT COUNT(*) FROM {rows}").fetchone()[0])
+def _count(database: sqlite3.Connection, rows: str) -> int:
+    return int(database.execute(f"SELECT COUNT(*) FROM {rows}").fetchone()[0])
 
 
 def main(arguments: list[str]) -> int:

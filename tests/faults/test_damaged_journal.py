@@ -79,9 +79,9 @@ def test_a_home_that_was_moved_after_a_crash_loses_no_call(
 ) -> None:
     ids = die_with_calls_in_the_journal(gateway)
     if stored == "absolute":  # by a process of an earlier version
-        with closing(sqlite3.connect(home / DATABASE)) as book, book:
+        with closing(sqlite3.connect(home / DATABASE)) as database, database:
             folder = f"{home}/journal/"
-            changed = book.execute(
+            changed = database.execute(
                 "UPDATE gateway_servingprocess SET journal_path = ? || substr(journal_path, 9)"
                 " WHERE journal_path LIKE 'journal/%'",
                 [folder],

@@ -92,7 +92,7 @@ def test_only_who_has_to_write_is_refused_and_nobody_waits_for_them(
     assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
     assert ask(gateway, key=gateway.key, name="during-0").status == 200
     gateway.stop()
-    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
-        rows = book.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as database:
+        rows = database.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
         assert dict(rows.fetchall())["ok"] == 24
     assert run_manage(home, "prove").returncode == 0

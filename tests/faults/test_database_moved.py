@@ -78,8 +78,11 @@ def test_another_database_in_its_place_is_not_written_to(
     call(gateway)
     gateway.stop()
     backup = home / "backup.sqlite3"
-    with closing(sqlite3.connect(home / DATABASE)) as book, closing(sqlite3.connect(backup)) as to:
-        book.backup(to)
+    with (
+        closing(sqlite3.connect(home / DATABASE)) as database,
+        closing(sqlite3.connect(backup)) as to,
+    ):
+        database.backup(to)
     gateway.restart()
     answered = call(gateway)
     for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"):

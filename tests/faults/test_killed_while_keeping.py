@@ -59,7 +59,9 @@ def test_an_answer_that_was_given_is_on_record_and_had_again(
 
     assert b"tok4" in given
     assert again == given
-    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
-        rows = book.execute("SELECT status, charge_nusd > 0 FROM gateway_callrecord ORDER BY id")
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as database:
+        rows = database.execute(
+            "SELECT status, charge_nusd > 0 FROM gateway_callrecord ORDER BY id"
+        )
         assert rows.fetchall() == [("ok", 1)]
     assert run_manage(home, "prove").returncode == 0

@@ -20,7 +20,7 @@ django.setup()
 
 from django.db.models import Sum  # noqa: E402
 
-from accounts import book  # noqa: E402
+from accounts import ledger  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import ConfigChange, Wallet, Workspace  # noqa: E402
 from gateway.models import CallBody, CallRecord, LanguageModel, Provider  # noqa: E402
@@ -120,7 +120,7 @@ def body(*, call_id: str) -> dict[str, str] | None:
 
 def grant(*, workspace_id: str, amount_nusd: int) -> int:
     found = Workspace.objects.get(pk=workspace_id)
-    return book.grant(found, amount_nusd=amount_nusd, actor=ACTOR, reason="A test.").balance_nusd
+    return ledger.grant(found, amount_nusd=amount_nusd, actor=ACTOR, reason="A test.").balance_nusd
 
 
 def provider(*, name: str, **fields: Any) -> str:
@@ -200,8 +200,8 @@ def drawn_nusd() -> int:
     return Wallet.objects.aggregate(drawn=Sum("drawn_nusd"))["drawn"] or 0
 
 
-def breaks(*, outside_book: list[dict[str, Any]] | None = None) -> list[str]:
-    return prove(outside_book=outside_book).breaks
+def breaks(*, upstream_usage: list[dict[str, Any]] | None = None) -> list[str]:
+    return prove(upstream_usage=upstream_usage).breaks
 
 
 ORDERS: dict[str, Callable[..., Any]] = {

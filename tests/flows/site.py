@@ -144,7 +144,7 @@ def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[S
     """Run a gateway that has these models, all served by a fake upstream of its own:
 
     fake-model; small-model, which writes at most 100 tokens; free-model, which costs nothing.
-    When the block ends well, every hold must be gone and the book must add up.
+    When the block ends well, every hold must be gone and the ledger must add up.
     """
     with (
         running_upstream() as upstream,
@@ -160,7 +160,7 @@ def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[S
         if gateway.process.poll() is None:
             office.do("call_back")
             wait_until(lambda: office.do("drawn_nusd") == 0, what="all purses to come back")
-        breaks = office.do("breaks", outside_book=upstream.book())
+        breaks = office.do("breaks", upstream_usage=upstream.book())
         # Upstreams here lie about their tokens, and send several in one, because they are told to.
         breaks = [text for text in breaks if not text.startswith(("I9c", "I10"))]
         assert breaks == [], "\n".join(breaks)

@@ -27,8 +27,8 @@ def own_site(home: Path) -> Iterator[Site]:
 
 def wallet(home: Path) -> tuple[int, int]:
     """Return posted and drawn of the first workspace's wallet, in nano-USD."""
-    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as book:
-        posted, drawn = book.execute(
+    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as database:
+        posted, drawn = database.execute(
             "SELECT posted_nusd, drawn_nusd FROM accounts_wallet"
         ).fetchone()
     return posted, drawn

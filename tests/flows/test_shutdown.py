@@ -1,4 +1,4 @@
-"""A gateway that is told to stop: live calls end well, nothing new begins, the book is closed."""
+"""A gateway that is told to stop: live calls end well, nothing new begins, the ledger is closed."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def call_until_refused(caller: Caller, most: int = 40) -> list[Answer]:
 
 
 def spent_nusd(site: Site, caller: Caller) -> int:
-    """Return what the key has spent today, by the book, once it has all of it."""
+    """Return what the key has spent today, by the ledger, once it has all of it."""
     today, month, total = site.office.do("spent", key_id=caller.key_id)
     assert today == month == total
     return int(total)

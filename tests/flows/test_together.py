@@ -1,5 +1,5 @@
 """What calls may do, done together: files, pages, prompts, models to fall back to, limits, keys
-under which answers are kept. Whatever meets, nothing is held for ever and the book adds up: the
+under which answers are kept. Whatever meets, nothing is held for ever and the ledger adds up: the
 site looks when it closes.
 """
 

@@ -82,7 +82,7 @@ def worker(home: Path) -> Iterator[subprocess.Popen[bytes]]:
     process.wait(STOP_S)
 
 
-def test_the_real_worker_proves_the_book_and_records_the_verdict(
+def test_the_real_worker_proves_the_ledger_and_records_the_verdict(
     home: Path, worker: subprocess.Popen[bytes]
 ) -> None:
     def verdicts() -> list[tuple[str]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from accounts import book, invitations, services
+from accounts import invitations, ledger, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
 from gateway.services import models, providers, sealed_factors, sealing
 from keys import leaving
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 WHO = "boss@example.com"
 MODULES: tuple[ModuleType, ...] = (
     *(
-        book,
+        ledger,
         services,
         invitations,
         key_services,
@@ -151,7 +151,7 @@ def _add_target() -> Callable[[], object]:
 
 
 ORDERS: dict[str, tuple[Start, str]] = {
-    "grant": (_on_workspace(book.grant, amount_nusd=5, reason="gift"), "wallet"),
+    "grant": (_on_workspace(ledger.grant, amount_nusd=5, reason="gift"), "wallet"),
     "create_workspace": (
         lambda: lambda: services.create_workspace(name="Acme", actor=WHO),
         "",
@@ -212,7 +212,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "set_prices": (_on_model(models.set_prices, may_jump=True, **PRICES), "catalogue"),
     "set_model_enabled": (_on_model(models.set_model_enabled, enabled=False), "catalogue"),
 }
-# post is the book's own entry: the orders that use it write their line themselves. Resealing
+# post is the ledger's own entry: the orders that use it write their line themselves. Resealing
 # changes nothing that anybody hears of, and needs other settings: see test_sealing.
 ELSEWHERE = {"post", "reseal_all", "reseal_factors", "record_audit"}
 
@@ -247,6 +247,6 @@ def test_an_order_leaves_one_line_for_the_audit_and_tells_who_must_hear(name: st
 
 
 def test_a_ledger_entry_by_hand_names_who_did_it() -> None:
-    book.grant(make_workspace(), amount_nusd=5, actor=WHO, reason="gift")
+    ledger.grant(make_workspace(), amount_nusd=5, actor=WHO, reason="gift")
 
     assert LedgerEntry.objects.get().actor == WHO

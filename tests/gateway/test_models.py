@@ -86,7 +86,7 @@ def test_what_cannot_work_is_refused_by_its_field(field: str, fields: dict[str, 
     assert LanguageModel.objects.count() == 1
 
 
-def test_the_dearest_call_there_can_be_fits_into_the_book() -> None:
+def test_the_dearest_call_there_can_be_fits_into_the_ledger() -> None:
     dearest = Price(MAX_PUSD_PER_TOKEN, MAX_PUSD_PER_TOKEN, MAX_PUSD_PER_TOKEN)
 
     assert cost_nusd(Usage(MAX_TOKENS, MAX_TOKENS), dearest) < MAX_NUSD

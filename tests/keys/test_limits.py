@@ -66,7 +66,7 @@ def test_every_limit_at_fault_is_named_at_once(key: ApiKey) -> None:
     assert set(refusal.value.message_dict) == {"max_concurrent", "daily_limit_nusd"}
 
 
-def test_limits_replace_those_there_were_and_the_change_is_in_the_book(key: ApiKey) -> None:
+def test_limits_replace_those_there_were_and_the_change_is_in_the_ledger(key: ApiKey) -> None:
     assert set_limits(key, limits={"max_concurrent": 3, "daily_limit_nusd": 7}, actor=ACTOR)
     assert set_limits(key, limits={"max_concurrent": 4}, actor=ACTOR)
     assert not set_limits(key, limits={"max_concurrent": 4}, actor=ACTOR)

@@ -1,1 +1,1 @@
-"""The book of money: its parts, its model, and bugs planted in it that the model must find."""
+"""The ledger: its parts, its model, and bugs planted in it that the model must find."""

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from django.db import OperationalError, connection
 
-from accounts import book
+from accounts import ledger
 from gateway.journal.file import Position
 from gateway.stores.bank import Bank
 from gateway.stores.client import Client
@@ -202,16 +202,16 @@ def lost_commit_reply() -> Iterator[None]:
 @contextmanager
 def failing_ledger() -> Iterator[None]:
     """The database goes away in the middle of a batch, when its usage is posted."""
-    real = book.post_usage
+    real = ledger.post_usage
 
     def fail(*args: object, **options: object) -> None:
         raise OperationalError("the database went away")
 
-    book.post_usage = fail
+    ledger.post_usage = fail
     try:
         yield
     finally:
-        book.post_usage = real
+        ledger.post_usage = real
 
 
 def as_text(hexadecimal: str) -> str:

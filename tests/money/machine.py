@@ -12,7 +12,7 @@ from django.utils import timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, precondition, rule
 
-from accounts import book
+from accounts import ledger
 from accounts.models import LedgerEntry
 from gateway.accounting.settle import settle
 from gateway.core.errors import CallerLeft, DatabaseUnavailable, InsufficientCredits
@@ -62,7 +62,7 @@ class MoneyMachine(MoneyWorld):
     # Money comes and goes
 
     def post(self, amount: int, source: str) -> LedgerEntry:
-        entry = book.post(
+        entry = ledger.post(
             self.workspace.pk,
             kind=LedgerEntry.Kind.GRANT,
             amount_nusd=amount,
@@ -88,8 +88,8 @@ class MoneyMachine(MoneyWorld):
         wallet = self.wallet()
         fits = amount <= wallet.posted_nusd - wallet.drawn_nusd
         try:
-            book.grant(self.workspace, amount_nusd=-amount, actor="tests", reason="machine")
-        except book.InsufficientBalance:
+            ledger.grant(self.workspace, amount_nusd=-amount, actor="tests", reason="machine")
+        except ledger.InsufficientBalance:
             assert not fits
         else:
             assert fits

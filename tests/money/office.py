@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-from accounts import book
+from accounts import ledger
 from accounts.models import Workspace
 from gateway.core.ids import new_request_id
 from gateway.journal.record import Admitted, Settled
@@ -24,9 +24,9 @@ PATIENT = Patience(database_s=60, recall_s=60)
 def make_rich(amount_nusd: int) -> Workspace:
     """Return a new workspace with so much credit."""
     workspace = Workspace.objects.create(name="Rich", slug=uuid.uuid4().hex)
-    book.open_wallet(workspace)
+    ledger.open_wallet(workspace)
     if amount_nusd:
-        book.grant(workspace, amount_nusd=amount_nusd, actor="tests", reason="test")
+        ledger.grant(workspace, amount_nusd=amount_nusd, actor="tests", reason="test")
     return workspace
 
 

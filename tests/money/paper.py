@@ -1,4 +1,4 @@
-"""The book on paper: what must be true, computed from what was done. Shares no code with it."""
+"""The ledger on paper: what must be true, computed from what was done. Shares no code with it."""
 
 from __future__ import annotations
 

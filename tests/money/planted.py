@@ -1,4 +1,4 @@
-"""Bugs to plant in the book of money: each must be found by tests.money.machine.
+"""Bugs to plant in the ledger: each must be found by tests.money.machine.
 
 A bug replaces one or two functions of the real code by plausible wrong ones. Where the real code
 has two defences in a row, the bug takes down both: one alone would still hold.
@@ -17,7 +17,7 @@ import pytest
 from django.db import transaction
 from django.db.models import F
 
-from accounts import book
+from accounts import ledger
 from accounts.models import LedgerEntry, Purse, Wallet
 from gateway.accounting import settle as settling
 from gateway.core.money import Price, Usage
@@ -42,23 +42,23 @@ def bug(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
 @bug
 def draw_does_not_look_at_the_wallet(patch: Patch) -> None:
     def draw(workspace_id: Any, process_id: Any, *, want_nusd: int, least_nusd: int) -> int:
-        book._fill_purse(workspace_id, process_id, want_nusd)
+        ledger._fill_purse(workspace_id, process_id, want_nusd)
         Wallet.objects.filter(pk=workspace_id).update(drawn_nusd=F("drawn_nusd") + want_nusd)
         return want_nusd
 
-    patch.setattr(book, "draw", draw)
+    patch.setattr(ledger, "draw", draw)
 
 
 @bug
 def draw_is_not_counted_as_drawn(patch: Patch) -> None:
-    real = book.draw
+    real = ledger.draw
 
     def draw(workspace_id: Any, process_id: Any, **wish: int) -> int:
         drawn = real(workspace_id, process_id, **wish)
         Wallet.objects.filter(pk=workspace_id).update(drawn_nusd=F("drawn_nusd") - drawn)
         return drawn
 
-    patch.setattr(book, "draw", draw)
+    patch.setattr(ledger, "draw", draw)
 
 
 @bug
@@ -67,7 +67,7 @@ def money_given_back_stays_drawn(patch: Patch) -> None:
         purse = Purse.objects.filter(wallet_id=workspace_id, process_id=process_id)
         purse.update(amount_nusd=F("amount_nusd") - amount_nusd)
 
-    patch.setattr(book, "give_back", give_back)
+    patch.setattr(ledger, "give_back", give_back)
 
 
 @bug
@@ -120,7 +120,7 @@ def charge_beyond_the_hold_takes_money_of_other_calls(patch: Patch) -> None:
 
 @bug
 def what_is_owed_is_charged_and_not_drawn(patch: Patch) -> None:
-    patch.setattr(shortfall, "book", type("Rich", (), {"draw": staticmethod(_draw_nothing)}))
+    patch.setattr(shortfall, "ledger", type("Rich", (), {"draw": staticmethod(_draw_nothing)}))
 
 
 @bug
@@ -214,7 +214,7 @@ def lost_draw_is_forgotten(patch: Patch) -> None:
 
 @bug
 def reaper_forgets_purses(patch: Patch) -> None:
-    patch.setattr(book, "close_purses", lambda process_id: 0)
+    patch.setattr(ledger, "close_purses", lambda process_id: 0)
 
 
 @bug
@@ -266,7 +266,7 @@ def torn_tail_is_believed(patch: Patch) -> None:
 @bug
 def ledger_skips_a_number(patch: Patch) -> None:
     patch.setattr(
-        book, "SPEND_WALLET", book.SPEND_WALLET.replace("sequence + %s", "sequence + 1 + %s")
+        ledger, "SPEND_WALLET", ledger.SPEND_WALLET.replace("sequence + %s", "sequence + 1 + %s")
     )
 
 
@@ -274,7 +274,9 @@ def ledger_skips_a_number(patch: Patch) -> None:
 def usage_is_posted_to_the_newest_balance(patch: Patch) -> None:
     """Every entry of a batch shows the balance after the whole batch."""
     patch.setattr(
-        book, "ENTER_USAGE", book.ENTER_USAGE.replace("posted_nusd + %s", "posted_nusd + 0 * %s")
+        ledger,
+        "ENTER_USAGE",
+        ledger.ENTER_USAGE.replace("posted_nusd + %s", "posted_nusd + 0 * %s"),
     )
 
 
@@ -285,7 +287,7 @@ def same_source_posts_again(patch: Patch) -> None:
     def create(**fields: Any) -> LedgerEntry:
         return real(**(fields | {"source": str(uuid.uuid4())}))
 
-    patch.setattr(book, "_find_posted", lambda *of: None)
+    patch.setattr(ledger, "_find_posted", lambda *of: None)
     patch.setattr(LedgerEntry.objects, "create", create)
 
 
@@ -370,9 +372,9 @@ def _serve_without_memory(
             self._give_back(wish)
         answers = []
         for draw in draws:
-            before = book.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
+            before = ledger.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
             has_more, elsewhere = self._draw(draw)
-            after = book.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
+            after = ledger.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
             gained = sum(after.values()) - sum(before.values())
             answers.append(teller.Answer(draw, gained, has_more, elsewhere))
     return answers

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from accounts import book
+from accounts import ledger
 from accounts.models import LedgerEntry, Wallet, Workspace
 from gateway.core.ids import new_request_id
 from gateway.journal.file import START, Position
@@ -28,7 +28,7 @@ QUARTER = 1_763_715_600.0
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
     workspace = make_rich(1_000)
-    book.draw(workspace.pk, PROCESS, want_nusd=900, least_nusd=900)
+    ledger.draw(workspace.pk, PROCESS, want_nusd=900, least_nusd=900)
     ServingProcess.objects.create(
         id=PROCESS,
         host="here",

@@ -1,4 +1,4 @@
-"""What keys have spent, counted on from the book: the same as the book, whenever it is read."""
+"""What keys have spent, counted on from the ledger: the same as the ledger, whenever it is read."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Counter:
 
     def __init__(self, bank: Bank, writer: Writer, workspace: Workspace) -> None:
         self.spending = Spending()
-        self.book = KeyBook(writer)
+        self.key_spend = KeyBook(writer)
         self.calls = 0
         self._bank = bank
         self._workspace_id = str(workspace.pk)
@@ -50,7 +50,7 @@ class Counter:
         record = admitted(self._workspace_id, await hold(self._bank, self._workspace_id, 5))
         self._bank.admitted(record)
         end(self._bank, record, COST_NUSD)
-        self.spending.charge(COST_NUSD, record.at, self.book.recorded)
+        self.spending.charge(COST_NUSD, record.at, self.key_spend.recorded)
         self.calls += 1
 
     async def call_until(self, task: asyncio.Task[object]) -> None:
@@ -62,11 +62,11 @@ class Counter:
             await asyncio.sleep(0 if made % 5 else 0.001)
 
     async def read(self) -> None:
-        """Read the book, calls being made before, meanwhile and after."""
+        """Read the ledger, calls being made before, meanwhile and after."""
         self.spending.doubt()
         await self.call_until(asyncio.ensure_future(asyncio.sleep(0.02)))
         self.spending.begin_reading()
-        reading = asyncio.ensure_future(self.book.read(KEY_ID))
+        reading = asyncio.ensure_future(self.key_spend.read(KEY_ID))
         await self.call_until(reading)
         self.spending.read(reading.result())
 
@@ -75,7 +75,7 @@ class Counter:
         return self.spending.spent(0.0).total_nusd
 
 
-def test_memory_and_book_agree_whenever_the_book_is_read(
+def test_memory_and_ledger_agree_whenever_the_ledger_is_read(
     tmp_path: Path, workspace: Workspace
 ) -> None:
     writer = Writer(tmp_path)
@@ -94,7 +94,7 @@ def test_memory_and_book_agree_whenever_the_book_is_read(
     assert total_of(uuid.UUID(KEY_ID)) == counter.total_nusd
 
 
-def test_a_book_that_cannot_be_written_is_not_half_read(
+def test_a_ledger_that_cannot_be_written_is_not_half_read(
     tmp_path: Path, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = Writer(tmp_path)
@@ -107,7 +107,7 @@ def test_a_book_that_cannot_be_written_is_not_half_read(
             patch.setattr(key_book, "PATIENCE_S", 0.3)
             await counter.call()
             with pytest.raises(DatabaseUnavailable):
-                await counter.book.read(KEY_ID)
+                await counter.key_spend.read(KEY_ID)
         await counter.read()
         assert counter.total_nusd == counter.calls * COST_NUSD
         return counter
@@ -115,14 +115,14 @@ def test_a_book_that_cannot_be_written_is_not_half_read(
     run_at_bank(tmp_path, work, writer=writer)
 
 
-def test_another_life_of_the_process_has_the_book_read_again(
+def test_another_life_of_the_process_has_the_ledger_read_again(
     tmp_path: Path, workspace: Workspace
 ) -> None:
     writer = Writer(tmp_path)
 
     async def work(bank: Bank) -> None:
         counter, doubts = Counter(bank, writer, workspace), []
-        bank.on_other_book = lambda: doubts.append(True)
+        bank.on_ledger_replaced = lambda: doubts.append(True)
         await counter.read()
         made = counter.calls
         # While a call runs the process does not begin anew.

@@ -1,4 +1,4 @@
-"""The book under any history, and the bugs that the same histories must find."""
+"""The ledger under any history, and the bugs that the same histories must find."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run_machine(*, histories: int, steps: int, phases: tuple[Phase, ...]) -> Non
     )
 
 
-def test_no_history_breaks_the_book() -> None:
+def test_no_history_breaks_the_ledger() -> None:
     run_machine(histories=40, steps=35, phases=(Phase.generate,))
 
 

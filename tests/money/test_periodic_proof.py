@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 from django.db import connection
 from django.utils import timezone
 
-from accounts import book as money
+from accounts import ledger as money
 from accounts.models import Workspace
 from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.periodic_proof import FULL_EVERY, prove_what_is_due
@@ -156,7 +156,7 @@ def test_tampering_with_old_rows_is_found_by_the_daily_proof() -> None:
 
 
 @pytest.mark.usefixtures("recent")
-def test_a_broken_book_is_not_called_right_again_by_a_proof_of_recent_rows() -> None:
+def test_a_broken_ledger_is_not_called_right_again_by_a_proof_of_recent_rows() -> None:
     tamper("UPDATE gateway_callrecord SET completion_tokens = 901 WHERE charge_nusd = 900")
     record_proof(prove())
     LedgerCheck.objects.update(duration_ms=60_000)

@@ -1,4 +1,4 @@
-"""The book of money is proved on PostgreSQL, too."""
+"""The ledger is proved on PostgreSQL, too."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def postgresql() -> Iterator[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_the_book_is_proved_on_postgresql(tmp_path: Path, postgresql: dict[str, str]) -> None:
+def test_the_ledger_is_proved_on_postgresql(tmp_path: Path, postgresql: dict[str, str]) -> None:
     home = tmp_path / "home"
 
     made = run_manage(home, "shell", "--no-imports", "-c", MAKE_CALLS, env=postgresql)

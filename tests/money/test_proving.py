@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> None:
+def ledger(tmp_path: Path) -> None:
     """Three calls: 300 and 200 nUSD, and one left running that was aborted."""
     workspace = make_rich(10_000)
 
@@ -35,8 +35,8 @@ def book(tmp_path: Path) -> None:
     run_at_bank(tmp_path, work)
 
 
-@pytest.mark.usefixtures("book")
-def test_untouched_book_is_proved_and_every_rule_has_looked_at_something() -> None:
+@pytest.mark.usefixtures("ledger")
+def test_untouched_ledger_is_proved_and_every_rule_has_looked_at_something() -> None:
     proof = prove()
 
     assert proof.holds
@@ -68,7 +68,7 @@ TAMPERINGS = [
 ]
 
 
-@pytest.mark.usefixtures("book")
+@pytest.mark.usefixtures("ledger")
 @pytest.mark.parametrize(("rule", "tampering"), TAMPERINGS)
 def test_tampering_is_found_under_its_rule(rule: str, tampering: str) -> None:
     with connection.cursor() as cursor:
@@ -95,7 +95,7 @@ PAGE_TAMPERINGS = [
 
 
 @pytest.fixture
-def book_with_pages(tmp_path: Path) -> None:
+def ledger_with_pages(tmp_path: Path) -> None:
     """Two calls with two pages of 100 nUSD: one charged them and 300 for tokens, one nothing."""
     workspace = make_rich(10_000)
     pages = {"pdf_pages": 2, "pdf_page_nusd": 100}
@@ -110,7 +110,7 @@ def book_with_pages(tmp_path: Path) -> None:
     run_at_bank(tmp_path, work)
 
 
-@pytest.mark.usefixtures("book_with_pages")
+@pytest.mark.usefixtures("ledger_with_pages")
 @pytest.mark.parametrize(("rule", "tampering"), PAGE_TAMPERINGS)
 def test_fees_are_proved_like_tokens(rule: str, tampering: str) -> None:
     assert prove().holds
@@ -123,7 +123,7 @@ def test_fees_are_proved_like_tokens(rule: str, tampering: str) -> None:
     assert rule in broken
 
 
-@pytest.mark.usefixtures("book_with_pages")
+@pytest.mark.usefixtures("ledger_with_pages")
 def test_fees_of_charges_with_very_large_numbers_are_checked_exactly() -> None:
     large = CallRecord.objects.filter(charge_basis="usage")
     large.update(prompt_tokens=2**30)
@@ -134,7 +134,7 @@ def test_fees_of_charges_with_very_large_numbers_are_checked_exactly() -> None:
     assert "I9b" in {finding.id for finding in prove().findings if finding.breaks}
 
 
-@pytest.mark.usefixtures("book")
+@pytest.mark.usefixtures("ledger")
 def test_charge_with_very_large_numbers_is_checked_exactly() -> None:
     CallRecord.objects.filter(charge_nusd=300).update(completion_tokens=2**60)
 
@@ -143,23 +143,23 @@ def test_charge_with_very_large_numbers_is_checked_exactly() -> None:
     assert "I9b" in broken
 
 
-@pytest.mark.usefixtures("book")
-def test_upstreams_book_is_compared_call_by_call() -> None:
+@pytest.mark.usefixtures("ledger")
+def test_upstreams_usage_is_compared_call_by_call() -> None:
     calls = list(CallRecord.objects.exclude(charge_nusd=0))
     outside = [
         {"request_id": str(call.pk), "prompt_tokens": 0, "completion_tokens": call.charge_nusd}
         for call in calls
     ]
 
-    assert prove(outside_book=outside).holds
+    assert prove(upstream_usage=outside).holds
 
     outside[0]["completion_tokens"] += 1  # type: ignore[operator]
     outside.append(outside[0] | {"request_id": "01a1fd64-aaf4-748d-be12-7b8f9dbccee1"})
-    broken = {finding.id for finding in prove(outside_book=outside).findings if finding.breaks}
+    broken = {finding.id for finding in prove(upstream_usage=outside).findings if finding.breaks}
     assert broken == {"I7", "I9c"}
 
 
-@pytest.mark.usefixtures("book")
+@pytest.mark.usefixtures("ledger")
 def test_command_tells_the_verdict_keeps_it_and_fails_on_a_break(tmp_path: Path) -> None:
     assert "PROVED" in run_prove()
     Wallet.objects.update(posted_nusd=1)
@@ -170,15 +170,15 @@ def test_command_tells_the_verdict_keeps_it_and_fails_on_a_break(tmp_path: Path)
     assert ended.value.code == 1
     assert LedgerCheck.objects.get().breaks[0].startswith("I1: wallet")
     with pytest.raises(CommandError, match="cannot be read"):
-        run_prove(book=str(tmp_path / "missing.json"))
+        run_prove(upstream_usage=str(tmp_path / "missing.json"))
 
 
-@pytest.mark.usefixtures("book")
+@pytest.mark.usefixtures("ledger")
 def test_command_prints_one_json_object(tmp_path: Path) -> None:
-    place = tmp_path / "book.json"
+    place = tmp_path / "ledger.json"
     place.write_text(json.dumps({"calls": []}))
 
-    answer = json.loads(run_prove(json=True, book=str(place)))
+    answer = json.loads(run_prove(json=True, upstream_usage=str(place)))
 
     assert answer["holds"] is True
     assert {"I7", "I9c", "I10"} <= {invariant["id"] for invariant in answer["invariants"]}

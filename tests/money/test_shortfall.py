@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.conf import LazySettings
 
-from accounts import book
+from accounts import ledger
 from accounts.models import AuditEvent, Wallet, Workspace
 from gateway.core.ids import new_request_id
 from gateway.core.spent import end_of_day
@@ -126,4 +126,4 @@ def test_a_record_of_an_older_process_owes_nothing() -> None:
 
 
 def make_richer(workspace: Workspace, amount_nusd: int) -> None:
-    book.grant(workspace, amount_nusd=amount_nusd, actor="tests", reason="test")
+    ledger.grant(workspace, amount_nusd=amount_nusd, actor="tests", reason="test")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.db import connection, transaction
 
-from accounts import book as money
+from accounts import ledger as money
 from accounts.models import Workspace
 from gateway.core.ids import new_request_id
 from gateway.journal.record import Refused
@@ -112,7 +112,7 @@ TAMPERINGS = [
 
 @pytest.mark.usefixtures("workspace")
 def test_tampering_is_found_in_steps() -> None:
-    """One book for all of them, as it takes longer to make than to prove."""
+    """One ledger for all of them, as it takes longer to make than to prove."""
     for rule, tampering in TAMPERINGS:
         with transaction.atomic(), connection.cursor() as cursor:
             cursor.execute(tampering)

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 from hypothesis.stateful import RuleBasedStateMachine, invariant
 
-from accounts import book
+from accounts import ledger
 from accounts.models import LedgerEntry, Purse, Wallet, Workspace
 from gateway.core.money import Price, Usage
 from gateway.models import CallRecord, ServingProcess
@@ -56,12 +56,12 @@ class MoneyWorld(RuleBasedStateMachine):
             cursor.execute("PRAGMA synchronous = OFF")  # the disk is not what is tested here
         self.workspace = Workspace.objects.create(name="W", slug=uuid.uuid4().hex)
         self.workspace_id = str(self.workspace.pk)
-        book.open_wallet(self.workspace)
+        ledger.open_wallet(self.workspace)
 
     # What must be true
 
     @invariant()
-    def book_agrees_with_paper(self) -> None:
+    def ledger_agrees_with_paper(self) -> None:
         rows, wallet = self.rows(), self.wallet()
         ended = sum(self.check_row(*row) for row in rows)
         assert wallet.posted_nusd == self.paper.granted_nusd - ended
@@ -127,7 +127,7 @@ class MoneyWorld(RuleBasedStateMachine):
             branch.step()
         self.branches += self.frozen
         self.frozen = []
-        self.book_agrees_with_paper()
+        self.ledger_agrees_with_paper()
         while self.branches:
             branch = self.branches.pop()
             if len(self.branches) % 2:
@@ -137,7 +137,7 @@ class MoneyWorld(RuleBasedStateMachine):
                 self.count_dead(branch)
                 branch.die()
         self.reap_all()
-        self.book_agrees_with_paper()
+        self.ledger_agrees_with_paper()
         wallet = self.wallet()
         assert wallet.drawn_nusd == 0
         assert not Purse.objects.exists()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from accounts.book import grant
+from accounts.ledger import grant
 from accounts.management.json_command import ACTOR, JsonCommand
 from accounts.selectors import get_workspace
 from accounts.services import REASON_CHARS

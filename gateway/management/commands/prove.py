@@ -1,4 +1,4 @@
-"""Recompute the book of money and print a verdict."""
+"""Recompute the ledger and print a verdict."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from gateway.selectors.journal_faults import describe_journal_faults
 from gateway.services.proving import Finding, Proof, prove, record_proof
-from gateway.services.witness import read_outside_book
+from gateway.services.witness import read_upstream_usage
 
 
 class Command(BaseCommand):
@@ -19,20 +19,22 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")
         parser.add_argument(
-            "--book", metavar="FILE_OR_URL", help="Compare with an upstream's own book (JSON)."
+            "--upstream-usage",
+            metavar="FILE_OR_URL",
+            help="Compare with an upstream's own usage records (JSON).",
         )
         parser.add_argument(
             "--record", action="store_true", help="Store the result for the dashboard."
         )
 
     def handle(self, **options: Any) -> None:
-        outside_book = None
-        if options["book"]:
+        upstream_usage = None
+        if options["upstream_usage"]:
             try:
-                outside_book = read_outside_book(options["book"])
+                upstream_usage = read_upstream_usage(options["upstream_usage"])
             except (OSError, ValueError) as error:
-                raise CommandError(f"The book cannot be read: {error}") from error
-        proof = prove(outside_book=outside_book)
+                raise CommandError(f"The usage records cannot be read: {error}") from error
+        proof = prove(upstream_usage=upstream_usage)
         if options["record"]:
             record_proof(proof)
         faults = describe_journal_faults()
@@ -43,12 +45,12 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _as_text(self, proof: Proof) -> str:
-        lines = [f"The book at {proof.checked_at:%Y-%m-%d %H:%M:%S} UTC", ""]
+        lines = [f"The ledger at {proof.checked_at:%Y-%m-%d %H:%M:%S} UTC", ""]
         for finding in proof.findings:
             lines += self._lines(finding)
         seen = f"{proof.calls:,} calls, {proof.entries:,} ledger entries, {proof.duration_ms} ms"
         if proof.holds:
-            verdict = self.style.SUCCESS("PROVED: the book adds up to the nano-dollar.")
+            verdict = self.style.SUCCESS("PROVED: the ledger adds up to the nano-dollar.")
         else:
             verdict = self.style.ERROR(f"BROKEN: {len(proof.breaks)} breaks.")
         return "\n".join([*lines, "", seen, verdict])

@@ -1,4 +1,4 @@
-"""The book of money, read: balances and ledger entries. Writing is in accounts.book."""
+"""The ledger, read: balances and ledger entries. Writing is in accounts.ledger."""
 
 from __future__ import annotations
 

@@ -43,23 +43,23 @@ FROM accounts_wallet WHERE workspace_id = %s
 """
 
 
-class BookError(Exception):
-    """The book refused a change; nothing was written."""
+class LedgerError(Exception):
+    """The ledger refused a change; nothing was written."""
 
 
-class InsufficientBalance(BookError):
+class InsufficientBalance(LedgerError):
     """The wallet would end below what serving processes have drawn from it."""
 
 
-class NoWallet(BookError):
+class NoWallet(LedgerError):
     """The workspace has no wallet."""
 
 
-class SourceReused(BookError):
+class SourceReused(LedgerError):
     """The same source has already posted something else."""
 
 
-class PurseOverdrawn(BookError):
+class PurseOverdrawn(LedgerError):
     """A process reports more spending than its purse holds: its own counting is wrong."""
 
 
@@ -252,7 +252,7 @@ def close_purses(process_id: uuid.UUID) -> int:
     for purse in purses:
         emptied = Purse.objects.filter(pk=purse.pk, amount_nusd=purse.amount_nusd)
         if not emptied.delete()[0]:
-            raise BookError(f"purse {purse.pk} changed while it was being closed")
+            raise LedgerError(f"purse {purse.pk} changed while it was being closed")
         _undraw(purse.wallet_id, purse.amount_nusd)
     return sum(purse.amount_nusd for purse in purses)
 
@@ -300,4 +300,4 @@ def _fill_purse(workspace_id: uuid.UUID, process_id: uuid.UUID, amount_nusd: int
 def _undraw(workspace_id: uuid.UUID, amount_nusd: int) -> None:
     wallet = Wallet.objects.filter(pk=workspace_id, drawn_nusd__gte=amount_nusd)
     if not wallet.update(drawn_nusd=F("drawn_nusd") - amount_nusd):
-        raise BookError(f"wallet {workspace_id} has less than {amount_nusd} nUSD drawn")
+        raise LedgerError(f"wallet {workspace_id} has less than {amount_nusd} nUSD drawn")

@@ -1,4 +1,4 @@
-"""The book itself: what it posts, what it refuses, and that a refusal leaves no trace."""
+"""The ledger itself: what it posts, what it refuses, and that a refusal leaves no trace."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import book
-from accounts.book import Spend
+from accounts import ledger
+from accounts.ledger import Spend
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry, Purse, Wallet, Workspace
 from tests.money.office import make_rich
 
@@ -22,7 +22,9 @@ KEYS = [uuid.UUID(int=11), uuid.UUID(int=12)]
 
 
 def post(workspace: Workspace, amount: int, source: str) -> LedgerEntry:
-    return book.post(workspace.pk, kind=GRANT, amount_nusd=amount, source=source, at=timezone.now())
+    return ledger.post(
+        workspace.pk, kind=GRANT, amount_nusd=amount, source=source, at=timezone.now()
+    )
 
 
 def amounts(workspace: Workspace) -> tuple[int, int, int]:
@@ -33,7 +35,7 @@ def amounts(workspace: Workspace) -> tuple[int, int, int]:
 def test_grant_is_an_entry_a_change_and_an_audit_event() -> None:
     workspace = make_rich(0)
 
-    entry = book.grant(workspace, amount_nusd=250, actor="ann@example.com", reason="Launch")
+    entry = ledger.grant(workspace, amount_nusd=250, actor="ann@example.com", reason="Launch")
 
     assert (entry.sequence, entry.amount_nusd, entry.balance_nusd) == (1, 250, 250)
     assert ConfigChange.objects.get().ref == workspace.pk.hex
@@ -48,7 +50,7 @@ def test_grant_of_nothing_or_by_nobody_is_refused(wrong: dict[str, Any]) -> None
     right: dict[str, Any] = {"amount_nusd": 1, "actor": "a", "reason": "r"}
 
     with pytest.raises(ValueError, match=r"\."):
-        book.grant(workspace, **(right | wrong))
+        ledger.grant(workspace, **(right | wrong))
     assert not LedgerEntry.objects.exists()
 
 
@@ -56,9 +58,9 @@ def test_same_source_posts_once_and_another_amount_under_it_is_an_error() -> Non
     workspace = make_rich(0)
 
     assert post(workspace, 100, "topup:1").pk == post(workspace, 100, "topup:1").pk
-    with pytest.raises(book.SourceReused):
+    with pytest.raises(ledger.SourceReused):
         post(workspace, 101, "topup:1")
-    with pytest.raises(book.SourceReused):
+    with pytest.raises(ledger.SourceReused):
         post(make_rich(0), 100, "topup:1")
 
     assert amounts(workspace) == (100, 0, 1)
@@ -66,9 +68,9 @@ def test_same_source_posts_once_and_another_amount_under_it_is_an_error() -> Non
 
 def test_money_that_processes_have_drawn_cannot_be_taken() -> None:
     workspace = make_rich(100)
-    book.draw(workspace.pk, PROCESS, want_nusd=60, least_nusd=60)
+    ledger.draw(workspace.pk, PROCESS, want_nusd=60, least_nusd=60)
 
-    with pytest.raises(book.InsufficientBalance):
+    with pytest.raises(ledger.InsufficientBalance):
         post(workspace, -41, "adjustment:1")
 
     assert amounts(workspace) == (100, 60, 1)
@@ -79,14 +81,14 @@ def test_money_that_processes_have_drawn_cannot_be_taken() -> None:
 def test_wallet_never_grows_beyond_64_bits() -> None:
     workspace = make_rich(10)
 
-    with pytest.raises(book.InsufficientBalance):
-        post(workspace, book.MAX_NUSD - 9, "topup:huge")
+    with pytest.raises(ledger.InsufficientBalance):
+        post(workspace, ledger.MAX_NUSD - 9, "topup:huge")
 
     assert amounts(workspace) == (10, 0, 1)
 
 
 def test_posting_without_a_wallet_is_refused() -> None:
-    with pytest.raises(book.NoWallet):
+    with pytest.raises(ledger.NoWallet):
         post(Workspace.objects.create(name="W", slug="w"), 1, "topup:1")
 
 
@@ -97,28 +99,28 @@ def test_posting_without_a_wallet_is_refused() -> None:
 def test_draw_takes_between_least_and_want_or_nothing(want: int, least: int, drawn: int) -> None:
     workspace = make_rich(100)
 
-    assert book.draw(workspace.pk, PROCESS, want_nusd=want, least_nusd=least) == drawn
+    assert ledger.draw(workspace.pk, PROCESS, want_nusd=want, least_nusd=least) == drawn
     assert amounts(workspace)[1] == drawn
-    assert book.purse_amounts(PROCESS, [workspace.pk]) == {workspace.pk: drawn}
+    assert ledger.purse_amounts(PROCESS, [workspace.pk]) == {workspace.pk: drawn}
 
 
 def test_purse_gives_back_no_more_than_it_holds() -> None:
     workspace = make_rich(100)
-    book.draw(workspace.pk, PROCESS, want_nusd=70, least_nusd=1)
-    book.give_back(workspace.pk, PROCESS, 30)
+    ledger.draw(workspace.pk, PROCESS, want_nusd=70, least_nusd=1)
+    ledger.give_back(workspace.pk, PROCESS, 30)
 
-    with pytest.raises(book.PurseOverdrawn):
-        book.give_back(workspace.pk, PROCESS, 41)
+    with pytest.raises(ledger.PurseOverdrawn):
+        ledger.give_back(workspace.pk, PROCESS, 41)
 
     assert amounts(workspace) == (100, 40, 1)
 
 
 def test_usage_of_two_keys_is_two_numbered_entries_with_running_balances() -> None:
     workspace = make_rich(100)
-    book.draw(workspace.pk, PROCESS, want_nusd=70, least_nusd=1)
+    ledger.draw(workspace.pk, PROCESS, want_nusd=70, least_nusd=1)
     spends = [Spend(workspace.pk, KEYS[1], 20, 2), Spend(workspace.pk, KEYS[0], 10, 1)]
 
-    book.post_usage(PROCESS, spends, source="drain:x", at=timezone.now())
+    ledger.post_usage(PROCESS, spends, source="drain:x", at=timezone.now())
 
     entries = LedgerEntry.objects.filter(kind="usage").order_by("sequence")
     told = entries.values_list("sequence", "key_id", "amount_nusd", "balance_nusd", "calls")
@@ -128,23 +130,23 @@ def test_usage_of_two_keys_is_two_numbered_entries_with_running_balances() -> No
 
 def test_spending_more_than_the_purse_holds_posts_nothing() -> None:
     workspace = make_rich(100)
-    book.draw(workspace.pk, PROCESS, want_nusd=20, least_nusd=1)
-    book.draw(workspace.pk, OTHER, want_nusd=50, least_nusd=1)
+    ledger.draw(workspace.pk, PROCESS, want_nusd=20, least_nusd=1)
+    ledger.draw(workspace.pk, OTHER, want_nusd=50, least_nusd=1)
 
     spends = [Spend(workspace.pk, KEYS[0], 21, 1)]
 
-    with pytest.raises(book.PurseOverdrawn), transaction.atomic():
-        book.post_usage(PROCESS, spends, source="drain:x", at=timezone.now())
+    with pytest.raises(ledger.PurseOverdrawn), transaction.atomic():
+        ledger.post_usage(PROCESS, spends, source="drain:x", at=timezone.now())
 
     assert amounts(workspace) == (100, 70, 1)
 
 
 def test_closing_a_process_returns_its_purses_and_nobody_elses() -> None:
     workspace = make_rich(100)
-    book.draw(workspace.pk, PROCESS, want_nusd=20, least_nusd=1)
-    book.draw(workspace.pk, OTHER, want_nusd=50, least_nusd=1)
+    ledger.draw(workspace.pk, PROCESS, want_nusd=20, least_nusd=1)
+    ledger.draw(workspace.pk, OTHER, want_nusd=50, least_nusd=1)
 
-    assert book.close_purses(PROCESS) == 20
-    assert book.close_purses(PROCESS) == 0
+    assert ledger.close_purses(PROCESS) == 20
+    assert ledger.close_purses(PROCESS) == 0
     assert amounts(workspace) == (100, 50, 1)
     assert Purse.objects.get().process_id == OTHER

@@ -8,8 +8,8 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts import book
-from accounts.book_selectors import Balance, find_balance, ledger_page
+from accounts import ledger
+from accounts.ledger_selectors import Balance, find_balance, ledger_page
 from accounts.models import LedgerEntry, Workspace
 from tests.factories import make_workspace
 
@@ -20,10 +20,10 @@ pytestmark = pytest.mark.django_db
 def workspace() -> Workspace:
     """A workspace with entries 1 to 9; every third is a grant, the rest usage."""
     workspace = make_workspace(credit_nusd=0)
-    book.open_wallet(workspace)
+    ledger.open_wallet(workspace)
     for number in range(1, 10):
         usage = number % 3 != 0
-        book.post(
+        ledger.post(
             workspace.id,
             kind=LedgerEntry.Kind.USAGE if usage else LedgerEntry.Kind.GRANT,
             amount_nusd=number,
