@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.transport import NetworkTransport, UpstreamResponse
+from gateway.providers.transports.base import UpstreamResponse
+from gateway.providers.transports.direct import DirectTransport
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -25,7 +26,7 @@ OF_THE_CONNECTION = frozenset({"host", "connection", "transfer-encoding", "conte
 class Relay:
     """An ASGI application with one upstream."""
 
-    def __init__(self, upstream_url: str, transport: NetworkTransport) -> None:
+    def __init__(self, upstream_url: str, transport: DirectTransport) -> None:
         self._url = upstream_url
         self._transport = transport
 
@@ -73,4 +74,4 @@ async def _pass_on(response: UpstreamResponse, send: Send) -> None:
 
 def make_relay() -> Relay:
     """Return the application; BENCH_UPSTREAM_URL names the address that calls go to."""
-    return Relay(os.environ["BENCH_UPSTREAM_URL"], NetworkTransport(connect_s=5.0))
+    return Relay(os.environ["BENCH_UPSTREAM_URL"], DirectTransport(connect_s=5.0))

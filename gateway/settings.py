@@ -271,7 +271,7 @@ KEY_BURST = read_int("TOLLHOUSE_KEY_BURST", 0, least=0, most=1_000_000)
 # Calls beyond those that may run at once wait for their turn, so many in one line.
 QUEUE_TIMEOUT_S = read_int("TOLLHOUSE_QUEUE_TIMEOUT_MS", 30_000, least=0, most=600_000) / 1000
 MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
-# How often a target is asked again that did not take a request (gateway.providers.retrying).
+# How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
 # How long what may take (gateway.streaming.watch).
 PATIENCE_S = {

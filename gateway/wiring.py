@@ -55,9 +55,11 @@ from gateway.prompt_prep import Contents
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
-from gateway.providers.retrying import RetryingTransport
 from gateway.providers.simulated import SimulatedTransport
-from gateway.providers.transport import NetworkTransport, Transport
+from gateway.providers.transports.base import Transport
+from gateway.providers.transports.dialing import Dialer
+from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.retrying import RetryingTransport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
@@ -115,8 +117,9 @@ class Runtime:
         self.keyring = Keyring(keys.ask)
         self.log = CallLog(self.bank)
         self.feed: ChangeFeed | None = None
-        network: Transport = NetworkTransport(
-            connect_s=patience.connect_s, takes_link_local=settings.LINK_LOCAL_PROVIDERS
+        network: Transport = DirectTransport(
+            connect_s=patience.connect_s,
+            dialer=Dialer(takes_link_local=settings.LINK_LOCAL_PROVIDERS),
         )
         if settings.RETRIES:
             network = RetryingTransport(network, settings.RETRIES)

@@ -1,7 +1,7 @@
 """The contract every provider adapter keeps.
 
 An adapter is a translator and performs no I/O: it turns a Call into an UpstreamRequest and
-upstream bytes into our events. gateway.providers.transport owns the sockets.
+upstream bytes into our events. gateway.providers.transports owns the sockets.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from gateway.core.events import Answer, StreamEvent
 from gateway.providers.base import Provider, UpstreamRequest
 from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.secrets import HIDDEN, conceal
-from gateway.providers.transport import Transport, UpstreamResponse, read_error_body
-from gateway.providers.whole_answers import COMPRESSED, read_body
+from gateway.providers.transports.base import Transport, UpstreamResponse
+from gateway.providers.transports.response_body import COMPRESSED, read_body, read_error_body
 
 Take = Callable[[bytes], bool]
 
@@ -74,7 +74,7 @@ class ProviderExchange:
 class ProviderStream:
     """A streamed answer: bytes are awaited, what they amount to is not.
 
-    forward: hands over each piece as it arrives (gateway.providers.transport). Raises one of
+    forward: hands over each piece as it arrives (gateway.providers.transports.base). Raises one of
     broken_by when the answer breaks off.
     """
 

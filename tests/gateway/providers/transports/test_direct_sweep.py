@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.core.errors import ProviderUnavailable, StreamBroken
-from tests.gateway.providers.peer import (
+from tests.gateway.providers.transports.peer import (
     CLOSE,
     Answer,
     Script,

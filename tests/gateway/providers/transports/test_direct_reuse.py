@@ -10,11 +10,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
-from gateway.providers import transport as module
-from gateway.providers.connection import Connection
-from gateway.providers.response import HIGH_WATER_BYTES, NetworkResponse
-from gateway.providers.transport import NetworkTransport, read_error_body
-from tests.gateway.providers.peer import (
+from gateway.providers.transports import direct as module
+from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.direct_connection import Connection
+from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
+from gateway.providers.transports.response_body import read_error_body
+from tests.gateway.providers.transports.peer import (
     CLOSE,
     EARLY,
     HALF_CLOSE,
@@ -68,7 +69,7 @@ async def test_paths_of_one_origin_share_connections() -> None:
         ]
 
 
-async def all_noticed(transport: NetworkTransport) -> None:
+async def all_noticed(transport: DirectTransport) -> None:
     """Wait until our side, too, has seen every connection end."""
 
     async def is_none_left() -> bool:
@@ -186,7 +187,7 @@ async def test_nothing_of_an_answer_given_up_half_read_reaches_the_next_call(
 
 
 async def test_an_end_that_is_near_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.providers.response.DRAIN_S", 30.0)
+    monkeypatch.setattr("gateway.providers.transports.direct_response.DRAIN_S", 30.0)
     script = [chunked(b"data: [DONE]\n\n", end=b""), b"0\r\n\r\n"]
     async with playing(script, [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
@@ -341,20 +342,20 @@ def sockets() -> int:
 
 def left_over() -> int:
     """Return how many objects of ours nobody has freed; cycles are never freed here."""
-    ours = (Connection, NetworkResponse, NetworkTransport)
+    ours = (Connection, DirectResponse, DirectTransport)
     return sum(type(thing) in ours for thing in gc.get_objects())
 
 
-async def whole(transport: NetworkTransport, peer: Peer) -> None:
+async def whole(transport: DirectTransport, peer: Peer) -> None:
     await ask(transport, peer)
 
 
-async def broken(transport: NetworkTransport, peer: Peer) -> None:
+async def broken(transport: DirectTransport, peer: Peer) -> None:
     with pytest.raises(ProviderUnavailable):
         await ask(transport, peer)
 
 
-async def given_up(transport: NetworkTransport, peer: Peer) -> None:
+async def given_up(transport: DirectTransport, peer: Peer) -> None:
     assert await ask_within(transport, peer, 0.05) is None
 
 
@@ -370,7 +371,7 @@ async def given_up(transport: NetworkTransport, peer: Peer) -> None:
     ],
 )
 async def test_nothing_is_left_of_a_call(
-    script: Script, call: Callable[[NetworkTransport, Peer], Awaitable[None]]
+    script: Script, call: Callable[[DirectTransport, Peer], Awaitable[None]]
 ) -> None:
     gc.collect()
     gc.disable()

@@ -9,8 +9,9 @@ import pytest
 import uvloop
 
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.response import HIGH_WATER_BYTES, BrokenOff, NetworkResponse
-from gateway.providers.transport import NetworkTransport
+from gateway.providers.transports.base import IncompleteResponse
+from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
 from tests.support.waiting import async_wait_until
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -20,7 +21,7 @@ DEADLINE_S = 60
 READ_BYTES = 256 * 1024
 
 Send = Callable[[bytes], Awaitable[None]]
-Use = Callable[[NetworkResponse, Send], Awaitable[None]]
+Use = Callable[[DirectResponse, Send], Awaitable[None]]
 
 
 def chunk(data: bytes) -> bytes:
@@ -50,7 +51,7 @@ async def _with_answer(use: Use, head: bytes) -> None:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    transport = NetworkTransport(connect_s=5)
+    transport = DirectTransport(connect_s=5)
     request = UpstreamRequest(url=f"http://127.0.0.1:{port}/", headers={}, body=b"")
     response = await transport.open(request)
     try:
@@ -92,7 +93,7 @@ def test_the_loop_goes_around_between_the_pieces_of_a_flood() -> None:
         asyncio.get_running_loop().call_soon(turns.append, len(pieces))
         return True
 
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         forwarding = asyncio.ensure_future(response.forward(take))
         await asyncio.sleep(0)
         await send(chunk(b": nothing\n\n" * 50_000) + END)
@@ -106,7 +107,7 @@ def test_the_loop_goes_around_between_the_pieces_of_a_flood() -> None:
 
 
 def test_every_piece_is_taken_as_it_arrives_and_the_end_is_told() -> None:
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker()
         forwarding = asyncio.ensure_future(response.forward(taker.take))
         for sent in (b"one", b"onetwo", b"onetwothree"):
@@ -121,7 +122,7 @@ def test_every_piece_is_taken_as_it_arrives_and_the_end_is_told() -> None:
 
 
 def test_a_piece_refused_is_the_last_until_forwarding_goes_on() -> None:
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker(refuses=b"full")
         forwarding = asyncio.ensure_future(response.forward(taker.take))
         await send(chunk(b"a"))
@@ -139,7 +140,7 @@ def test_a_piece_refused_is_the_last_until_forwarding_goes_on() -> None:
 
 
 def test_what_came_with_the_head_is_taken_first() -> None:
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker()
         await send(END)
 
@@ -153,7 +154,7 @@ def test_an_exception_of_the_taker_reaches_who_forwards() -> None:
     def take(piece: bytes) -> bool:
         raise LookupError(piece)
 
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         forwarding = asyncio.ensure_future(response.forward(take))
         await asyncio.sleep(0.05)
         await send(chunk(b"x"))
@@ -165,13 +166,13 @@ def test_an_exception_of_the_taker_reaches_who_forwards() -> None:
 
 
 def test_a_break_comes_behind_the_last_piece() -> None:
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker()
         forwarding = asyncio.ensure_future(response.forward(taker.take))
         await send(chunk(b"last"))
         await send(b"")
 
-        with pytest.raises(BrokenOff):
+        with pytest.raises(IncompleteResponse):
             await forwarding
         assert taker.taken == b"last"
 
@@ -179,7 +180,7 @@ def test_a_break_comes_behind_the_last_piece() -> None:
 
 
 def test_one_who_is_cancelled_is_handed_nothing_more() -> None:
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker()
         forwarding = asyncio.ensure_future(response.forward(taker.take))
         await send(chunk(b"a"))
@@ -196,7 +197,7 @@ def test_one_who_is_cancelled_is_handed_nothing_more() -> None:
 
 
 def test_nothing_is_read_ahead_beyond_the_high_water_mark() -> None:
-    async def use(response: NetworkResponse, send: Send) -> None:
+    async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker(refuses=b"x")
         data = b"x" * (64 * HIGH_WATER_BYTES)
         sending = asyncio.ensure_future(send(chunk(data) + END))

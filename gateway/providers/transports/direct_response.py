@@ -1,14 +1,15 @@
-"""A provider's answer as it arrives over a connection (gateway.providers.connection)."""
+"""A provider's answer as it arrives over one of our own connections (direct_connection)."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
+from gateway.providers.transports.base import IncompleteResponse
+
 if TYPE_CHECKING:
-    from gateway.providers.connection import Connection
+    from gateway.providers.transports.direct_connection import Connection
 
 PIECE_BYTES = 16 * 1024
 # A piece of this size counts towards what all answers together hand over in a pass of the loop.
@@ -18,22 +19,18 @@ HIGH_WATER_BYTES = 64 * 1024
 DRAIN_S = 0.25
 
 
-class BrokenOff(ConnectionError):
-    """The provider ended the connection before its answer was complete, or sent what is none."""
-
-
-class NetworkResponse:
+class DirectResponse:
     """An answer that comes over a socket. status is 0 until its head is there."""
 
-    broken_by: tuple[type[Exception], ...] = (BrokenOff,)
+    broken_by: tuple[type[Exception], ...] = (IncompleteResponse,)
 
     __slots__ = (
         "_broken",
         "_connection",
-        "_fields",
         "_take",
         "_waiter",
         "chunks",
+        "fields",
         "is_complete",
         "is_encoded",
         "is_paused",
@@ -46,7 +43,7 @@ class NetworkResponse:
         self.is_encoded = False
         self.is_complete = False
         self._connection = connection
-        self._fields: list[tuple[bytes, bytes]] = []
+        self.fields: list[tuple[bytes, bytes]] = []
         self.chunks: list[bytes] = []
         self.size_bytes = 0
         self.is_paused = False
@@ -57,19 +54,19 @@ class NetworkResponse:
     @property
     def headers(self) -> Mapping[str, str]:
         """The header fields, names in lower case; of a name that comes twice the last."""
-        fields = self._fields
+        fields = self.fields
         return {name.lower().decode("latin-1"): value.decode("latin-1") for name, value in fields}
 
     async def head(self) -> None:
-        """Wait until the head has arrived. Raises BrokenOff."""
+        """Wait until the head has arrived. Raises IncompleteResponse."""
         while not self.status:
             if self._broken:
-                raise BrokenOff(self._broken)
+                raise IncompleteResponse(self._broken)
             await self._wait()
 
     async def read(self) -> bytes:
         """Return at most PIECE_BYTES of what has arrived of the body, waiting for some; empty at
-        its end. Raises BrokenOff behind the last byte of an answer that is not complete."""
+        its end. Raises IncompleteResponse behind the last byte of an incomplete answer."""
         while not self.chunks:
             if self._is_at_end():
                 return b""
@@ -88,7 +85,7 @@ class NetworkResponse:
                     goes_on = take(self._take_piece())
                 else:
                     pieces = self._connection.quotas.pieces
-                    goes_on = await pieces.run(partial(self._give_piece, take))
+                    goes_on = await pieces.run(lambda: take(self._take_piece()))
                 if not goes_on:
                     return True
             if self._is_at_end():
@@ -107,7 +104,7 @@ class NetworkResponse:
 
     def _is_at_end(self) -> bool:
         if self._broken and not self.is_complete:
-            raise BrokenOff(self._broken)
+            raise IncompleteResponse(self._broken)
         return self.is_complete
 
     def _take_piece(self) -> bytes:
@@ -127,9 +124,6 @@ class NetworkResponse:
         if not self.is_paused:  # more may have arrived before its turn came
             self._connection.resume_reading()
 
-    def _give_piece(self, take: Callable[[bytes], bool]) -> bool:
-        return take(self._take_piece())
-
     async def drain(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
         if self.is_complete:
@@ -138,7 +132,7 @@ class NetworkResponse:
             async with asyncio.timeout(DRAIN_S):
                 while await self.read():
                     pass
-        except (TimeoutError, BrokenOff):
+        except (TimeoutError, IncompleteResponse):
             pass
 
     def release(self) -> None:
@@ -155,7 +149,7 @@ class NetworkResponse:
     # What the connection says
 
     def on_field(self, name: bytes, value: bytes) -> None:
-        self._fields.append((name, value))
+        self.fields.append((name, value))
         if len(name) == 16 and name.lower() == b"content-encoding":
             self.is_encoded |= value.strip().lower() not in (b"", b"identity")
 
@@ -207,20 +201,6 @@ class NetworkResponse:
         if not self.is_complete and not self._broken:
             self._broken = reason
             self._wake()
-
-    def ends_with_connection(self) -> bool:
-        """True for an answer that has a head, and says of no other end (RFC 9112, 6.3)."""
-        framing = (b"content-length", b"transfer-encoding")
-        return self.status > 0 and not any(name.lower() in framing for name, _ in self._fields)
-
-    def is_coded(self) -> bool:
-        """True for a body in chunks or otherwise coded for the way. HTTP/1.0 knows no such thing:
-        what was between it and us may see another end than we do (RFC 9112, 6.1)."""
-        return any(name.lower() == b"transfer-encoding" for name, _ in self._fields)
-
-    def forget_fields(self) -> None:
-        self._fields.clear()
-        self.is_encoded = False
 
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():

@@ -8,8 +8,8 @@ import pytest
 
 from gateway.core.errors import GatewayError, ProviderUnavailable, ProviderUnreachable
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.retrying import RetryingTransport
-from gateway.providers.transport import UpstreamResponse
+from gateway.providers.transports.base import UpstreamResponse
+from gateway.providers.transports.retrying import RetryingTransport
 
 REQUEST = UpstreamRequest("http://up/v1", {}, b"{}")
 

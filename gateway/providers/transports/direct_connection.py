@@ -1,7 +1,7 @@
 """One connection to a provider: a request written in one piece, its answer parsed as it arrives.
 
 The parser is httptools (llhttp), the sockets and TLS are the event loop's. One exchange at a
-time; what an exchange needs remembered is in its NetworkResponse, so nothing of one call can be
+time; what an exchange needs remembered is in its DirectResponse, so nothing of one call can be
 seen by the next on the same connection.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from gateway.core.loop_quota import LoopQuota, LoopTimeQuota
-from gateway.providers.response import HIGH_WATER_BYTES, NetworkResponse
+from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
 
 # What arrives is parsed in parts of this size: how little body is in it shows after each.
 FEED_BYTES = 16 * 1024
@@ -86,7 +86,7 @@ class Connection(asyncio.Protocol):
         self._idle = idle
         self._alive = alive
         self._parser: Any = None
-        self._response: NetworkResponse | None = None
+        self._response: DirectResponse | None = None
         self._transport: Any = None
         self._silent_bytes = 0
         self._framing_bytes = 0
@@ -105,9 +105,9 @@ class Connection(asyncio.Protocol):
         poll.register(self._transport.get_extra_info("socket"), select.POLLIN)
         return bool(poll.poll(0))
 
-    def ask(self, head: bytes, body: bytes) -> NetworkResponse:
+    def ask(self, head: bytes, body: bytes) -> DirectResponse:
         """Send a request and return its answer to be."""
-        self._response = response = NetworkResponse(self)
+        self._response = response = DirectResponse(self)
         self._is_reusable = False
         self._silent_bytes = self._framing_bytes = self._small_pieces = self._interims = 0
         if len(body) > MAX_JOINED_BYTES:
@@ -116,7 +116,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(head + body)
         return response
 
-    def release(self, response: NetworkResponse) -> None:
+    def release(self, response: DirectResponse) -> None:
         """End an exchange. The connection ends with it unless both sides have said all."""
         if self._response is not response:
             return
@@ -171,7 +171,7 @@ class Connection(asyncio.Protocol):
                     break
         response.hand_over()
 
-    def _feed(self, response: NetworkResponse, data: bytes | memoryview) -> None:
+    def _feed(self, response: DirectResponse, data: bytes | memoryview) -> None:
         size_bytes, pieces = response.size_bytes, len(response.chunks)
         try:
             self._parser.feed_data(data)
@@ -185,7 +185,7 @@ class Connection(asyncio.Protocol):
         else:
             self._silent_bytes = 0
 
-    def _count_framing(self, response: NetworkResponse, size_bytes: int, body_bytes: int) -> None:
+    def _count_framing(self, response: DirectResponse, size_bytes: int, body_bytes: int) -> None:
         """Count what came beside the body; give up an answer that is little else."""
         self._silent_bytes = 0 if body_bytes else self._silent_bytes + size_bytes
         self._framing_bytes += size_bytes
@@ -201,7 +201,7 @@ class Connection(asyncio.Protocol):
     def eof_received(self) -> None:
         """The provider says no more. What it has not read of the request is of no use either."""
         response = self._response
-        if response is not None and response.ends_with_connection():
+        if response is not None and ends_with_connection(response):
             response.on_end()
         self.cut()
 
@@ -232,7 +232,8 @@ class Connection(asyncio.Protocol):
             return
         status = self._parser.get_status_code()
         if status < 200:
-            response.forget_fields()  # interim: the answer is still to come
+            response.fields.clear()  # interim: the answer is still to come
+            response.is_encoded = False
             self._interims += 1
             return
         if self._is_old is None:  # once a connection: the parser formats a text every time
@@ -252,6 +253,18 @@ class Connection(asyncio.Protocol):
         if response is not None and response.status and not response.is_complete:
             # These have no body. Not every provider knows, and what it sends would come next.
             has_body = response.status not in (204, 304)
-            is_sound = has_body and not (self._is_old and response.is_coded())
+            is_sound = has_body and not (self._is_old and is_coded(response))
             self._is_reusable = is_sound and self._parser.should_keep_alive()
             response.on_end()
+
+
+def ends_with_connection(response: DirectResponse) -> bool:
+    """True for an answer that has a head, and says of no other end (RFC 9112, 6.3)."""
+    framing = (b"content-length", b"transfer-encoding")
+    return response.status > 0 and not any(name.lower() in framing for name, _ in response.fields)
+
+
+def is_coded(response: DirectResponse) -> bool:
+    """True for a body in chunks or otherwise coded for the way. HTTP/1.0 knows no such thing:
+    what was between it and us may see another end than we do (RFC 9112, 6.1)."""
+    return any(name.lower() == b"transfer-encoding" for name, _ in response.fields)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from gateway.core.errors import ProviderUnavailable, StreamBroken
-from gateway.providers.connection import MAX_SILENT_BYTES
-from tests.gateway.providers.peer import (
+from gateway.providers.transports.direct_connection import MAX_SILENT_BYTES
+from tests.gateway.providers.transports.peer import (
     CLOSE,
     HALF_CLOSE,
     HOLD,

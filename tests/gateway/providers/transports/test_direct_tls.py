@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from gateway.core.errors import ProviderUnreachable, StreamBroken
-from gateway.providers.transport import NetworkTransport
-from tests.gateway.providers.certificates import LIFE, Authority
-from tests.gateway.providers.peer import (
+from gateway.providers.transports.direct import DirectTransport
+from tests.gateway.providers.transports.certificates import LIFE, Authority
+from tests.gateway.providers.transports.peer import (
     BREATH_S,
     CLOSE,
     DEADLINE_S,
@@ -62,11 +62,11 @@ async def test_a_provider_with_a_good_certificate_is_asked(
         assert peer.asked_names == [asked]
 
 
-def know(transport: NetworkTransport, name: str, port: int) -> None:
+def know(transport: DirectTransport, name: str, port: int) -> None:
     """Let the transport have looked up a name of this machine's."""
     found = asyncio.get_running_loop().create_future()
     found.set_result([(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))])
-    transport._names._asked[name, port] = (time.monotonic(), found)
+    transport._dialer.dns._asked[name, port] = (time.monotonic(), found)
 
 
 async def test_a_dot_at_the_end_of_a_name_is_none_of_the_certificates(authority: Authority) -> None:

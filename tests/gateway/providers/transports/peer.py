@@ -13,8 +13,8 @@ from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.transport import NetworkTransport
-from gateway.providers.whole_answers import read_body
+from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.response_body import read_body
 from tests.support.waiting import async_wait_until
 
 DEADLINE_S = 60
@@ -170,8 +170,8 @@ async def playing(
 
 
 @asynccontextmanager
-async def connecting(*, connect_s: float = DEADLINE_S) -> AsyncIterator[NetworkTransport]:
-    transport = NetworkTransport(connect_s=connect_s)
+async def connecting(*, connect_s: float = DEADLINE_S) -> AsyncIterator[DirectTransport]:
+    transport = DirectTransport(connect_s=connect_s)
     try:
         yield transport
     finally:
@@ -186,7 +186,7 @@ def request(
     return UpstreamRequest(url=url, headers=headers or {"accept": "*/*"}, body=body)
 
 
-async def ask(transport: NetworkTransport, peer: Peer | str, body: bytes = b"{}") -> Answer:
+async def ask(transport: DirectTransport, peer: Peer | str, body: bytes = b"{}") -> Answer:
     """Make one call. Raises what the transport raises."""
     response = await transport.open(request(peer, body))
     try:
@@ -196,7 +196,7 @@ async def ask(transport: NetworkTransport, peer: Peer | str, body: bytes = b"{}"
 
 
 async def ask_within(
-    transport: NetworkTransport, peer: Peer, wait_s: float, body: bytes = b"{}"
+    transport: DirectTransport, peer: Peer, wait_s: float, body: bytes = b"{}"
 ) -> Answer | None:
     """Make a call, and give it up so long after the peer got it. Raises what the call raises."""
     call = asyncio.create_task(ask(transport, peer, body))

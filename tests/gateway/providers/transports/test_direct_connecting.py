@@ -12,9 +12,16 @@ import pytest
 import uvloop
 
 from gateway.core.errors import ProviderUnreachable
-from gateway.providers.connection import Connection, LoopQuotas
-from gateway.providers.transport import Names
-from tests.gateway.providers.peer import DEADLINE_S, answer, ask, connecting, playing, request
+from gateway.providers.transports.dialing import DnsCache
+from gateway.providers.transports.direct_connection import Connection, LoopQuotas
+from tests.gateway.providers.transports.peer import (
+    DEADLINE_S,
+    answer,
+    ask,
+    connecting,
+    playing,
+    request,
+)
 from tests.support.ports import free_port
 
 FIRST, SECOND = answer(b"first"), answer(b"second")
@@ -229,7 +236,7 @@ async def loop() -> Loop:
     return loop
 
 
-async def waiting(names: Names, count: int = 1) -> list[asyncio.Task[Any]]:
+async def waiting(names: DnsCache, count: int = 1) -> list[asyncio.Task[Any]]:
     tasks = [asyncio.create_task(names.look_up("a.example", 80)) for _ in range(count)]
     for _ in range(5):  # turns of the loop, until it has been asked
         await asyncio.sleep(0)
@@ -237,19 +244,19 @@ async def waiting(names: Names, count: int = 1) -> list[asyncio.Task[Any]]:
 
 
 async def test_a_name_is_asked_for_once_by_all(loop: Loop) -> None:
-    names = Names()
+    names = DnsCache()
     tasks = await waiting(names, 5)
     tasks[0].cancel()  # who asked first may leave
     await asyncio.sleep(0)
     loop.answers[0].set_result(["here"])
 
     assert await asyncio.gather(*tasks[1:]) == [["here"]] * 4
-    assert await names.look_up("a.example", 80) == ["here"]
+    assert list[object](await names.look_up("a.example", 80)) == ["here"]
     assert loop.asked == 1
 
 
 async def test_a_name_that_failed_is_asked_for_again(loop: Loop) -> None:
-    names = Names()
+    names = DnsCache()
     tasks = await waiting(names, 2)
     loop.answers[0].set_exception(socket.gaierror("no"))
     ends = await asyncio.gather(*tasks, return_exceptions=True)
@@ -263,8 +270,8 @@ async def test_a_name_that_failed_is_asked_for_again(loop: Loop) -> None:
 async def test_an_old_answer_is_asked_for_again_and_a_late_one_is_waited_for(
     loop: Loop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gateway.providers.transport.NAMES_S", -1.0)
-    names = Names()
+    monkeypatch.setattr("gateway.providers.transports.dialing.DNS_CACHE_S", -1.0)
+    names = DnsCache()
     tasks = await waiting(names) + await waiting(names)
     assert loop.asked == 1
     loop.answers[0].set_result(["here"])
@@ -278,7 +285,7 @@ async def test_an_old_answer_is_asked_for_again_and_a_late_one_is_waited_for(
 async def test_a_failure_that_nobody_waits_for_is_no_news(loop: Loop) -> None:
     told: list[object] = []
     loop.set_exception_handler(lambda _loop, context: told.append(context))
-    names = Names()
+    names = DnsCache()
     [task] = await waiting(names)
     task.cancel()
     await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""Buffered answers of providers, read whole: so much of one, and of all of them together.
+"""Bodies of answers, read whole: so much of one, and of all of them together.
 
 Large ones share what memory there is for them. When it is used up, one of them reads on to its end
 or to the limit of one, and the others wait with what they have, unread bytes left in their sockets.
@@ -10,8 +10,9 @@ import asyncio
 from io import BytesIO
 
 from gateway.core.errors import ProviderUnavailable, StreamBroken
-from gateway.providers.transport import UpstreamResponse
+from gateway.providers.transports.base import UpstreamResponse
 
+MAX_ERROR_BYTES = 64 * 1024
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # So much of an answer counts for nothing; of the rest of all answers there is so much.
 SMALL_BYTES = 256 * 1024
@@ -93,3 +94,14 @@ def is_longer(response: UpstreamResponse, limit_bytes: int) -> bool:
     """True for an answer that says itself that it is longer."""
     declared = response.headers.get("content-length", "")
     return declared.isdecimal() and int(declared[:20]) > limit_bytes
+
+
+async def read_error_body(response: UpstreamResponse) -> bytes:
+    """Return the start of an error's body; one that breaks off is as good as it is."""
+    body = b""
+    try:
+        while len(body) < MAX_ERROR_BYTES and (chunk := await response.read()):
+            body += chunk
+    except response.broken_by:
+        pass
+    return body[:MAX_ERROR_BYTES]

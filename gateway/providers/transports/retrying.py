@@ -11,7 +11,7 @@ import random
 
 from gateway.core.errors import ProviderUnreachable
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.transport import Transport, UpstreamResponse
+from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.upstream_errors import read_retry_after
 
 TURNED_AWAY = frozenset({429, 503, 529})

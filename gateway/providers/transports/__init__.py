@@ -1,0 +1,1 @@
+"""How requests reach providers: a contract, and what keeps it."""
