@@ -60,7 +60,7 @@ LONG_BODY_BYTES = 256 * 1024
 
 class Claim(Protocol):
     """The right to run the request of an idempotency key, or the answer that it had before
-    (gateway.stores.replays)."""
+    (gateway.stores.idempotency)."""
 
     kept: Any
 

@@ -330,7 +330,7 @@ CACHES = {
     }
 }
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60  # seconds
-MFA_ADAPTER = "gateway.services.sealed_factors.SealedFactors"
+MFA_ADAPTER = "gateway.services.factor_encryption.EncryptedFactors"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True

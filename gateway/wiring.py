@@ -67,15 +67,15 @@ from gateway.snapshot.types import KeyRecord, TargetRecord
 from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
-from gateway.stores.key_book import KeyBook
+from gateway.stores.idempotency import Claim, IdempotencyStore
 from gateway.stores.key_records import (
     is_workspace_locked,
     load_key_records,
     load_recent_key_records,
 )
+from gateway.stores.key_spend import KeySpend
 from gateway.stores.queries import Batches, QueryThreads
-from gateway.stores.replays import Claim, Replays
-from gateway.stores.wanted_ids import WantedIds
+from gateway.stores.request_ids import RequestIds
 from gateway.stores.writer import Writer
 from gateway.streaming.meter import Meter
 from gateway.streaming.watch import Patience, Watch
@@ -108,9 +108,9 @@ class Runtime:
         space = FreeSpace(settings.HOME, settings.MIN_FREE_MB, settings.MIN_FREE_PERCENT)
         writer = self.writer = Writer(settings.HOME / "journal", space)
         self.bank = Bank(settings.HOME / "journal", writer=writer)
-        self.key_book = KeyBook(writer)
+        self.key_spend = KeySpend(writer)
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
-        self.limits = Limits(self.key_book.read, queue)
+        self.limits = Limits(self.key_spend.read, queue)
         self.bank.on_ledger_replaced = self.limits.doubt_spending
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
@@ -124,7 +124,7 @@ class Runtime:
         if settings.RETRIES:
             network = RetryingTransport(network, settings.RETRIES)
         self.transports = Transports(network, SimulatedTransport())
-        self.replays = Replays(
+        self.idempotency = IdempotencyStore(
             QueryThreads("idempotency", 1).run, partial(run_in_writer, writer), writer.mark
         )
         self.shedder = LoadShedder(settings.SHED_LAG_S)
@@ -135,7 +135,7 @@ class Runtime:
             limits=self.limits,
             check=check_parameters,
             write_down=self.log.admitted,
-            take_id=WantedIds(read).take,
+            take_id=RequestIds(read).take,
             least_tokens=least_prompt_tokens,
             shedder=self.shedder,
             trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
@@ -220,7 +220,7 @@ class Runtime:
 
     async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim:
         """Return the claim on the call's idempotency key."""
-        return await self.replays.claim(
+        return await self.idempotency.claim(
             workspace_id=caller.key.workspace_id,
             key=call.idempotency_key,
             fingerprint=sha256(call.body).hexdigest(),
@@ -278,7 +278,7 @@ class Runtime:
             kept=kept,
         )
         if self.limits.spendings:
-            self.limits.charged(grant, receipt.charge_nusd, self.key_book.recorded)
+            self.limits.charged(grant, receipt.charge_nusd, self.key_spend.recorded)
 
     def on_changes(self, changes: Changes) -> None:
         """Drop what a change made untrue. Runs on the loop, several changes at a time."""

@@ -34,7 +34,7 @@ class Migration(migrations.Migration):
                 ('name', models.SlugField(max_length=60, unique=True)),
                 ('kind', models.CharField(help_text='A row of gateway.providers.registry.', max_length=40)),
                 ('base_url', models.CharField(blank=True, max_length=400)),
-                ('credential', models.BinaryField(blank=True, help_text='Encrypted: gateway.services.sealing.', null=True)),
+                ('credential', models.BinaryField(blank=True, help_text='Encrypted: gateway.services.credential_encryption.', null=True)),
                 ('enabled', models.BooleanField(default=True)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],

@@ -7,19 +7,19 @@ from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 
 def seal_factors(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """Encrypt the secrets of authenticator apps and the seeds of recovery codes."""
-    from gateway.services.sealed_factors import seal_text, unseal_text
+    from gateway.services.factor_encryption import decrypt_text, encrypt_text
 
-    _rewrite(apps, lambda text: seal_text(unseal_text(text)))
+    _rewrite(apps, lambda text: encrypt_text(decrypt_text(text)))
 
 
 def unseal_factors(apps: Apps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    from gateway.services.sealed_factors import unseal_text
+    from gateway.services.factor_encryption import decrypt_text
 
-    _rewrite(apps, unseal_text)
+    _rewrite(apps, decrypt_text)
 
 
 def _rewrite(apps: Apps, change: Callable[[str], str]) -> None:
-    from gateway.services.sealed_factors import rewritten
+    from gateway.services.factor_encryption import rewritten
 
     for factor in apps.get_model("mfa", "Authenticator").objects.all():
         factor.data = rewritten(factor.data, change)

@@ -22,7 +22,10 @@ class Provider(models.Model):
     kind = models.CharField(max_length=40, help_text="A row of gateway.providers.registry.")
     base_url = models.CharField(max_length=400, blank=True)
     credential = models.BinaryField(
-        null=True, blank=True, editable=False, help_text="Encrypted: gateway.services.sealing."
+        null=True,
+        blank=True,
+        editable=False,
+        help_text="Encrypted: gateway.services.credential_encryption.",
     )
     structured_dialect = models.CharField(
         max_length=20,

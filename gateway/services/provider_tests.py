@@ -15,8 +15,8 @@ from gateway.models import Provider, ProviderHealth
 from gateway.outbound.networks import is_metadata
 from gateway.outbound.provider_check import Finding, Outcome, check_provider
 from gateway.providers import catalogue
+from gateway.services.credential_encryption import DecryptionFailed, decrypt
 from gateway.services.providers import read_credential, read_new_base_url
-from gateway.services.sealing import SealBroken, unseal
 
 # At most this many tests run at a time in a process; others wait.
 MOST_AT_ONCE = 4
@@ -28,7 +28,7 @@ def check_connection(provider: Provider) -> Finding:
     it outside transactions. No call is made, so it costs nothing."""
     try:
         secret = _secret_of(provider)
-    except SealBroken as error:
+    except DecryptionFailed as error:
         finding = Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
     else:
         finding = _check(provider.kind, provider.base_url, secret)
@@ -44,7 +44,7 @@ def check_new_access(provider: Provider, *, base_url: str, credential: str | Non
     url = read_new_base_url(provider, base_url=base_url, credential=credential)
     try:
         secret = read_credential(credential) if credential else _secret_of(provider)
-    except SealBroken as error:
+    except DecryptionFailed as error:
         return Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
     return _check(provider.kind, url, secret)
 
@@ -96,5 +96,5 @@ def _permits(address: IPv4Address | IPv6Address, port: int) -> bool:
 
 
 def _secret_of(provider: Provider) -> str:
-    sealed = provider.credential
-    return unseal(bytes(sealed), provider.pk) if sealed else ""
+    encrypted = provider.credential
+    return decrypt(bytes(encrypted), provider.pk) if encrypted else ""

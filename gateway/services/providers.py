@@ -15,7 +15,7 @@ from gateway.providers import catalogue
 from gateway.providers.catalogue import ProviderKind
 from gateway.services.addresses import origin_of, read_base_url
 from gateway.services.changed_fields import change_fields
-from gateway.services.sealing import seal
+from gateway.services.credential_encryption import encrypt
 
 CREDENTIAL_CHARS = 4_096
 
@@ -54,7 +54,7 @@ def add_provider(
     url = read_base_url(base_url or facts.base_url, kind=kind)
     provider = Provider(name=name.strip(), kind=kind, base_url=url, **fields)
     if credential:
-        provider.credential = seal(read_credential(credential), provider.pk)
+        provider.credential = encrypt(read_credential(credential), provider.pk)
     _check(provider)
     provider.save()
     _record(provider, actor=actor, action="provider.add", kind=kind, base_url=url, **fields)
@@ -76,9 +76,9 @@ def update_provider(provider: Provider, *, actor: str, **fields: Unpack[Provider
 @transaction.atomic
 def set_credential(provider: Provider, *, credential: str, actor: str) -> None:
     """Replace what we show the provider. The old one is gone. Raises ValidationError."""
-    sealed = seal(read_credential(credential), provider.pk)
-    Provider.objects.filter(pk=provider.pk).update(credential=sealed)
-    provider.credential = sealed
+    encrypted = encrypt(read_credential(credential), provider.pk)
+    Provider.objects.filter(pk=provider.pk).update(credential=encrypted)
+    provider.credential = encrypted
     _forget_health(provider)
     _record(provider, actor=actor, action="provider.set_credential")
 
@@ -98,7 +98,7 @@ def set_base_url(
         return False
     provider.base_url = url
     provider.credential = (
-        seal(read_credential(credential), provider.pk) if credential else before.credential
+        encrypt(read_credential(credential), provider.pk) if credential else before.credential
     )
     provider.save(update_fields=["base_url", "credential"])
     _forget_health(provider)

@@ -21,9 +21,9 @@ from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.invariants import ALL, SMALL, Invariant
 from gateway.services.proof_marks import MarkPlan, drop_mark, keep_mark, plan_mark
 from gateway.services.proof_scope import Scope
+from gateway.services.reconcile_upstream import compare
 from gateway.services.rollup_rules import rollup_rules
 from gateway.services.total_rules import total_rules
-from gateway.services.witness import compare
 
 BREAKS_TOLD = 20
 # A proof of the recent rows that takes longer begins further on the next time.

@@ -35,8 +35,8 @@ from gateway.journal.record import Damage, Entry, Record, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
 from gateway.stores.journal_faults import damaged_segments, note_missing
+from gateway.stores.post_one_by_one import post_one_by_one
 from gateway.stores.process import claim_end, folder_of, is_here, is_locked, set_position
-from gateway.stores.salvage import apply_one_by_one
 
 log = logging.getLogger(__name__)
 
@@ -166,7 +166,7 @@ def _post(process_id: uuid.UUID, records: list[Entry], source: str) -> None:
         raise
     except Exception:
         log.exception("a batch of %s records does not post whole", len(records))
-        apply_one_by_one(process_id, records, source=source)
+        post_one_by_one(process_id, records, source=source)
 
 
 def _batches(folder: Path, start: Position) -> Iterator[tuple[list[Entry], Position]]:

@@ -15,7 +15,7 @@ from accounts.models import ConfigChange
 from gateway.core.money import Price
 from gateway.models import LanguageModel, Provider, Target
 from gateway.providers import catalogue
-from gateway.services.sealing import SealBroken, unseal
+from gateway.services.credential_encryption import DecryptionFailed, decrypt
 from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
 
 log = logging.getLogger(__name__)
@@ -61,9 +61,9 @@ def _open_credentials() -> Iterator[tuple[Provider, str]]:
             log.error("Provider %s is left out: kind %s is unknown.", provider, provider.kind)
             continue
         try:
-            sealed = provider.credential
-            yield provider, unseal(bytes(sealed), provider.pk) if sealed else ""
-        except SealBroken as error:
+            encrypted = provider.credential
+            yield provider, decrypt(bytes(encrypted), provider.pk) if encrypted else ""
+        except DecryptionFailed as error:
             log.error("Provider %s is left out: its credential is lost. %s", provider, error)
 
 

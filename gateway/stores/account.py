@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gateway.stores.purse import Purse
-from gateway.stores.teller import Draw
+from gateway.stores.wallet_client import Draw
 
 
 class Waiter(NamedTuple):

@@ -17,8 +17,8 @@ from django.db import InterfaceError, OperationalError
 from gateway.journal.file import SEGMENT_BYTES, JournalWriter, Position, read_records
 from gateway.journal.record import Damage, Entry, Record, Refused
 from gateway.stores.drain import Fenced, Post, apply, drain
-from gateway.stores.life import Life
-from gateway.stores.salvage import apply_one_by_one, cleaned
+from gateway.stores.post_one_by_one import cleaned, post_one_by_one
+from gateway.stores.process_session import ProcessSession
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +33,14 @@ Item = tuple[Entry, Position | None]
 
 
 class Backlog:
-    """What one life of a process has recorded and not yet posted.
+    """What one session of a process has recorded and not yet posted.
 
     appended: how many records it was given. posted: how many of them the database has; to be read
     by the writer's thread, between two batches.
     """
 
-    def __init__(self, life: Life) -> None:
-        self._life = life
+    def __init__(self, session: ProcessSession) -> None:
+        self._session = session
         self._new: deque[Item] = deque()
         self._batch: list[Item] = []
         self._unwritten: list[Item] = []
@@ -57,7 +57,7 @@ class Backlog:
 
     def append(self, record: Record) -> None:
         """Journal a record. Raises OSError when the disk takes no more, or has not kept others."""
-        journal = self._life.journal
+        journal = self._session.journal
         if journal.failure is not None:
             raise journal.failure
         self._new.append((record, journal.append(record, ROOM_FOR_ENDS_BYTES)))
@@ -68,19 +68,19 @@ class Backlog:
         """Journal a record that must not be refused: keep it in memory if the disk is full."""
         position: Position | None = None
         try:
-            position = self._life.journal.append(record, leave_bytes)
+            position = self._session.journal.append(record, leave_bytes)
         except OSError as error:
             self._note_full(error)
         except (ValueError, OverflowError):
             record = cleaned(record)
-            position = self._life.journal.append(record, leave_bytes)
+            position = self._session.journal.append(record, leave_bytes)
         self._new.append((record, position))
         self.appended += 1
 
     def append_refusal(self, record: Refused) -> None:
         """Journal a refusal, leaving the room that calls need for their ends. While the disk is
         full, memory takes some of them."""
-        is_short = self._is_full or self._life.journal.failure is not None
+        is_short = self._is_full or self._session.journal.failure is not None
         if not is_short or len(self._new) < KEPT_IN_MEMORY:
             self.append_surely(record, ROOM_FOR_ENDS_BYTES)
 
@@ -100,13 +100,13 @@ class Backlog:
             raise
         except Exception:
             log.exception("a batch of %s records does not post whole", len(self._batch))
-            self._post(apply_one_by_one)
+            self._post(post_one_by_one)
         self.posted += sum(map(_count, self._batch))
         self._batch = []
 
     def unkept(self) -> list[str]:
         """Return the ids of calls of which a record is in memory alone, in no durable file."""
-        durable = self._life.journal.synced
+        durable = self._session.journal.synced
         items = (*self._batch, *self._unwritten, *self._new)
         records = (
             record
@@ -128,7 +128,7 @@ class Backlog:
 
         After an fsync has failed no call is admitted until the journal goes on in a new segment.
         """
-        journal = self._life.journal
+        journal = self._session.journal
         try:
             journal.sync()
         except OSError as error:
@@ -159,15 +159,15 @@ class Backlog:
         self._is_full = True
 
     def _post(self, post: Post) -> None:
-        life = self._life
+        session = self._session
         positions = (position for _, position in reversed(self._batch))
-        end = next((position for position in positions if position is not None), life.drained)
+        end = next((position for position in positions if position is not None), session.drained)
         records = [record for record, _ in self._batch]
-        charges = drain(life.process_id, records, life.drained, end, post=post)
-        life.teller.spend(charges)
-        if end.segment != life.drained.segment:
-            life.journal.delete_before(end.segment)
-        life.drained = end
+        charges = drain(session.process_id, records, session.drained, end, post=post)
+        session.wallet_client.spend(charges)
+        if end.segment != session.drained.segment:
+            session.journal.delete_before(end.segment)
+        session.drained = end
 
     def _take(self) -> list[Item]:
         if self._shed_to is not None:
@@ -179,8 +179,8 @@ class Backlog:
 
     def _read_back(self, until: Position) -> list[Item]:
         """Return the next records that only the journal has."""
-        journal = self._life.journal
-        reader = read_records(self._life.folder, self._life.drained, until)
+        journal = self._session.journal
+        reader = read_records(self._session.folder, self._session.drained, until)
         items: list[Item] = list(islice(reader, BATCH))
         for entry, _ in items:
             if isinstance(entry, Damage):
@@ -191,7 +191,7 @@ class Backlog:
 
     def _shed(self) -> None:
         """Forget records that the journal has for sure, when there are too many of them."""
-        journal = self._life.journal
+        journal = self._session.journal
         if len(self._new) < KEPT_IN_MEMORY or journal.failure is not None:
             return
         durable = journal.synced

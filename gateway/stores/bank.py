@@ -32,7 +32,7 @@ from gateway.core.errors import (
 )
 from gateway.journal.record import Admitted, Refused, Settled
 from gateway.stores.account import Account, Waiter
-from gateway.stores.teller import Answer, GiveBack
+from gateway.stores.wallet_client import Answer, GiveBack
 from gateway.stores.writer import Writer
 
 log = logging.getLogger(__name__)
@@ -278,13 +278,13 @@ class Bank:
         self.on_reaped()
 
     def on_reaped(self) -> None:
-        """The ledger has got what another process, or a former life of this one, left behind."""
+        """The ledger has got what another process, or a former session of this one, left behind."""
         if self.on_ledger_replaced is not None:
             self.on_ledger_replaced()
 
     @property
     def may_rejoin(self) -> bool:
-        """True when no call of the former life runs any more."""
+        """True when no call of the former session runs any more."""
         return self.is_fenced and self._holds == 0 and not self._stopping
 
     def _serve(self, answer: Answer, account: Account) -> None:

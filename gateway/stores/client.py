@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from gateway.stores.teller import Answer
+from gateway.stores.wallet_client import Answer
 
 
 class Client(Protocol):

@@ -24,9 +24,9 @@ from gateway.stores.inserts import Row
 from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
 from gateway.stores.process import is_drained_to, move_position
+from gateway.stores.rollups import Rollups, quarter_of
 from gateway.stores.rows import COUNT_CALLS, END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
 from gateway.stores.shortfall import cover, follow_losses
-from gateway.stores.tally import Tally, quarter_of
 
 CHUNK = 500
 
@@ -36,7 +36,7 @@ class Fenced(Exception):
 
 
 class Post(Protocol):
-    """How a batch is written: apply, or gateway.stores.salvage.apply_one_by_one."""
+    """How a batch is written: apply, or gateway.stores.post_one_by_one.post_one_by_one."""
 
     def __call__(
         self, process_id: uuid.UUID, records: Sequence[Entry], /, *, source: str
@@ -83,7 +83,7 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     Returns, in nano-USD per workspace, what the process's purse had paid by itself.
     """
     rows = Rows(str(process_id))
-    tally = Tally()
+    rollups = Rollups()
     admitted, settled, others = _sort(records)
     damages = [entry for entry in others if isinstance(entry, Damage)]
     refused = [entry for entry in others if isinstance(entry, Refused)]
@@ -101,12 +101,12 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     fresh.sort(key=attrgetter("call_id"))
     inserts: dict[Row, list[Row]] = defaultdict(list)
     for quarter, group in _grouped(fresh):
-        tally.count(quarter, group)
+        rollups.count(quarter, group)
         inserts[rows.common_of(group[0])] += map(rows.own_of, group)
     for quarter, group in _grouped(running):
-        tally.count(quarter, group)
+        rollups.count(quarter, group)
     for refusal in refused:
-        tally.count_refused(refusal)
+        rollups.count_refused(refusal)
     listed = [refusal for refusal in refused if not refusal.counted]
     parts = [*map(rows.of_admitted, admitted.values()), *map(rows.of_refused, listed)]
     for common, own in parts:
@@ -119,8 +119,8 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
         cursor.executemany(INSERT_BODY, bodies)
         COUNT_CALLS.run(cursor, counted(rows, refused))
     keep_answers([record.kept for record in ended if record.kept])
-    ledger.post_usage(process_id, tally.spends(), source=source, at=timezone.now())
-    tally.write_rollups()
+    ledger.post_usage(process_id, rollups.spends(), source=source, at=timezone.now())
+    rollups.write_rollups()
     if damages:
         keep_damage(process_id, damages)
     if losses:

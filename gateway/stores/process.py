@@ -38,7 +38,7 @@ WHERE state = 'alive' AND id = %s AND drained_segment = %s AND drained_offset = 
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One life of a serving process: id of its row, its journal's folder, its lock."""
+    """One session of a serving process: id of its row, its journal's folder, its lock."""
 
     process_id: uuid.UUID
     folder: Path

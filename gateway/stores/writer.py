@@ -33,10 +33,10 @@ from gateway.stores.database_file import DatabaseFile
 from gateway.stores.drain import Fenced
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.jobs import Jobs
-from gateway.stores.life import Life
 from gateway.stores.process import HEARTBEAT_S, renew_lease
+from gateway.stores.process_session import ProcessSession
 from gateway.stores.queries import wait_briefly
-from gateway.stores.teller import Draw, GiveBack
+from gateway.stores.wallet_client import Draw, GiveBack
 
 log = logging.getLogger(__name__)
 
@@ -78,14 +78,14 @@ class Writer:
         self._first: Draw | GiveBack | str | None = None
         self._next_drain = self._next_beat = self._next_reap = 0.0
         self._client: Client
-        self._life: Life
+        self._session: ProcessSession
         self._backlog: Backlog
 
     # From the client's thread
 
     @property
     def process_id(self) -> uuid.UUID:
-        return self._life.process_id
+        return self._session.process_id
 
     def start(self, client: Client) -> None:
         """Enter the process in the database and start; raises what prevented that."""
@@ -116,7 +116,7 @@ class Writer:
 
     @property
     def appended(self) -> int:
-        """How many records this life of the process was given."""
+        """How many records this session of the process was given."""
         return self._backlog.appended
 
     def is_in_doubt(self, at: float) -> bool:
@@ -134,7 +134,7 @@ class Writer:
         """Why no call can begin now, or None: the journal or the database's file is at fault."""
         if not self._opened.is_set() or self._failure is not None:
             return None
-        failure = self._life.journal.failure
+        failure = self._session.journal.failure
         if failure is not None:
             problem = "The disk has failed to keep what was written to it. No calls are admitted."
             return StorageUnavailable(problem, detail=str(failure))
@@ -146,7 +146,7 @@ class Writer:
 
     def ask(self, question: Callable[[int], None]) -> None:
         """Run the question in the thread between two batches, once all records are posted that
-        there are now. It is told how many of this life's records are posted, and does not raise."""
+        there are now. It gets the number of this session's posted records and must not raise."""
         self._questions.put((self._backlog.appended, question))
         self._wishes.put(None)
 
@@ -160,7 +160,7 @@ class Writer:
 
     def mark(self) -> Callable[[], bool]:
         """Return a function that tells whether all records there are now are posted, or never
-        will be, as another process has ended this life."""
+        will be, as another process has ended this session."""
         backlog, after = self._backlog, self._backlog.appended
         return lambda: backlog.posted >= after or backlog is not self._backlog
 
@@ -178,11 +178,11 @@ class Writer:
     # The thread
 
     def open(self) -> None:
-        """Begin a life, after ending those of dead processes."""
+        """Begin a session, after ending those of dead processes."""
         self._connect()
         self._reaper.run()
-        self._life = Life(self._journal_home)
-        self._backlog = Backlog(self._life)
+        self._session = ProcessSession(self._journal_home)
+        self._backlog = Backlog(self._session)
         now = time.monotonic()
         self._next_beat, self._next_reap = now + HEARTBEAT_S, now + REAP_EVERY_S
 
@@ -203,15 +203,15 @@ class Writer:
             self._serve(draws, returns)
             self._jobs.run()
             for workspace_id in recalls:
-                self._life.teller.call_back(workspace_id)
+                self._session.wallet_client.call_back(workspace_id)
             self._answer()
             if now >= self._next_drain:
                 self._next_drain = now + DRAIN_EVERY_S
                 self._backlog.drain()
             sleeps = self._sleeps
             if now >= self._next_beat or sleeps != self._outlived:
-                if not renew_lease(self._life.process_id):
-                    raise Fenced(str(self._life.process_id))
+                if not renew_lease(self._session.process_id):
+                    raise Fenced(str(self._session.process_id))
                 self._file.check()  # a lease in a file that was moved meanwhile proves nothing
                 self._next_beat = now + HEARTBEAT_S
                 self._outlived = sleeps
@@ -227,16 +227,16 @@ class Writer:
         self._connect()
         _, returns, _ = self._take_wishes()
         if self._fenced:
-            self._life.bury()
+            self._session.release_files()
             return
         try:
             self._serve([], returns)
             self._jobs.run()
             while not self._backlog.is_empty:
                 self._backlog.drain()
-            self._life.end()
+            self._session.end()
         except Fenced:
-            self._life.bury()
+            self._session.release_files()
 
     def _run(self) -> None:
         try:
@@ -287,7 +287,7 @@ class Writer:
     def _report_unkept(self) -> None:
         """Tell what is neither in the database nor in a journal that can be trusted."""
         self._backlog.keep_durable()
-        if self._life.journal.failure is not None:
+        if self._session.journal.failure is not None:
             ids = self._backlog.unkept()
             log.critical("%s records are in no file that is durable: %s", len(ids), ids[:IDS_TOLD])
 
@@ -327,7 +327,7 @@ class Writer:
         concerned |= {wish.workspace_id for wish in returns}
         try:
             self._backlog.end_doubt()
-            answers = self._life.teller.serve(draws, returns)
+            answers = self._session.wallet_client.serve(draws, returns)
         except Fenced:
             raise  # the client hears of that at once, and lets everybody who waits know
         except BaseException:
@@ -364,19 +364,19 @@ class Writer:
             self._file.check()
 
     def _be_fenced(self) -> None:
-        log.error("process %s was declared dead while it lived", self._life.process_id)
+        log.error("process %s was declared dead while it lived", self._session.process_id)
         self._fenced = True
         self._audits.clear()
         self._deliver(self._client.on_fenced)
 
     def _rejoin(self) -> None:
-        """Begin another life once no call of the old one runs."""
+        """Begin another session once no call of the old one runs."""
         if not self._client.may_rejoin:
             return
         sleeps = self._sleeps
-        former, self._life = self._life, Life(self._journal_home)
-        self._backlog = Backlog(self._life)
-        former.bury()
+        former, self._session = self._session, ProcessSession(self._journal_home)
+        self._backlog = Backlog(self._session)
+        former.release_files()
         self._outlived = sleeps
         self._fenced = False
         self._deliver(self._client.on_rejoined)

@@ -10,7 +10,7 @@ from django.test import Client
 from accounts.models import AuditEvent, User
 from dashboard.forms.providers import initial_of_provider, provider_mark
 from gateway.models import Provider
-from gateway.services.sealing import unseal
+from gateway.services.credential_encryption import decrypt
 from tests.dashboard.visitors import HTMX, signed_in
 from tests.factories import make_model, make_provider, make_user, make_workspace
 
@@ -46,7 +46,7 @@ def edit_form(provider: Provider, **fields: Any) -> dict[str, Any]:
 
 def credential_of(provider: Provider) -> str:
     row = Provider.objects.get(pk=provider.pk)
-    return unseal(bytes(row.credential or b""), row.pk)
+    return decrypt(bytes(row.credential or b""), row.pk)
 
 
 def test_a_provider_is_made_and_its_credential_is_in_no_page(

@@ -17,7 +17,7 @@ from django.db import connection
 from django.test import Client
 
 from accounts.models import AuditEvent
-from gateway.services.sealed_factors import rewritten, unseal_text
+from gateway.services.factor_encryption import decrypt_text, rewritten
 from tests.factories import PASSWORD, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -82,7 +82,7 @@ def stored() -> str:
 def in_the_clear() -> str:
     """Make the rows what they were before they were encrypted; return them as text."""
     for factor in Authenticator.objects.all():
-        factor.data = rewritten(factor.data, unseal_text)
+        factor.data = rewritten(factor.data, decrypt_text)
         factor.save()
     return stored()
 

@@ -10,7 +10,7 @@ import pytest
 
 from accounts.models import AuditEvent, ConfigChange
 from gateway.models import LanguageModel, Provider
-from gateway.services.sealing import unseal
+from gateway.services.credential_encryption import decrypt
 from tests.factories import make_model, make_provider
 from tests.gateway.test_commands import ask, refusal_of
 
@@ -186,7 +186,7 @@ def test_a_credential_is_replaced_and_never_shown(monkeypatch: pytest.MonkeyPatc
     answer = ask("set_provider", "up", "--credential-stdin")
 
     provider = Provider.objects.get()
-    assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-new-secret"
+    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-new-secret"
     assert "sk-new-secret" not in str([answer, *AuditEvent.objects.values_list("details")])
 
 

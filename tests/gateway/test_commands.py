@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import LedgerEntry, Membership, Role, Wallet, Workspace
 from gateway.models import LanguageModel, Provider
-from gateway.services.sealing import seal, unseal
+from gateway.services.credential_encryption import decrypt, encrypt
 from keys.management.commands.issue_key import read_moment
 from keys.management.limit_options import write_limits
 from keys.models import ApiKey
@@ -191,7 +191,7 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "location": "",
         "enabled": True,
     }
-    assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-live"
+    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
 
 
 def test_a_credential_comes_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -200,7 +200,7 @@ def test_a_credential_comes_from_standard_input(monkeypatch: pytest.MonkeyPatch)
     answer = ask("add_provider", "up", "--kind", "openai", "--credential-stdin")
 
     provider = Provider.objects.get(pk=answer["provider_id"])
-    assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-live"
+    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
 
 
 def test_an_empty_source_of_a_credential_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -286,7 +286,7 @@ def test_credentials_are_sealed_anew(settings: Any) -> None:
         {"resealed": 1, "resealed_factors": 0},
         {"resealed": 0, "resealed_factors": 0},
     ]
-    assert unseal(bytes(provider.credential or b""), provider.pk) == "sk-live"
+    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
 
 
 def test_a_credential_that_does_not_open_is_named(settings: Any) -> None:
@@ -296,4 +296,4 @@ def test_a_credential_that_does_not_open_is_named(settings: Any) -> None:
     sentence = refusal_of("reseal_credentials")
 
     assert "up" in sentence
-    assert seal("x", provider.pk)
+    assert encrypt("x", provider.pk)

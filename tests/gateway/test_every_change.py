@@ -14,7 +14,7 @@ import pytest
 
 from accounts import invitations, ledger, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
-from gateway.services import models, providers, sealed_factors, sealing
+from gateway.services import credential_encryption, factor_encryption, models, providers
 from keys import leaving
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
@@ -31,8 +31,8 @@ MODULES: tuple[ModuleType, ...] = (
         leaving,
         models,
         providers,
-        sealing,
-        sealed_factors,
+        credential_encryption,
+        factor_encryption,
     ),
 )
 PRICES = {"input_pusd": 5, "output_pusd": 6}
@@ -213,8 +213,8 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "set_model_enabled": (_on_model(models.set_model_enabled, enabled=False), "catalogue"),
 }
 # post is the ledger's own entry: the orders that use it write their line themselves. Resealing
-# changes nothing that anybody hears of, and needs other settings: see test_sealing.
-ELSEWHERE = {"post", "reseal_all", "reseal_factors", "record_audit"}
+# changes nothing that anybody hears of, and needs other settings: test_credential_encryption.
+ELSEWHERE = {"post", "reencrypt_all", "reencrypt_factors", "record_audit"}
 
 
 def orders_in(module: ModuleType) -> set[str]:

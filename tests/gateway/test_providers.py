@@ -9,8 +9,8 @@ from pytest_django import Settings
 from accounts.models import AuditEvent, ConfigChange
 from gateway.models import Provider
 from gateway.providers import catalogue
+from gateway.services.credential_encryption import decrypt
 from gateway.services.providers import set_base_url, set_credential, set_provider_enabled
-from gateway.services.sealing import unseal
 from tests.factories import ACTOR, make_provider
 
 pytestmark = pytest.mark.django_db
@@ -22,7 +22,7 @@ def catalogue_changes() -> int:
 
 def credential_of(provider: Provider) -> str:
     row = Provider.objects.get(pk=provider.pk)
-    return unseal(bytes(row.credential or b""), row.pk)
+    return decrypt(bytes(row.credential or b""), row.pk)
 
 
 @pytest.mark.parametrize("kind", catalogue.ALL, ids=lambda kind: str(kind.name))

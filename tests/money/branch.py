@@ -74,19 +74,19 @@ class SteppedWriter(Writer):
 
     @property
     def folder(self) -> Path:
-        return self._life.folder
+        return self._session.folder
 
     @property
     def drained(self) -> Position:
-        return self._life.drained
+        return self._session.drained
 
     @property
     def written(self) -> Position:
-        return self._life.journal.end
+        return self._session.journal.end
 
     def die(self) -> None:
         """What the kernel does for a killed process: its files are closed, its lock is gone."""
-        self._life.bury()
+        self._session.release_files()
 
 
 class Branch:

@@ -25,7 +25,7 @@ from gateway.journal.file import START
 from gateway.journal.frames import HEADER, Frame, Segment
 from gateway.journal.record import Record
 from gateway.services import reaping
-from gateway.stores import backlog, bank, drain, rows, shortfall, tally, teller
+from gateway.stores import backlog, bank, drain, rollups, rows, shortfall, wallet_client
 from gateway.stores.account import Account, Waiter
 from gateway.stores.inserts import Insert
 from gateway.stores.purse import Purse as PurseInMemory
@@ -209,7 +209,7 @@ def lost_commit_is_done_again(patch: Patch) -> None:
 
 @bug
 def lost_draw_is_forgotten(patch: Patch) -> None:
-    patch.setattr(teller.Teller, "serve", _serve_without_memory)
+    patch.setattr(wallet_client.WalletClient, "serve", _serve_without_memory)
 
 
 @bug
@@ -245,7 +245,7 @@ def reaper_takes_the_living(patch: Patch) -> None:
 def dead_process_may_post(patch: Patch) -> None:
     """A process that was declared dead goes on as if it had not been."""
     patch.setattr(drain, "move_position", lambda process_id, old, new: True)
-    patch.setattr(teller, "renew_lease", lambda process_id: True)
+    patch.setattr(wallet_client, "renew_lease", lambda process_id: True)
     patch.setattr("gateway.stores.writer.renew_lease", lambda process_id: True)
 
 
@@ -313,13 +313,13 @@ def idle_money_is_not_called_back(patch: Patch) -> None:
 
 @bug
 def totals_count_a_batch_twice(patch: Patch) -> None:
-    real = tally.Tally.write_rollups
+    real = rollups.Rollups.write_rollups
 
-    def write(self: tally.Tally) -> None:
+    def write(self: rollups.Rollups) -> None:
         real(self)
         real(self)
 
-    patch.setattr(tally.Tally, "write_rollups", write)
+    patch.setattr(rollups.Rollups, "write_rollups", write)
 
 
 def replace_rows(patch: Patch) -> None:
@@ -365,8 +365,10 @@ async def _hold_without_return(
 
 
 def _serve_without_memory(
-    self: teller.Teller, draws: list[teller.Draw], returns: list[teller.GiveBack]
-) -> list[teller.Answer]:
+    self: wallet_client.WalletClient,
+    draws: list[wallet_client.Draw],
+    returns: list[wallet_client.GiveBack],
+) -> list[wallet_client.Answer]:
     with transaction.atomic():
         for wish in returns:
             self._give_back(wish)
@@ -376,5 +378,5 @@ def _serve_without_memory(
             has_more, elsewhere = self._draw(draw)
             after = ledger.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
             gained = sum(after.values()) - sum(before.values())
-            answers.append(teller.Answer(draw, gained, has_more, elsewhere))
+            answers.append(wallet_client.Answer(draw, gained, has_more, elsewhere))
     return answers

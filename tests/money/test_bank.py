@@ -229,7 +229,7 @@ def test_process_declared_dead_stops_and_begins_again(tmp_path: Path) -> None:
         with pytest.raises(DatabaseUnavailable):
             bank.admitted(admitted(workspace_id, 0))
         end(bank, record, 100)
-        await async_wait_until(is_readmitted(bank), what="a second life")
+        await async_wait_until(is_readmitted(bank), what="a second session")
         assert await hold(bank, workspace_id, 1_000) == 1_000
         return before, bank.process_id
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.db import transaction
 
 from accounts.management.json_command import ACTOR, JsonCommand
-from gateway.services.sealed_factors import reseal_factors
-from gateway.services.sealing import SealBroken, reseal_all
+from gateway.services.credential_encryption import DecryptionFailed, reencrypt_all
+from gateway.services.factor_encryption import reencrypt_factors
 
 
 class Command(JsonCommand):
@@ -21,10 +21,10 @@ class Command(JsonCommand):
         try:
             with transaction.atomic():
                 return {
-                    "resealed": reseal_all(actor=ACTOR),
-                    "resealed_factors": reseal_factors(actor=ACTOR),
+                    "resealed": reencrypt_all(actor=ACTOR),
+                    "resealed_factors": reencrypt_factors(actor=ACTOR),
                 }
-        except SealBroken as error:
+        except DecryptionFailed as error:
             raise ValueError(str(error)) from error
 
     def describe(self, answer: dict[str, Any]) -> str:

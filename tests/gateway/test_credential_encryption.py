@@ -10,8 +10,8 @@ from pytest_django import Settings
 
 from accounts.models import AuditEvent
 from gateway.models import Provider
+from gateway.services.credential_encryption import DecryptionFailed, decrypt, encrypt, reencrypt_all
 from gateway.services.providers import set_credential
-from gateway.services.sealing import SealBroken, reseal_all, seal, unseal
 from gateway.services.snapshot import compile_snapshot
 from tests.factories import ACTOR, make_model, make_provider
 
@@ -25,85 +25,85 @@ def _old_key(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize("text", ["sk-live", "x" * 4096, "ключ", ""])
-def test_what_was_sealed_opens_for_its_row(text: str) -> None:
-    sealed = seal(text, ROW)
+def test_what_was_encrypted_can_be_decrypted_for_its_row(text: str) -> None:
+    encrypted = encrypt(text, ROW)
 
-    assert unseal(sealed, ROW) == text
-    assert not text or text.encode() not in sealed
+    assert decrypt(encrypted, ROW) == text
+    assert not text or text.encode() not in encrypted
 
 
-def test_the_same_text_is_never_sealed_the_same_way_twice() -> None:
-    assert seal("sk-live", ROW) != seal("sk-live", ROW)
+def test_the_same_text_is_never_encrypted_the_same_way_twice() -> None:
+    assert encrypt("sk-live", ROW) != encrypt("sk-live", ROW)
 
 
 def test_a_value_copied_into_another_row_does_not_open() -> None:
-    sealed = seal("sk-live", ROW)
+    encrypted = encrypt("sk-live", ROW)
 
-    with pytest.raises(SealBroken, match="another row"):
-        unseal(sealed, uuid.UUID(int=8))
+    with pytest.raises(DecryptionFailed, match="another row"):
+        decrypt(encrypted, uuid.UUID(int=8))
 
 
 def test_a_value_with_any_bit_turned_does_not_open() -> None:
-    sealed = seal("sk-live", ROW)
+    encrypted = encrypt("sk-live", ROW)
 
-    for position in range(len(sealed) * 8):
-        altered = bytearray(sealed)
+    for position in range(len(encrypted) * 8):
+        altered = bytearray(encrypted)
         altered[position // 8] ^= 1 << position % 8
-        with pytest.raises(SealBroken):
-            unseal(bytes(altered), ROW)
+        with pytest.raises(DecryptionFailed):
+            decrypt(bytes(altered), ROW)
 
 
 def test_a_value_cut_short_does_not_open() -> None:
-    sealed = seal("sk-live", ROW)
+    encrypted = encrypt("sk-live", ROW)
 
-    for length in range(len(sealed)):
-        with pytest.raises(SealBroken):
-            unseal(sealed[:length], ROW)
+    for length in range(len(encrypted)):
+        with pytest.raises(DecryptionFailed):
+            decrypt(encrypted[:length], ROW)
 
 
-def test_a_broken_seal_tells_nothing_of_what_is_in_it() -> None:
-    with pytest.raises(SealBroken) as refusal:
-        unseal(seal("sk-live", ROW)[:-1] + b"x", ROW)
+def test_a_failed_decryption_tells_nothing_of_what_is_in_it() -> None:
+    with pytest.raises(DecryptionFailed) as refusal:
+        decrypt(encrypt("sk-live", ROW)[:-1] + b"x", ROW)
 
     assert "sk-live" not in str(refusal.value)
 
 
-def test_the_first_key_seals_and_all_of_them_open(settings: Settings) -> None:
-    sealed_before = seal("sk-live", ROW)
+def test_the_first_key_encrypts_and_all_of_them_decrypt(settings: Settings) -> None:
+    encrypted_before = encrypt("sk-live", ROW)
 
     settings.SEALING_KEYS = [NEW, OLD]
-    sealed_after = seal("sk-live", ROW)
-    opened = [unseal(sealed_before, ROW), unseal(sealed_after, ROW)]
+    encrypted_after = encrypt("sk-live", ROW)
+    opened = [decrypt(encrypted_before, ROW), decrypt(encrypted_after, ROW)]
     settings.SEALING_KEYS = [NEW]
 
     assert opened == ["sk-live", "sk-live"]
-    assert unseal(sealed_after, ROW) == "sk-live"
-    with pytest.raises(SealBroken, match="TOLLHOUSE_SEALING_KEYS"):
-        unseal(sealed_before, ROW)
+    assert decrypt(encrypted_after, ROW) == "sk-live"
+    with pytest.raises(DecryptionFailed, match="TOLLHOUSE_SEALING_KEYS"):
+        decrypt(encrypted_before, ROW)
 
 
 def test_a_key_short_enough_to_guess_is_refused(settings: Settings) -> None:
     settings.SEALING_KEYS = ["password"]
 
     with pytest.raises(ImproperlyConfigured, match="TOLLHOUSE_SEALING_KEYS") as refusal:
-        seal("sk-live", ROW)
+        encrypt("sk-live", ROW)
 
     assert "password" not in str(refusal.value)
 
 
 @pytest.mark.django_db
-def test_after_resealing_the_old_key_is_not_needed_any_more(settings: Settings) -> None:
+def test_after_reencrypting_the_old_key_is_not_needed_any_more(settings: Settings) -> None:
     providers = [make_provider(f"p{n}", kind="openai", credential=f"sk-{n}") for n in range(3)]
     make_provider("without")
     settings.SEALING_KEYS = [NEW, OLD]
     set_credential(providers[0], credential="sk-0", actor=ACTOR)
 
-    resealed = [reseal_all(actor=ACTOR), reseal_all(actor=ACTOR)]
+    counts = [reencrypt_all(actor=ACTOR), reencrypt_all(actor=ACTOR)]
     settings.SEALING_KEYS = [NEW]
 
     rows = Provider.objects.exclude(credential=None)
-    assert resealed == [2, 0]
-    assert [unseal(bytes(row.credential or b""), row.pk) for row in rows] == [
+    assert counts == [2, 0]
+    assert [decrypt(bytes(row.credential or b""), row.pk) for row in rows] == [
         "sk-0",
         "sk-1",
         "sk-2",
@@ -112,14 +112,14 @@ def test_after_resealing_the_old_key_is_not_needed_any_more(settings: Settings) 
 
 
 @pytest.mark.django_db
-def test_resealing_changes_nothing_when_one_value_does_not_open(settings: Settings) -> None:
+def test_reencrypting_changes_nothing_when_one_value_does_not_open(settings: Settings) -> None:
     good = make_provider("good", kind="openai", credential="sk-good")
     lost = make_provider("lost", kind="openai", credential="sk-lost")
     Provider.objects.filter(pk=lost.pk).update(credential=b"rubbish")
     settings.SEALING_KEYS = [NEW, OLD]
 
-    with pytest.raises(SealBroken, match="lost"):
-        reseal_all(actor=ACTOR)
+    with pytest.raises(DecryptionFailed, match="lost"):
+        reencrypt_all(actor=ACTOR)
 
     assert bytes(Provider.objects.get(pk=good.pk).credential or b"") == good.credential
 

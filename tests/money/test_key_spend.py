@@ -12,9 +12,9 @@ from accounts.models import Workspace
 from gateway.admission.spending import Spending
 from gateway.core.errors import DatabaseUnavailable
 from gateway.selectors.key_spending import total_of
-from gateway.stores import key_book
+from gateway.stores import key_spend
 from gateway.stores.bank import Bank
-from gateway.stores.key_book import KeyBook
+from gateway.stores.key_spend import KeySpend
 from gateway.stores.writer import Writer
 from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
 from tests.money.test_bank import declare_dead, locked
@@ -28,7 +28,7 @@ COST_NUSD = 3
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers are not kept waiting for long; a test on a busy machine may be."""
-    monkeypatch.setattr(key_book, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(key_spend, "PATIENCE_S", 60.0)
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ class Counter:
 
     def __init__(self, bank: Bank, writer: Writer, workspace: Workspace) -> None:
         self.spending = Spending()
-        self.key_spend = KeyBook(writer)
+        self.key_spend = KeySpend(writer)
         self.calls = 0
         self._bank = bank
         self._workspace_id = str(workspace.pk)
@@ -104,7 +104,7 @@ def test_a_ledger_that_cannot_be_written_is_not_half_read(
         await counter.read()
         await counter.call()
         with locked(), monkeypatch.context() as patch:
-            patch.setattr(key_book, "PATIENCE_S", 0.3)
+            patch.setattr(key_spend, "PATIENCE_S", 0.3)
             await counter.call()
             with pytest.raises(DatabaseUnavailable):
                 await counter.key_spend.read(KEY_ID)
@@ -136,7 +136,7 @@ def test_another_life_of_the_process_has_the_ledger_read_again(
         async def has_heard() -> bool:
             return bool(doubts)
 
-        await async_wait_until(has_heard, what="the other life")
+        await async_wait_until(has_heard, what="the other session")
         await counter.read()
         assert counter.total_nusd == counter.calls * COST_NUSD
         assert counter.calls > made

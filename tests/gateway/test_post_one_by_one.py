@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from gateway.journal.record import Settled
-from gateway.stores.salvage import MAX_INTEGER, cleaned, uncharged
+from gateway.stores.post_one_by_one import MAX_INTEGER, cleaned, uncharged
 
 
 def settled(**fields: object) -> Settled:

@@ -1,4 +1,4 @@
-"""Our calls against an upstream's own usage records, an outside witness of use. Part of `prove`."""
+"""Our calls compared with an upstream's own usage records. Part of `prove`."""
 
 from __future__ import annotations
 

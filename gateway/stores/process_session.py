@@ -1,4 +1,4 @@
-"""One life of a serving process: its row and lock, its journal, its teller, how far it drained."""
+"""One session of a serving process: its row, lock, journal and purses, and how far it drained."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gateway.journal.file import START, JournalWriter
 from gateway.models import ServingProcess
 from gateway.services.reaping import end_process
 from gateway.stores.process import register
-from gateway.stores.teller import Teller
+from gateway.stores.wallet_client import WalletClient
 
 
-class Life:
-    """Begins with a row in the database and ends with end() or, for the dead, bury()."""
+class ProcessSession:
+    """Begins with a row in the database and ends with end() or, for the dead, release_files()."""
 
     def __init__(self, journal_home: Path) -> None:
         """Raises DatabaseError or OSError when the process cannot be entered."""
@@ -21,7 +21,7 @@ class Life:
         self.process_id = self._registration.process_id
         self.folder = self._registration.folder
         self.journal = JournalWriter(self.folder)
-        self.teller = Teller(self.process_id)
+        self.wallet_client = WalletClient(self.process_id)
         self.drained = START
 
     def end(self) -> None:
@@ -34,9 +34,9 @@ class Life:
         ).first()
         if process is not None:
             end_process(process, ServingProcess.State.STOPPED)
-        self.bury()
+        self.release_files()
 
-    def bury(self) -> None:
+    def release_files(self) -> None:
         """Let go of the files; a reaper may have the rest."""
         self.journal.close()
         os.close(self._registration.lock_file)

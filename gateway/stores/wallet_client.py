@@ -64,7 +64,7 @@ class Answer(NamedTuple):
         return self.asked.workspace_id
 
 
-class Teller:
+class WalletClient:
     """Draws and gives back for one process."""
 
     def __init__(self, process_id: uuid.UUID) -> None:

@@ -25,7 +25,7 @@ PATIENCE_S = 2.0
 Answered = asyncio.Future[Reading]
 
 
-class KeyBook:
+class KeySpend:
     """Asks for one process. Its methods are for the event loop's thread."""
 
     def __init__(self, writer: Writer) -> None:

@@ -48,9 +48,14 @@ class Claim:
     """The right to run the request of one idempotency key, or the answer it had."""
 
     def __init__(
-        self, replays: Replays, name: Name, row: KeptAnswer, row_id: int, kept: Kept | None = None
+        self,
+        store: IdempotencyStore,
+        name: Name,
+        row: KeptAnswer,
+        row_id: int,
+        kept: Kept | None = None,
     ) -> None:
-        self._replays = replays
+        self._store = store
         self.name = name
         self.row_id = row_id
         self.process_id = row.process_id
@@ -64,16 +69,16 @@ class Claim:
         if len(body) > MAX_KEPT_BYTES:
             status, headers, body = NOT_KEPT, [], b""
         self.kept = Kept(status, headers, body, self.row_id, self.call_id)
-        self._replays.on_kept(self)
+        self._store.on_kept(self)
         return kept_answers.encode(self.kept)
 
     async def drop(self) -> None:
         """Free the key: there is no answer worth keeping, and a retry shall run."""
         if self.kept is None:
-            await self._replays.free(self)
+            await self._store.free(self)
 
 
-class Replays:
+class IdempotencyStore:
     """Claims for one process.
 
     read, write: carry a query out in a thread; write: in that of the process's one writer. mark:

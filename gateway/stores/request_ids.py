@@ -19,7 +19,7 @@ MAX_REMEMBERED = 10_000
 Run = Callable[..., Awaitable[Any]]
 
 
-class WantedIds:
+class RequestIds:
     """For one process. run: carries a query out in a thread."""
 
     def __init__(self, run: Run) -> None:

@@ -23,7 +23,7 @@ from gateway.stores.journal_faults import keep_record
 MAX_INTEGER = 2**63 - 1
 
 
-def apply_one_by_one(
+def post_one_by_one(
     process_id: uuid.UUID, records: Sequence[Entry], /, *, source: str
 ) -> dict[str, int]:
     """Do what gateway.stores.drain.apply does, each record in a savepoint of its own.

@@ -14,7 +14,7 @@ from accounts.models import Workspace
 from gateway.models import CallRecord
 from gateway.selectors.call_names import find_call_named
 from gateway.selectors.visible import Visible
-from gateway.stores.wanted_ids import WantedIds
+from gateway.stores.request_ids import RequestIds
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_workspace
 
@@ -29,7 +29,7 @@ def takes(*workspaces: str, is_used: Callable[[], bool]) -> list[bool]:
         return is_used()
 
     async def ask() -> list[bool]:
-        ids = WantedIds(run)
+        ids = RequestIds(run)
         return [await ids.take(workspace, WANTED) for workspace in workspaces]
 
     return asyncio.run(ask())

@@ -44,7 +44,7 @@ ADD_LATENCY = Insert(
 )
 
 
-class Tally:
+class Rollups:
     """Sums over ended calls. Every call that becomes a terminal row is counted exactly once."""
 
     def __init__(self) -> None:

@@ -15,8 +15,8 @@ from django.utils import timezone
 from gateway.core.errors import Conflict, IdempotencyMismatch
 from gateway.core.ids import new_request_id
 from gateway.models import KeptAnswer, ServingProcess
-from gateway.stores import replays
-from gateway.stores.replays import Claim, Replays
+from gateway.stores import idempotency
+from gateway.stores.idempotency import Claim, IdempotencyStore
 from tests.support.waiting import async_wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -36,7 +36,7 @@ class Database:
 
 
 async def claim(database: Database, process_id: str) -> Claim:
-    return await Replays(database.run, database.run, lambda: lambda: False).claim(
+    return await IdempotencyStore(database.run, database.run, lambda: lambda: False).claim(
         workspace_id=WORKSPACE,
         key="a key",
         fingerprint="a body",
@@ -95,7 +95,7 @@ def test_a_call_of_a_dead_process_loses_its_key_once_its_journal_was_posted(stat
 def test_who_asks_at_the_same_time_runs_once_or_waits() -> None:
     async def work() -> list[Any]:
         database = Database()
-        replays = Replays(database.run, database.run, lambda: lambda: False)
+        replays = IdempotencyStore(database.run, database.run, lambda: lambda: False)
         wish = {"workspace_id": WORKSPACE, "key": "a key", "process_id": OURS}
         return await asyncio.gather(
             *(
@@ -113,7 +113,7 @@ def test_who_asks_at_the_same_time_runs_once_or_waits() -> None:
 
 
 def test_a_key_is_freed_once_the_database_is_there_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(replays, "RETRY_S", 0.01)
+    monkeypatch.setattr(idempotency, "RETRY_S", 0.01)
 
     async def is_free() -> bool:
         return not KeptAnswer.objects.exists()
