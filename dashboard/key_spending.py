@@ -36,7 +36,7 @@ def spending_rows(key: ApiKey) -> list[SpendingRow]:
     """Return the spans in which a key's spending is counted, by the ledger as it is now."""
     now = time.time()
     spent = spent_by(key.pk, now)
-    since_reset_nusd = max(spent.total_nusd - key.forgiven_nusd, 0)
+    since_reset_nusd = max(spent.total_nusd - key.total_baseline_nusd, 0)
     return [
         SpendingRow("Today", spent.day_nusd, key.daily_limit_nusd, end_of_day(now)),
         SpendingRow("This month", spent.month_nusd, key.monthly_limit_nusd, end_of_month(now)),

@@ -89,8 +89,8 @@ class ApiKey(LimitedCalls, LimitedSpending):
     )
     allows_profile_override = models.BooleanField(default=True)
     allows_chat_template = models.BooleanField(default=False)
-    forgiven_nusd = models.BigIntegerField(
-        default=0, help_text="What it had spent when its total was last set back to nothing."
+    total_baseline_nusd = models.BigIntegerField(
+        default=0, help_text="What it had spent when its total was last reset."
     )
     refused_until = models.DateTimeField(
         null=True,

@@ -215,14 +215,14 @@ def reset_total(key: ApiKey, *, spent_nusd: int, actor: str) -> bool:
     """
     with transaction.atomic():
         stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
-        before_nusd = spent_nusd - stored.forgiven_nusd
-        changed = ApiKey.objects.filter(pk=key.pk, forgiven_nusd__lt=spent_nusd).update(
-            forgiven_nusd=spent_nusd
+        before_nusd = spent_nusd - stored.total_baseline_nusd
+        changed = ApiKey.objects.filter(pk=key.pk, total_baseline_nusd__lt=spent_nusd).update(
+            total_baseline_nusd=spent_nusd
         )
         if changed:
             details = {"spent_nusd": [before_nusd, 0]}
             _record(stored, actor=actor, action="key.reset_total", details=details)
-    key.refresh_from_db(fields=["forgiven_nusd"])
+    key.refresh_from_db(fields=["total_baseline_nusd"])
     return changed == 1
 
 

@@ -55,7 +55,7 @@ class Spending:
         """Set aside what a call may cost. Raises KeyLimitExceeded when a limit does not cover it,
         what the key has spent and what its running calls hold."""
         spent = self.spent(now)
-        since_reset_nusd = spent.total_nusd - limits.forgiven_nusd
+        since_reset_nusd = spent.total_nusd - limits.total_baseline_nusd
         for period, limit_nusd, spent_nusd in (
             ("day", limits.daily_nusd, spent.day_nusd),
             ("month", limits.monthly_nusd, spent.month_nusd),

@@ -40,7 +40,7 @@ _ADMITTED = "status NOT IN ('in_progress', 'refused')"
 @dataclass(frozen=True, slots=True)
 class Invariant:
     """id: as in the list of invariants. count: how many things are looked at. breaks: a query
-    whose rows are the things that break it, told in one text column.
+    whose rows are the things that break it, described in one text column.
     """
 
     id: str

@@ -12,7 +12,7 @@ from accounts.pacing import paced_steps
 from gateway.models import LedgerCheck, ProofProgress
 from gateway.selectors.money import find_last_full_check
 from gateway.services.proof_marks import drop_mark, find_mark, keep_mark
-from gateway.services.proving import BREAKS_TOLD, Finding, Proof, prove
+from gateway.services.proving import MAX_BREAKS_SHOWN, Finding, Proof, prove
 from gateway.services.walk import FORMAT, Walk
 
 log = logging.getLogger(__name__)
@@ -97,7 +97,7 @@ def _conclude(walk: Walk) -> Proof:
 def _joined(walked: Finding | None, rest: Finding) -> Finding:
     if walked is None:
         return rest
-    breaks = [*walked.breaks, *rest.breaks][:BREAKS_TOLD]
+    breaks = [*walked.breaks, *rest.breaks][:MAX_BREAKS_SHOWN]
     return Finding(rest.id, rest.title, walked.checked + rest.checked, breaks)
 
 

@@ -25,14 +25,14 @@ from gateway.services.reconcile_upstream import compare
 from gateway.services.rollup_rules import rollup_rules
 from gateway.services.total_rules import total_rules
 
-BREAKS_TOLD = 20
+MAX_BREAKS_SHOWN = 20
 # A proof of the recent rows that takes longer begins further on the next time.
 LONG_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one invariant came to. breaks: at most BREAKS_TOLD of them, in words."""
+    """What one invariant came to. breaks: at most MAX_BREAKS_SHOWN of them, in words."""
 
     id: str
     title: str
@@ -88,7 +88,7 @@ def prove(
         findings = [_check(scope, invariant) for invariant in rules]
         findings.append(check_large(scope.calls()))
         if upstream_usage is not None:
-            findings += [Finding(*result) for result in compare(upstream_usage, BREAKS_TOLD)]
+            findings += [Finding(*result) for result in compare(upstream_usage, MAX_BREAKS_SHOWN)]
         next_mark = plan_mark(started_at)
     duration_ms = round((time.monotonic() - started_s) * 1000)
     return Proof(started_at, duration_ms, scope.since, findings, next_mark)
@@ -133,7 +133,7 @@ def reading_one_moment() -> Iterator[None]:
 
 def _check(scope: Scope, invariant: Invariant) -> Finding:
     [(checked,)] = scope.ask(invariant.count)
-    breaks = [str(text) for (text,) in scope.ask(invariant.breaks, most=BREAKS_TOLD)]
+    breaks = [str(text) for (text,) in scope.ask(invariant.breaks, most=MAX_BREAKS_SHOWN)]
     return Finding(invariant.id, invariant.title, checked, breaks)
 
 
@@ -152,7 +152,7 @@ def check_large(calls: QuerySet[CallRecord]) -> Finding:
         if not (adds_up and least_nusd <= call.charge_nusd <= most_nusd):
             breaks.append(f"call {call.pk}: charge {call.charge_nusd}, price {cost_nusd}")
     title = "calls with very large numbers cost tokens x price too"
-    return Finding("I9b", title, checked, breaks[:BREAKS_TOLD])
+    return Finding("I9b", title, checked, breaks[:MAX_BREAKS_SHOWN])
 
 
 def _exact_nusd(call: CallRecord) -> Fraction:

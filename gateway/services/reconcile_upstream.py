@@ -80,8 +80,8 @@ def _fair_estimates(entries: Entries, most: int) -> Result:
         checked += 1
         generated = max(_usage(entry)[1] for entry in entries[call.pk])
         if call.completion_tokens > generated * MOST_OFF + 1:
-            told = f"estimated {call.completion_tokens} output tokens, upstream made {generated}"
-            breaks.append(f"call {call.pk}: {told}")
+            shown = f"estimated {call.completion_tokens} output tokens, upstream made {generated}"
+            breaks.append(f"call {call.pk}: {shown}")
     return "I10", "no estimate is over 5 % above what was generated", checked, breaks[:most]
 
 

@@ -133,10 +133,10 @@ def _rule(
     sides: list[str],
 ) -> Invariant:
     groups, sums = columns
-    told = " || ' ' || ".join(groups)
+    shown = " || ' ' || ".join(groups)
     differences = " || ', ' || ".join(f"SUM({column})" for column in sums)
     breaks = f"""
-        SELECT began || ' for ' || span_s || ' s, ' || {told} || ': off by ' || {differences}
+        SELECT began || ' for ' || span_s || ' s, ' || {shown} || ': off by ' || {differences}
         FROM ({" UNION ALL ".join(sides)}) both_sides
         GROUP BY span_s, began, {", ".join(groups)}
         HAVING {" OR ".join(f"SUM({column}) <> 0" for column in sums)}

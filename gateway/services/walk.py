@@ -29,7 +29,7 @@ from gateway.services import walk_sums
 from gateway.services.invariants import ALL
 from gateway.services.proof_marks import MarkPlan, plan_mark
 from gateway.services.proof_scope import ID_MARGIN
-from gateway.services.proving import BREAKS_TOLD, Finding, check_large, reading_one_moment
+from gateway.services.proving import MAX_BREAKS_SHOWN, Finding, check_large, reading_one_moment
 from gateway.services.total_rules import total_rules
 
 FORMAT = 1
@@ -124,7 +124,9 @@ class Walk:
         """What the walk has come to so far."""
         checked, breaks = self.state["checked"], self.state["breaks"]
         return [
-            Finding(rule, _title(rule), checked.get(rule, 0), breaks.get(rule, [])[:BREAKS_TOLD])
+            Finding(
+                rule, _title(rule), checked.get(rule, 0), breaks.get(rule, [])[:MAX_BREAKS_SHOWN]
+            )
             for rule in sorted({*checked, *breaks})
         ]
 
@@ -164,8 +166,8 @@ class Walk:
         if until == newest:
             self._found("I1", 1)
             if balance_nusd != posted_nusd:
-                told = f"posted {posted_nusd}, entries {balance_nusd}"
-                self._break("I1", f"wallet {wallet_id}: {told}")
+                shown = f"posted {posted_nusd}, entries {balance_nusd}"
+                self._break("I1", f"wallet {wallet_id}: {shown}")
             state["wallet"], state["entry"] = state["wallet"] + 1, [0, 0]
 
     def _read_calls(self) -> None:
@@ -249,9 +251,9 @@ class Walk:
         self.state["checked"][rule] = self.state["checked"].get(rule, 0) + count
 
     def _break(self, rule: str, text: str) -> None:
-        told = self.state["breaks"].setdefault(rule, [])
-        if len(told) < BREAKS_TOLD:
-            told.append(text)
+        shown = self.state["breaks"].setdefault(rule, [])
+        if len(shown) < MAX_BREAKS_SHOWN:
+            shown.append(text)
 
 
 class _Part:
@@ -271,8 +273,8 @@ class _Part:
 
     def check_rule(self, rule: str, count: str, breaks: str) -> Finding:
         [(checked,)] = self.ask(count)
-        told = [str(text) for (text,) in self.ask(f"{breaks} LIMIT {BREAKS_TOLD}")]
-        return Finding(rule, "", checked, told)
+        shown = [str(text) for (text,) in self.ask(f"{breaks} LIMIT {MAX_BREAKS_SHOWN}")]
+        return Finding(rule, "", checked, shown)
 
 
 def _named(rows: Iterable[tuple[Any, ...]]) -> list[tuple[str, int, int]]:

@@ -116,13 +116,13 @@ class CallLimits(NamedTuple):
 
 
 class SpendingLimits(NamedTuple):
-    """Nano-USD a day, a month and in total; None for no limit. forgiven_nusd: what the key had
-    spent when its total was last set back to nothing."""
+    """Nano-USD a day, a month and in total; None for no limit."""
 
     daily_nusd: int | None
     monthly_nusd: int | None
     total_nusd: int | None
-    forgiven_nusd: int = 0
+    # What the key had spent when its total was last reset.
+    total_baseline_nusd: int = 0
 
 
 class KeyLimits(NamedTuple):

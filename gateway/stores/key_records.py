@@ -91,7 +91,9 @@ def _read_call_limits(holder: LimitedCalls) -> CallLimits:
 
 def _read_spending_limits(key: ApiKey) -> SpendingLimits | None:
     wanted = (key.daily_limit_nusd, key.monthly_limit_nusd, key.total_limit_nusd)
-    return None if wanted == (None, None, None) else SpendingLimits(*wanted, key.forgiven_nusd)
+    if wanted == (None, None, None):
+        return None
+    return SpendingLimits(*wanted, key.total_baseline_nusd)
 
 
 def _read_networks(key: ApiKey) -> tuple[IPv4Network | IPv6Network, ...] | None:

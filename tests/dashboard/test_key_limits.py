@@ -120,7 +120,7 @@ def test_a_total_is_set_back_by_whoever_manages_keys(workspace: Workspace) -> No
 
     key.refresh_from_db()
     assert refused == 403
-    assert key.forgiven_nusd == total_nusd
+    assert key.total_baseline_nusd == total_nusd
     assert answer.context["spending"][-1].spent_nusd == 0
     assert b"Reset total" not in answer.content
     event = AuditEvent.objects.get(action="key.reset_total")

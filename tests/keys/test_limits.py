@@ -88,7 +88,7 @@ def test_a_total_is_set_back_once(key: ApiKey) -> None:
     assert not reset_total(key, spent_nusd=50, actor=ACTOR)
     assert reset_total(key, spent_nusd=70, actor=ACTOR)
 
-    assert key.forgiven_nusd == 70
+    assert key.total_baseline_nusd == 70
     events = AuditEvent.objects.filter(action="key.reset_total").order_by("pk")
     assert [event.details["spent_nusd"] for event in events] == [[50, 0], [20, 0]]
 

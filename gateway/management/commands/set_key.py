@@ -39,7 +39,7 @@ class Command(JsonCommand):
         spent = spent_by(found.pk, time.time())
         if reset_total:
             changed |= services.reset_total(found, spent_nusd=spent.total_nusd, actor=ACTOR)
-        since_reset_nusd = spent.total_nusd - found.forgiven_nusd
+        since_reset_nusd = spent.total_nusd - found.total_baseline_nusd
         return {
             "changed": changed,
             "key_id": str(found.pk),

@@ -30,9 +30,9 @@ def limits(
     daily: int | None = None,
     monthly: int | None = None,
     total: int | None = None,
-    forgiven: int = 0,
+    baseline: int = 0,
 ) -> SpendingLimits:
-    return SpendingLimits(daily, monthly, total, forgiven)
+    return SpendingLimits(daily, monthly, total, baseline)
 
 
 def is_refused(spending: Spending, limit: SpendingLimits, want: int, at: float = MORNING) -> str:
@@ -53,8 +53,8 @@ def is_refused(spending: Spending, limit: SpendingLimits, want: int, at: float =
         (limits(monthly=209), "month"),
         (limits(total=310), ""),
         (limits(total=309), "total"),
-        (limits(total=10, forgiven=300), ""),
-        (limits(total=9, forgiven=300), "total"),
+        (limits(total=10, baseline=300), ""),
+        (limits(total=9, baseline=300), "total"),
         (limits(1, 1, 1), "day"),
         (limits(), ""),
     ],
