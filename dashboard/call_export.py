@@ -16,8 +16,9 @@ from asgiref.sync import sync_to_async
 
 from dashboard.key_labels import key_labels
 from gateway.core.durations import added_us
+from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.money import format_usd
-from gateway.core.turns import Turns, beside_calls
+from gateway.core.switch_interval import short_switch_interval
 from gateway.models import CallRecord
 from gateway.selectors.call_filters import CallFilters
 from gateway.selectors.calls import CallPage, call_page
@@ -58,7 +59,7 @@ HEADER = (
     "pdf_fee_usd",
     "calls",
 )
-_one_at_a_time = Turns(1, 1)
+_one_at_a_time = FairSemaphore(1, 1)
 
 
 async def csv_lines(visible: Visible, filters: CallFilters) -> AsyncIterator[str]:
@@ -66,9 +67,9 @@ async def csv_lines(visible: Visible, filters: CallFilters) -> AsyncIterator[str
     yield _encode([HEADER])
     before: uuid.UUID | None = None
     while True:
-        async with _one_at_a_time.turn(""):
+        async with _one_at_a_time.slot(""):
             began_s = time.monotonic()
-            with beside_calls():
+            with short_switch_interval():
                 page, text = await sync_to_async(_read_page)(visible, filters, before)
             await asyncio.sleep(time.monotonic() - began_s)
         if text:

@@ -25,12 +25,12 @@ from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.streaming import relay
+from gateway.streaming.call_supervisor import CallerConnection, CallSupervisor
 from gateway.streaming.meter import NS_PER_US, Meter
 from gateway.streaming.relay import relay_answer, relay_stream
-from gateway.streaming.watch import Edge, Watch
 
 
-class Caller(relay.Caller, Edge, Protocol):
+class Caller(relay.Caller, CallerConnection, Protocol):
     """The caller's side of a call (gateway.consumers)."""
 
     profile: Profile
@@ -100,7 +100,7 @@ class Stages:
     count: Callable[[Call, Meter], Awaitable[Usage]]
     settle: Callable[[Grant, Meter, BaseException | None, Usage], Receipt]
     log: Callable[[Grant, Meter, Receipt, BaseException | None, Call, str, bytes], None]
-    watch: Watch
+    supervisor: CallSupervisor
 
 
 class Admitted(msgspec.Struct, frozen=True):
@@ -199,9 +199,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     meter = Meter(head.started_ns, perf_counter_ns())
     tab = Tab(stages, call, grant, meter, caller, claim)
     outlives = claim is not None
-    live = stages.watch.enter(
-        caller, grant.key_id, grant.workspace_id, call.stream, outlives, grant.lease
-    )
+    live = stages.supervisor.enter(caller, grant, outlives_caller=outlives)
     refusal: GatewayError | None = None
     try:
         caller.begin(call, grant, claim)
@@ -232,7 +230,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
         raise
     finally:
         refusal = None  # it has this frame, and with it the body: a circle
-        stages.watch.leave(live)
+        stages.supervisor.leave(live)
         if live.is_interrupted:
             await live.end()
 

@@ -76,7 +76,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "gateway.api.turns.take_turns",  # before all that needs a thread
+    "gateway.api.limit_concurrency.limit_concurrency",  # before all that needs a thread
     "gateway.client_address.find_client_address",
     "gateway.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
@@ -273,8 +273,8 @@ QUEUE_TIMEOUT_S = read_int("TOLLHOUSE_QUEUE_TIMEOUT_MS", 30_000, least=0, most=6
 MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
 # How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
-# How long what may take (gateway.streaming.watch).
-PATIENCE_S = {
+# How long what may take (gateway.streaming.call_supervisor).
+STREAM_TIMEOUTS = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),
     "idle_s": read_int("TOLLHOUSE_IDLE_S", 120, least=1, most=3600),

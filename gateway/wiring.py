@@ -77,8 +77,8 @@ from gateway.stores.key_spend import KeySpend
 from gateway.stores.queries import Batches, QueryThreads
 from gateway.stores.request_ids import RequestIds
 from gateway.stores.writer import Writer
+from gateway.streaming.call_supervisor import CallSupervisor, StreamTimeouts
 from gateway.streaming.meter import Meter
-from gateway.streaming.watch import Patience, Watch
 
 logger = logging.getLogger(__name__)
 
@@ -102,9 +102,9 @@ class Runtime:
     """One serving process's parts. start() before the first call, stop() after the last."""
 
     def __init__(self) -> None:
-        patience = Patience(**settings.PATIENCE_S)
+        timeouts = StreamTimeouts(**settings.STREAM_TIMEOUTS)
         self.snapshot = SnapshotHolder()
-        self.watch = Watch(patience)
+        self.supervisor = CallSupervisor(timeouts)
         space = FreeSpace(settings.HOME, settings.MIN_FREE_MB, settings.MIN_FREE_PERCENT)
         writer = self.writer = Writer(settings.HOME / "journal", space)
         self.bank = Bank(settings.HOME / "journal", writer=writer)
@@ -118,7 +118,7 @@ class Runtime:
         self.log = CallLog(self.bank)
         self.feed: ChangeFeed | None = None
         network: Transport = DirectTransport(
-            connect_s=patience.connect_s,
+            connect_s=timeouts.connect_s,
             dialer=Dialer(takes_link_local=settings.LINK_LOCAL_PROVIDERS),
         )
         if settings.RETRIES:
@@ -164,7 +164,7 @@ class Runtime:
             count=count_call,
             settle=settle,
             log=self.close,
-            watch=self.watch,
+            supervisor=self.supervisor,
         )
         self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
         self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
@@ -205,7 +205,7 @@ class Runtime:
         await asyncio.wait([self._starting])
         self.shedder.stop()
         self.limits.close()
-        await self.watch.empty(ServerStopping())
+        await self.supervisor.empty(ServerStopping())
         if self.feed is not None:
             await asyncio.to_thread(self.feed.stop)
         self.log.refusals.flush()
@@ -289,7 +289,7 @@ class Runtime:
             elif kind == "key":
                 stale = self.keyring.forget_key(ref)
                 # Live calls of a key that is not in memory any more have to end, too.
-                if stale is not None or len(self.watch):
+                if stale is not None or len(self.supervisor):
                     self._spawn(self._follow_key(ref, stale))
             elif kind == "workspace":
                 self._on_workspace_changed(as_uuid_text(ref))
@@ -308,19 +308,19 @@ class Runtime:
             self.limits.follow(fresh)
         known = fresh or stale
         if known is not None and (fresh is None or fresh.revoked):
-            self.watch.interrupt_key(known.key_id, InvalidKey("The API key has been revoked."))
+            self.supervisor.interrupt_key(known.key_id, InvalidKey("The API key has been revoked."))
 
     def _on_workspace_changed(self, workspace_id: str) -> None:
         known = self.keyring.forget_workspace(workspace_id)
         if known and self.limits.has_queue(workspace_id):
             self._spawn(self._follow_key(known[0].digest, known[0]))
-        if self.watch.has_calls_of(workspace_id):
+        if self.supervisor.has_calls_of(workspace_id):
             self._spawn(self._follow_workspace(workspace_id))
 
     async def _follow_workspace(self, workspace_id: str) -> None:
         """End the live calls of a workspace that has been locked."""
         if await read(is_workspace_locked, workspace_id):
-            self.watch.interrupt_workspace(workspace_id, WorkspaceLocked())
+            self.supervisor.interrupt_workspace(workspace_id, WorkspaceLocked())
 
     def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.ensure_future(work)

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 from yarl import URL
 
 from gateway.core.errors import InvalidFile
-from gateway.core.turns import Turns
+from gateway.core.fair_semaphore import FairSemaphore
 from gateway.outbound.client import FAILURES, GuardedClient
 from gateway.outbound.locator import BadAddress, read_locator
 from gateway.outbound.network import LookUp, TooLarge, look_up
@@ -42,7 +42,7 @@ class Fetcher:
         self._allowed = allowed
         self._look_up = look_up
         self._client: GuardedClient | None = None
-        self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
+        self._semaphore = FairSemaphore(MAX_AT_ONCE, MAX_OF_ONE)
 
     async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]:
         """Return the file's bytes, and its name as far as its server tells it.
@@ -52,7 +52,7 @@ class Fetcher:
         """
         try:
             url = read_locator(address, self._allowed)
-            async with asyncio.timeout(FETCH_S), self._turns.turn(owner):
+            async with asyncio.timeout(FETCH_S), self._semaphore.slot(owner):
                 answer = await self._opened().get(url)
             return answer.content, read_name(answer.headers, answer.url)
         except BadAddress as error:

@@ -16,7 +16,7 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from gateway.core.errors import InvalidFile
-from gateway.core.turns import Turns
+from gateway.core.fair_semaphore import FairSemaphore
 from gateway.outbound.locator import INSIDE, BadAddress, read_host, read_media_host
 from gateway.outbound.network import LookUp, look_up
 from gateway.outbound.networks import Network, is_public
@@ -37,7 +37,7 @@ class MediaUrls:
     def __init__(self, allowed: Sequence[Network] = (), *, look_up: LookUp = look_up) -> None:
         self._allowed = allowed
         self._look_up = look_up
-        self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
+        self._semaphore = FairSemaphore(MAX_AT_ONCE, MAX_OF_ONE)
         self._threads = ThreadPoolExecutor(MAX_AT_ONCE, "media-names")
         self._inside: dict[str, tuple[float, bool]] = {}
 
@@ -75,7 +75,7 @@ class MediaUrls:
         if not name:
             return
         try:
-            async with asyncio.timeout(LOOK_UP_S), self._turns.turn(owner):
+            async with asyncio.timeout(LOOK_UP_S), self._semaphore.slot(owner):
                 leads_inside = not await self._is_outside(name, self._allowed)
         except OSError:
             raise InvalidFile(UNKNOWN, param=param) from None

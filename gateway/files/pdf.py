@@ -22,9 +22,9 @@ from pathlib import Path
 import msgspec
 
 from gateway.core.errors import InvalidFile, Quarantined, RateLimited
+from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.files import Page
 from gateway.core.quarantine import Quarantine
-from gateway.core.turns import Turns
 from gateway.files.cache import PageCache
 
 logger = logging.getLogger(__name__)
@@ -64,7 +64,7 @@ class PdfReader:
         self._worker = worker
         self._convert_s = convert_s
         self._cache = PageCache()
-        self._turns = Turns(MAX_AT_ONCE, MAX_OF_ONE)
+        self._semaphore = FairSemaphore(MAX_AT_ONCE, MAX_OF_ONE)
         self._present: Counter[str] = Counter()
         self._quarantine = Quarantine(QUARANTINE_S)
         # More than have a turn: one that was killed may take a moment to be gone.
@@ -106,7 +106,7 @@ class PdfReader:
         clock = asyncio.get_running_loop().time
         began_at = ends_at = clock() + self._convert_s
         try:
-            async with asyncio.timeout(self._convert_s), self._turns.turn(owner):
+            async with asyncio.timeout(self._convert_s), self._semaphore.slot(owner):
                 began_at = clock()
                 answer = await self._run(content, mode)
             found = await asyncio.to_thread(_decoder.decode, answer)

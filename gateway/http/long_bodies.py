@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from gateway.core.call import Call
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
-from gateway.core.turns import beside_calls
+from gateway.core.switch_interval import short_switch_interval
 
 # More would only take turns: reading is all computing.
 THREADS = 2
@@ -25,5 +25,5 @@ class LongBodies:
     async def read(self, body: bytes, head: RequestHead, profile: Profile) -> Call:
         """Return what the body asks for. Raises what reading raises."""
         loop = asyncio.get_running_loop()
-        with beside_calls():
+        with short_switch_interval():
             return await loop.run_in_executor(self._threads, self._read, body, head, profile)

@@ -1,7 +1,8 @@
 """Jinja2 with nothing in reach: no loaders, nothing random, no clock.
 
-Templates are programs of operators. They run in a process of their own (gateway.prompts.cell),
-never where calls are carried: nothing in here stops one that does not end.
+Templates are programs of operators. They run in a process of their own
+(gateway.prompts.sandbox_worker), never where calls are carried: nothing in here stops one that does
+not end.
 """
 
 from __future__ import annotations

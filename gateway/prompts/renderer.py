@@ -1,7 +1,7 @@
-"""The programs of operators' templates, run elsewhere: gateway.prompts.cell, spoken to by lines.
+"""Renders operators' templates in a child process (gateway.prompts.sandbox_worker).
 
-A serving process has one cell, started when a template first needs it. A template that uses up
-its time takes the cell with it; the next one gets a fresh cell.
+A serving process has one worker, started when a template first needs it. A template that uses up
+its time takes the worker with it; the next one gets a fresh worker.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from gateway.prompts.variables import Values
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "gateway.prompts.cell")
-# All that a cell learns of where it runs.
+COMMAND = (sys.executable, "-m", "gateway.prompts.sandbox_worker")
+# All that a worker learns of where it runs.
 ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
 OUT_OF_TIME = "It takes longer than a prompt may take."
 # A guard against a machine that stands still; a template's own time is the processor's.
 WAIT_S = 10.0
-# What used up its time is not tried again for so long: others wait for the cell meanwhile.
+# What used up its time is not tried again for so long: others wait for the worker meanwhile.
 REST_S = 5.0
 # And with the same values for so long.
 QUARANTINE_S = 60.0
@@ -40,19 +40,19 @@ class PromptFailed(Exception):
     """A template cannot be rendered. The message is for operators."""
 
 
-class CellFailed(PromptFailed):
-    """The cell was ended by what it was asked."""
+class SandboxFailed(PromptFailed):
+    """The worker was ended by what it was asked."""
 
 
 class PromptQuarantined(PromptFailed):
-    """The template made its cell fail before, with the same values."""
+    """The template made its worker fail before, with the same values."""
 
 
 class Renderer:
     """Renders templates; what one said for the same values is kept. For one event loop."""
 
     def __init__(self) -> None:
-        self._cell: Process | None = None
+        self._worker: Process | None = None
         self._turn = asyncio.Lock()
         self._names: dict[str, tuple[str, ...]] = {}
         self._said: OrderedDict[tuple[Any, ...], str | PromptFailed] = OrderedDict()
@@ -84,7 +84,7 @@ class Renderer:
                 raise PromptQuarantined(OUT_OF_TIME)
             try:
                 known = await self._ask_for(text, given)
-            except CellFailed:
+            except SandboxFailed:
                 self._quarantine.add(key)
                 raise
             self._said[key] = known
@@ -110,7 +110,7 @@ class Renderer:
         return str(answer["said"]) if "said" in answer else PromptFailed(worded(answer))
 
     async def _ask(self, text: str, wish: dict[str, Any]) -> dict[str, Any]:
-        """Return the cell's answer. Raises PromptFailed when it gives none."""
+        """Return the worker's answer. Raises PromptFailed when it gives none."""
         clock = asyncio.get_running_loop()
         async with self._turn:
             if self._resting.get(text, 0) > clock.time():
@@ -122,7 +122,7 @@ class Renderer:
                 await self._end()
                 self._resting[text] = clock.time() + REST_S
                 # A machine that stands still is not the template's fault.
-                failed = PromptFailed if isinstance(error, TimeoutError) else CellFailed
+                failed = PromptFailed if isinstance(error, TimeoutError) else SandboxFailed
                 raise failed(OUT_OF_TIME) from None
             except asyncio.CancelledError:
                 # The answer would be taken for that of the next question.
@@ -131,23 +131,23 @@ class Renderer:
 
     async def _talk(self, line: bytes) -> dict[str, Any]:
         """Raises OSError or ValueError when there is no answer, or none that makes sense."""
-        if self._cell is None or self._cell.returncode is not None:
-            self._cell = await asyncio.create_subprocess_exec(
+        if self._worker is None or self._worker.returncode is not None:
+            self._worker = await asyncio.create_subprocess_exec(
                 *COMMAND, stdin=PIPE, stdout=PIPE, limit=MAX_LINE_BYTES, cwd=ROOT, env=ENVIRONMENT
             )
-        assert self._cell.stdin is not None
-        assert self._cell.stdout is not None
-        self._cell.stdin.write(line)
-        await self._cell.stdin.drain()
-        answer: dict[str, Any] = json.loads(await self._cell.stdout.readline())
+        assert self._worker.stdin is not None
+        assert self._worker.stdout is not None
+        self._worker.stdin.write(line)
+        await self._worker.stdin.drain()
+        answer: dict[str, Any] = json.loads(await self._worker.stdout.readline())
         return answer
 
     async def _end(self) -> None:
-        cell, self._cell = self._cell, None
-        if cell is not None:
-            if cell.returncode is None:
-                cell.kill()
-            await cell.wait()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            if worker.returncode is None:
+                worker.kill()
+            await worker.wait()
 
 
 def worded(answer: dict[str, Any]) -> str:

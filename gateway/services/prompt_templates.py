@@ -80,7 +80,7 @@ def sample_values(*, model_id: str = "", org_name: str = "") -> dict[str, str | 
 
 
 def try_template(text: str, values: Values) -> dict[str, Any]:
-    """Compile and run a template in a cell of its own: {"names", "said"}, or {"refused", "line"}.
+    """Compile and run a template in a sandbox worker: {"names", "said"}, or {"refused", "line"}.
 
     Takes some tenths of a second, and a hostile one not longer.
     """

@@ -39,8 +39,8 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long the bank waits for what, in seconds."""
+class ReservationTimeouts:
+    """How long the bank waits for each step of a reservation, in seconds."""
 
     database_s: float = 2.0  # hold() gives up on the database
     recall_s: float = 0.5  # for money that other processes have idle
@@ -57,11 +57,11 @@ class Bank:
         self,
         journal_home: Path,
         *,
-        patience: Patience | None = None,
+        timeouts: ReservationTimeouts | None = None,
         writer: Writer | None = None,
     ) -> None:
         """journal_home: the folder that gets a folder per process (HOME / "journal")."""
-        self._patience = patience or Patience()
+        self._timeouts = timeouts or ReservationTimeouts()
         self._accounts: dict[str, Account] = {}
         self._open: set[str] = set()
         self._holds = 0
@@ -138,7 +138,7 @@ class Bank:
         account.waiters.append(waiter)
         if not account.drawing:
             self._draw(workspace_id, account)
-        timer = self._loop.call_later(self._patience.database_s, _give_up, waiter)
+        timer = self._loop.call_later(self._timeouts.database_s, _give_up, waiter)
         try:
             return await waiter.granted
         except asyncio.CancelledError:
@@ -218,8 +218,8 @@ class Bank:
         account = self._accounts.get(workspace_id)
         if account is not None:
             now = self._loop.time()
-            account.recalled_until = now + self._patience.recall_s
-            account.refill_after = now + self._patience.refill_s
+            account.recalled_until = now + self._timeouts.recall_s
+            account.refill_after = now + self._timeouts.refill_s
             self._heed_recall(workspace_id, account)
 
     # The writer's answers, on the loop
@@ -253,7 +253,7 @@ class Bank:
         account = self._accounts.setdefault(workspace_id, Account())
         account.drawing = None
         account.recall_until = 0.0
-        account.refill_after = self._loop.time() + self._patience.refill_s
+        account.refill_after = self._loop.time() + self._timeouts.refill_s
         for waiter in account.waiting():
             if account.purse.hold(waiter.want_nusd):
                 self._grant(waiter, waiter.want_nusd)
@@ -292,7 +292,7 @@ class Bank:
         waiting = list(account.waiting())
         if not waiting:
             if account.purse.free_nusd < account.purse.refill_below_nusd:
-                account.refill_after = now + self._patience.refill_s
+                account.refill_after = now + self._timeouts.refill_s
             return
         if not answer.has_more and answer.elsewhere_nusd and self._recall(answer, account, now):
             return
@@ -306,20 +306,20 @@ class Bank:
                 self._grant_or_refuse(account, waiter)
         account.recall_until = 0.0
         if not answer.has_more:
-            account.empty_until = now + self._patience.empty_s
+            account.empty_until = now + self._timeouts.empty_s
             account.refused_nusd = 0 if answer.gained_nusd > 0 else answer.asked.least_nusd
-            account.refill_after = now + self._patience.refill_s
+            account.refill_after = now + self._timeouts.refill_s
 
     def _recall(self, answer: Answer, account: Account, now: float) -> bool:
         """Call idle money back and look again soon. False when that has been tried for long."""
         if account.wish(answer.workspace_id).need_nusd == 0:
             return False
         if account.recall_until == 0.0:
-            account.recall_until = now + self._patience.recall_s
+            account.recall_until = now + self._timeouts.recall_s
             self._writer.call_back(answer.workspace_id)
         elif now >= account.recall_until:
             return False
-        self._loop.call_later(self._patience.look_s, self._look_again, answer.workspace_id)
+        self._loop.call_later(self._timeouts.look_s, self._look_again, answer.workspace_id)
         return True
 
     def _look_again(self, workspace_id: str) -> None:
@@ -378,7 +378,7 @@ class Bank:
 
     def _tick(self) -> None:
         """Return what has not been needed, and forget purses that hold nothing."""
-        self._timer = self._loop.call_later(self._patience.window_s, self._tick)
+        self._timer = self._loop.call_later(self._timeouts.window_s, self._tick)
         for workspace_id, account in list(self._accounts.items()):
             unneeded_nusd = account.purse.turn_window()
             if account.drawing or account.waiters:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Protocol
 from gateway.core.errors import CallerLeft, StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
 from gateway.core.receipt import Receipt
+from gateway.streaming.call_supervisor import LiveCall
 from gateway.streaming.meter import MAX_CHARS_OF_ONE_TOKEN, Meter
-from gateway.streaming.watch import LiveCall
 
 # A provider that ignores the output limit is cut here; some send a token in two pieces, others
 # several tokens in one, which are told by their length alone.

@@ -13,12 +13,12 @@ from accounts import ledger
 from accounts.models import Workspace
 from gateway.core.ids import new_request_id
 from gateway.journal.record import Admitted, Settled
-from gateway.stores.bank import Bank, Patience
+from gateway.stores.bank import Bank, ReservationTimeouts
 
 T = TypeVar("T")
 KEY_ID = str(uuid.UUID(int=7))
 # Nobody is refused because the machine is busy.
-PATIENT = Patience(database_s=60, recall_s=60)
+PATIENT = ReservationTimeouts(database_s=60, recall_s=60)
 
 
 def make_rich(amount_nusd: int) -> Workspace:
@@ -34,7 +34,7 @@ def run_at_bank(home: Path, work: Callable[[Bank], Awaitable[T]], **options: Any
     """Open a bank, do the work on an event loop, and close the bank in good order."""
 
     async def run() -> T:
-        bank = Bank(home, **({"patience": PATIENT} | options))
+        bank = Bank(home, **({"timeouts": PATIENT} | options))
         bank.start(asyncio.get_running_loop())
         try:
             return await work(bank)

@@ -301,7 +301,7 @@ def refusal_is_remembered_too_long(patch: Patch) -> None:
     real = bank.Bank.__init__
 
     def begin(self: bank.Bank, *args: Any, **options: Any) -> None:
-        real(self, *args, **options | {"patience": bank.Patience(empty_s=60)})
+        real(self, *args, **options | {"timeouts": bank.ReservationTimeouts(empty_s=60)})
 
     patch.setattr(bank.Bank, "__init__", begin)
 

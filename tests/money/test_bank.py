@@ -21,7 +21,7 @@ from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
 from gateway.services.reaping import end_process
 from gateway.stores import writer
-from gateway.stores.bank import Bank, Patience
+from gateway.stores.bank import Bank, ReservationTimeouts
 from tests.money.office import PATIENT, admitted, end, hold, make_rich, run_at_bank
 from tests.support.waiting import async_wait_until, wait_until
 
@@ -134,7 +134,7 @@ def test_purse_goes_on_while_the_database_is_locked(tmp_path: Path) -> None:
                 await hold(bank, str(workspace.pk), 900_000)
             assert refusal.value.retry_after_s
 
-    run_at_bank(tmp_path, work, patience=Patience(database_s=0.5))
+    run_at_bank(tmp_path, work, timeouts=ReservationTimeouts(database_s=0.5))
 
     assert CallRecord.objects.filter(status="ok", charge_nusd=100).count() == 2
     assert prove().breaks == []
@@ -184,7 +184,7 @@ def test_idle_money_of_another_process_is_called_back(tmp_path: Path) -> None:
     workspace_id = str(workspace.pk)
 
     async def work(bank: Bank) -> int:
-        other = Bank(tmp_path, patience=PATIENT)
+        other = Bank(tmp_path, timeouts=PATIENT)
         other.start(asyncio.get_running_loop())
         assert await hold(bank, workspace_id, 600) == 600
         bank.release(workspace_id, 600, 0)
@@ -210,7 +210,7 @@ def test_money_that_nobody_needs_goes_back_by_itself(tmp_path: Path) -> None:
         wait_until(lambda: Wallet.objects.get().drawn_nusd == 0, what="the money to come back")
         connection.close()
 
-    run_at_bank(tmp_path, work, patience=Patience(window_s=0.1))
+    run_at_bank(tmp_path, work, timeouts=ReservationTimeouts(window_s=0.1))
 
     assert Wallet.objects.get().posted_nusd == 1_000
 

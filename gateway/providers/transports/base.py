@@ -4,8 +4,8 @@ What matters for money is kept apart: a request that never left may be tried aga
 (ProviderUnreachable), one that was sent and then dropped may have run (ProviderUnavailable).
 
 Waiting for a first byte, for the next piece and for the whole is bounded by
-gateway.streaming.watch, which sees every live call; only connecting has its own clock. Redirects
-are never followed, answers come uncompressed (docs/adr/0027).
+gateway.streaming.call_supervisor, which sees every live call; only connecting has its own clock.
+Redirects are never followed, answers come uncompressed (docs/adr/0027).
 """
 
 from __future__ import annotations

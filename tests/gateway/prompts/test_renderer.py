@@ -99,11 +99,11 @@ async def test_what_used_up_its_time_rests(renderer: Renderer) -> None:
         with pytest.raises(PromptFailed, match="longer"):
             await renderer.render(ENDLESS + "{{ now_day }}", value)
 
-    assert renderer._cell is None
+    assert renderer._worker is None
 
 
 async def test_what_ended_its_cell_is_not_tried_with_the_same_values(renderer: Renderer) -> None:
-    await renderer.render("{{ now_day }}", {"now_day": 1})  # a cell that a busy machine started
+    await renderer.render("{{ now_day }}", {"now_day": 1})  # a worker that a busy machine started
     with pytest.raises(PromptFailed):
         await renderer.render(ENDLESS, {})
     renderer._resting.clear()
@@ -111,7 +111,7 @@ async def test_what_ended_its_cell_is_not_tried_with_the_same_values(renderer: R
     with pytest.raises(PromptQuarantined):
         await renderer.render(ENDLESS, {})
 
-    assert renderer._cell is None
+    assert renderer._worker is None
 
 
 async def test_one_that_is_given_up_leaves_no_answer_to_the_next(renderer: Renderer) -> None:
@@ -128,7 +128,7 @@ async def test_what_was_said_for_the_same_values_is_said_again(renderer: Rendere
     await renderer.aclose()
 
     assert await renderer.render("{{ now_day }}", {"now_day": 1, "now_unix": 2}) == said
-    assert renderer._cell is None
+    assert renderer._worker is None
 
 
 async def test_a_mistake_names_its_line(
@@ -142,21 +142,21 @@ async def test_a_mistake_names_its_line(
 
 
 def test_a_cell_has_nothing_open_and_ends_with_its_parent() -> None:
-    cell = subprocess.Popen(
+    worker = subprocess.Popen(
         COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, env=ENVIRONMENT
     )
-    assert cell.stdin is not None
-    assert cell.stdout is not None
-    cell.stdin.write(b'{"text": "a"}\n')
-    cell.stdin.flush()
-    assert cell.stdout.readline() == b'{"names": []}\n'
-    limits = Path(f"/proc/{cell.pid}/limits").read_text()
-    told = Path(f"/proc/{cell.pid}/environ").read_bytes()
+    assert worker.stdin is not None
+    assert worker.stdout is not None
+    worker.stdin.write(b'{"text": "a"}\n')
+    worker.stdin.flush()
+    assert worker.stdout.readline() == b'{"names": []}\n'
+    limits = Path(f"/proc/{worker.pid}/limits").read_text()
+    told = Path(f"/proc/{worker.pid}/environ").read_bytes()
 
-    cell.stdin.close()
+    worker.stdin.close()
 
-    assert cell.wait(20) == 0
-    cell.stdout.close()
+    assert worker.wait(20) == 0
+    worker.stdout.close()
     assert told.count(b"=") == 1
     [files] = [line for line in limits.splitlines() if line.startswith("Max open files")]
     assert files.split()[3:5] == ["3", "3"]

@@ -1,4 +1,4 @@
-"""The process in which templates run, and may do no harm: `python -m gateway.prompts.cell`.
+"""The sandboxed process in which templates run: `python -m gateway.prompts.sandbox_worker`.
 
 One JSON object a line on standard input, one answer a line on standard output:
 

@@ -1,5 +1,7 @@
-"""Django's requests take turns. Each has a thread of its own, and with it a connection to the
-database: a thousand at once would leave the calls to models, which have neither, no time to run.
+"""Limits how many of Django's requests run at once.
+
+Each has a thread of its own, and with it a connection to the database: a thousand at once would
+leave the calls to models, which have neither, no time to run.
 """
 
 from __future__ import annotations
@@ -14,25 +16,27 @@ from django.utils.decorators import sync_and_async_middleware
 
 from gateway.admission.address import client_subnet, find_caller
 from gateway.api.mount import SCOPE_KEY
-from gateway.core.turns import Turns, beside_calls
+from gateway.core.fair_semaphore import FairSemaphore
+from gateway.core.switch_interval import short_switch_interval
 from gateway.http.head import read_head
 from gateway.outbound.networks import read_networks
 
-MOST = 16
-MOST_OF_ONE = 8  # of one workspace, or of one address that shows no key
+API_LIMIT = 16
+API_OWNER_LIMIT = 8  # of one workspace, or of one address that shows no key
 # Pages compute more than the API's answers, and people wait more easily than calls.
-MOST_PAGES = 3
-MOST_PAGES_OF_ONE = 2  # of one address
+PAGE_LIMIT = 3
+PAGE_OWNER_LIMIT = 2  # of one address
 
 Answer = Callable[[Any], Any]
 
 
 @sync_and_async_middleware
-def take_turns(answer: Answer) -> Answer:
+def limit_concurrency(answer: Answer) -> Answer:
     """Middleware, the first: a request's body has been read by then, its views have not begun."""
     if not iscoroutinefunction(answer):
         return answer
-    turns, page_turns = Turns(MOST, MOST_OF_ONE), Turns(MOST_PAGES, MOST_PAGES_OF_ONE)
+    api_requests = FairSemaphore(API_LIMIT, API_OWNER_LIMIT)
+    page_requests = FairSemaphore(PAGE_LIMIT, PAGE_OWNER_LIMIT)
     trusted = tuple(read_networks(settings.TRUSTED_PROXIES))
 
     def owner_of(scope: dict[str, Any]) -> str:
@@ -46,9 +50,9 @@ def take_turns(answer: Answer) -> Answer:
         scope = getattr(request, "scope", None)
         if scope is None:  # of a client in this process, whose thread it is
             return await answer(request)
-        which = turns if SCOPE_KEY in scope else page_turns
-        async with which.turn(owner_of(scope)):
-            with beside_calls():
+        semaphore = api_requests if SCOPE_KEY in scope else page_requests
+        async with semaphore.slot(owner_of(scope)):
+            with short_switch_interval():
                 return await answer(request)
 
     return answer_in_turn

@@ -1,10 +1,10 @@
-"""One clock for every live call: what must not take longer than it may, and who must be told.
+"""Supervises every live call with one clock: timeouts, keep-alives, disconnects, interruptions.
 
 A timer per call, or worse per piece, would cost more than the pieces. Instead one tick looks
 at all live calls ten times a second. It starts to listen for the caller's hang-up (calls that
-are over within a tick need no listener), ends attempts that wait too long, cuts callers that
-stopped reading, writes keep-alives, and carries interruptions: a revoked key, a locked
-workspace, a shutdown.
+are over within a tick need no listener), ends attempts that wait too long, disconnects callers that
+stopped reading, writes keep-alives, and interrupts calls: for a revoked key, a locked workspace,
+a shutdown.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from gateway.core.errors import (
     ProviderTimeout,
     ServerStopping,
 )
-from gateway.core.grant import Lease
+from gateway.core.grant import Grant
 from gateway.streaming.meter import Meter
 
 TICK_S = 0.1
@@ -36,26 +36,27 @@ USAGE_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How long what may take, in seconds (gateway contract, section 8.1).
+class StreamTimeouts:
+    """How long each step of a call may take, in seconds (gateway contract, section 8.1)."""
 
-    first_byte, idle: of a streamed answer. total: of a buffered call; total_stream: of a
-    streamed one. output: between two pieces of output, whatever else the provider sends. stall:
-    how long a caller may leave what we write unread.
-    """
-
+    # Connecting to a provider.
     connect_s: float = 10
+    # Until the first event of a stream, and between two events of it.
     first_byte_s: float = 300
     idle_s: float = 120
+    # Between two pieces of output, whatever else the provider sends.
     output_s: float = 300
+    # The whole of a buffered call, and of a streamed one.
     total_s: float = 600
     total_stream_s: float = 3600
+    # How long a caller may leave unread what is written to it.
     stall_s: float = 30
+    # How long nothing is written to a streaming caller before a keep-alive is.
     keep_alive_s: float = 15
 
 
-class Edge(Protocol):
-    """The caller's side of a call, as the watch needs it."""
+class CallerConnection(Protocol):
+    """The caller's side of a call, as the supervisor needs it."""
 
     writing_since: float
     last_write: float
@@ -82,9 +83,9 @@ class LiveCall:
         "_helpers",
         "_reason",
         "asked_at",
+        "caller",
         "caller_left",
         "choices",
-        "edge",
         "heard_at",
         "is_stream",
         "key_id",
@@ -99,20 +100,17 @@ class LiveCall:
 
     def __init__(
         self,
-        edge: Edge,
-        key_id: str,
-        workspace_id: str,
-        is_stream: bool,
-        outlives_caller: bool,
+        caller: CallerConnection,
+        grant: Grant,
         loop: asyncio.AbstractEventLoop,
-        lease: Lease | None = None,
+        outlives_caller: bool,
     ) -> None:
-        self.edge = edge
-        self.key_id = key_id
-        self.workspace_id = workspace_id
-        self.is_stream = is_stream
+        self.caller = caller
+        self.key_id = grant.key_id
+        self.workspace_id = grant.workspace_id
+        self.is_stream = grant.streamed
         self.outlives_caller = outlives_caller
-        self.lease = lease
+        self.lease = grant.lease
         self.started_at = time.monotonic()
         self.caller_left = False
         self.meter: Meter | None = None
@@ -167,7 +165,7 @@ class LiveCall:
     def explain(self) -> GatewayError:
         """Return the error that an interruption was made for.
 
-        One that nobody here asked for is the server's: it stops, and its patience is over.
+        One that nobody here asked for is the server's: it stops, and its time to stop is up.
         """
         reason, self._reason = self._reason, None
         if self.task is not None:
@@ -188,13 +186,13 @@ class LiveCall:
                 self.task.uncancel()
 
 
-class Watch:
+class CallSupervisor:
     """Every live call of the process."""
 
-    def __init__(self, patience: Patience) -> None:
-        self.patience = patience
+    def __init__(self, timeouts: StreamTimeouts) -> None:
+        self.timeouts = timeouts
         self._live: set[LiveCall] = set()
-        self._unheeded: set[LiveCall] = set()
+        self._unwatched: set[LiveCall] = set()
         self._ticks = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -203,27 +201,22 @@ class Watch:
         return len(self._live)
 
     def enter(
-        self,
-        edge: Edge,
-        key_id: str,
-        workspace_id: str,
-        is_stream: bool,
-        outlives_caller: bool = False,
-        lease: Lease | None = None,
+        self, caller: CallerConnection, grant: Grant, *, outlives_caller: bool = False
     ) -> LiveCall:
+        """Begin to supervise a call."""
         if self._loop is None:
             self._loop = asyncio.get_running_loop()
         if self._timer is None:
             self._timer = self._loop.call_later(TICK_S, self._tick)
-        live = LiveCall(edge, key_id, workspace_id, is_stream, outlives_caller, self._loop, lease)
+        live = LiveCall(caller, grant, self._loop, outlives_caller)
         self._live.add(live)
-        self._unheeded.add(live)
+        self._unwatched.add(live)
         return live
 
     def leave(self, live: LiveCall) -> None:
-        """Watch a call no longer. An interruption not explained yet is still to be ended."""
+        """The call is over. An interruption not explained yet is still to be ended."""
         self._live.discard(live)
-        self._unheeded.discard(live)
+        self._unwatched.discard(live)
         live.close()
         if live.lease is not None:
             live.lease.end()
@@ -254,10 +247,10 @@ class Watch:
 
     def _tick(self) -> None:
         now = time.monotonic()
-        for live in self._unheeded:
+        for live in self._unwatched:
             if not live.outlives_caller:
-                live.help(self._heed(live))
-        self._unheeded.clear()
+                live.help(self._watch_disconnect(live))
+        self._unwatched.clear()
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(TICK_S, self._tick) if self._live else None
         self._ticks += 1
@@ -268,13 +261,13 @@ class Watch:
                 live.interrupt(error)
             elif (
                 live.is_stream
-                and not live.edge.writing_since
-                and now - (live.edge.last_write or live.started_at) >= self.patience.keep_alive_s
+                and not live.caller.writing_since
+                and now - (live.caller.last_write or live.started_at) >= self.timeouts.keep_alive_s
             ):
-                live.help(live.edge.keep_alive())
+                live.help(live.caller.keep_alive())
 
-    async def _heed(self, live: LiveCall) -> None:
-        await live.edge.wait_for_hang_up()
+    async def _watch_disconnect(self, live: LiveCall) -> None:
+        await live.caller.wait_for_hang_up()
         if live.awaits_usage:
             live.caller_left = True
             await asyncio.sleep(USAGE_S)
@@ -282,28 +275,28 @@ class Watch:
 
     def _overdue(self, live: LiveCall, now: float) -> GatewayError | None:
         """Return why the call must not wait any longer, or None."""
-        patience = self.patience
-        if live.edge.writing_since:
-            if now - live.edge.writing_since > patience.stall_s:
+        timeouts = self.timeouts
+        if live.caller.writing_since:
+            if now - live.caller.writing_since > timeouts.stall_s:
                 if not live.outlives_caller:
                     return CallerStalled()
-                live.help(live.edge.cut())
+                live.help(live.caller.cut())
             return None
-        total_s = patience.total_stream_s if live.is_stream else patience.total_s
+        total_s = timeouts.total_stream_s if live.is_stream else timeouts.total_s
         if now - live.started_at > total_s:
             return CallTimeout(f"The call took longer than {total_s:g} s.")
         return self._silent(live, now) if live.is_stream and live.asked_at else None
 
     def _silent(self, live: LiveCall, now: float) -> GatewayError | None:
         """Return why a stream's provider must not be waited for any longer, or None."""
-        patience = self.patience
+        timeouts = self.timeouts
         if not live.heard_at:
-            if now - live.asked_at > patience.first_byte_s:
+            if now - live.asked_at > timeouts.first_byte_s:
                 return ProviderTimeout(
-                    f"The provider sent nothing for {patience.first_byte_s:g} s."
+                    f"The provider sent nothing for {timeouts.first_byte_s:g} s."
                 )
-        elif now - live.heard_at > patience.idle_s:
-            return ProviderTimeout(f"The provider fell silent for {patience.idle_s:g} s.")
-        elif now - max(live.output_at, live.asked_at) > patience.output_s:
-            return ProviderTimeout(f"The provider sent no output for {patience.output_s:g} s.")
+        elif now - live.heard_at > timeouts.idle_s:
+            return ProviderTimeout(f"The provider fell silent for {timeouts.idle_s:g} s.")
+        elif now - max(live.output_at, live.asked_at) > timeouts.output_s:
+            return ProviderTimeout(f"The provider sent no output for {timeouts.output_s:g} s.")
         return None

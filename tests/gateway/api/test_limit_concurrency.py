@@ -1,4 +1,4 @@
-"""Requests that Django answers take turns, and nobody keeps all others waiting."""
+"""Requests that Django answers are limited, and nobody keeps all others waiting."""
 
 from __future__ import annotations
 
@@ -10,8 +10,14 @@ from typing import Any
 
 import pytest
 
+from gateway.api.limit_concurrency import (
+    API_LIMIT,
+    API_OWNER_LIMIT,
+    PAGE_LIMIT,
+    PAGE_OWNER_LIMIT,
+    limit_concurrency,
+)
 from gateway.api.mount import SCOPE_KEY
-from gateway.api.turns import MOST, MOST_OF_ONE, MOST_PAGES, MOST_PAGES_OF_ONE, take_turns
 from gateway.http.head import read_head
 
 
@@ -52,19 +58,19 @@ async def rest() -> None:
 
 Kind = Callable[[str], Any]
 TWO_KINDS = {
-    "the API": (api_without_key, of_workspace, MOST, MOST_OF_ONE),
-    "pages": (page_for, page_for, MOST_PAGES, MOST_PAGES_OF_ONE),
+    "the API": (api_without_key, of_workspace, API_LIMIT, API_OWNER_LIMIT),
+    "pages": (page_for, page_for, PAGE_LIMIT, PAGE_OWNER_LIMIT),
 }
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "most", "most_of_one"), TWO_KINDS.values(), ids=TWO_KINDS
+    ("first", "second", "limit", "owner_limit"), TWO_KINDS.values(), ids=TWO_KINDS
 )
-async def test_one_address_and_one_workspace_leave_turns_to_others(
-    first: Kind, second: Kind, most: int, most_of_one: int
+async def test_one_address_and_one_workspace_leave_room_for_others(
+    first: Kind, second: Kind, limit: int, owner_limit: int
 ) -> None:
     view = View()
-    answer = take_turns(view.answer)
+    answer = limit_concurrency(view.answer)
     one, other = "192.0.2.1", "192.0.2.2"
     tasks = [asyncio.ensure_future(answer(first(one))) for _ in range(50)]
     await rest()
@@ -76,15 +82,15 @@ async def test_one_address_and_one_workspace_leave_turns_to_others(
     view.may_end.set()
     answers = await asyncio.gather(*tasks)
 
-    assert alone == {one: most_of_one}
-    assert sum(together.values()) == most
-    assert together == {one: most_of_one, other: most - most_of_one}
+    assert alone == {one: owner_limit}
+    assert sum(together.values()) == limit
+    assert together == {one: owner_limit, other: limit - owner_limit}
     assert answers == ["answer"] * 100
 
 
-async def test_pages_take_no_turns_of_the_api() -> None:
+async def test_pages_take_no_slots_of_the_api() -> None:
     view = View()
-    answer = take_turns(view.answer)
+    answer = limit_concurrency(view.answer)
     pages = [page_for(f"192.0.2.{n}") for n in range(50)]
     tasks = [asyncio.ensure_future(answer(page)) for page in pages]
     await rest()
@@ -97,12 +103,12 @@ async def test_pages_take_no_turns_of_the_api() -> None:
     view.may_end.set()
     await asyncio.gather(*tasks)
 
-    assert (pages_alone, together) == (MOST_PAGES, MOST_PAGES + MOST)
+    assert (pages_alone, together) == (PAGE_LIMIT, PAGE_LIMIT + API_LIMIT)
 
 
-async def test_who_leaves_the_line_or_fails_gives_its_turn_back() -> None:
+async def test_a_request_that_leaves_the_queue_or_fails_releases_its_slot() -> None:
     view = View()
-    answer = take_turns(view.answer)
+    answer = limit_concurrency(view.answer)
     tasks = [asyncio.ensure_future(answer(page_for("192.0.2.1"))) for _ in range(20)]
     await rest()
     for task in tasks:
@@ -117,4 +123,4 @@ def test_who_calls_from_the_same_process_waits_for_nobody() -> None:
     def answer(request: Any) -> str:
         return "answer"
 
-    assert take_turns(answer) is answer
+    assert limit_concurrency(answer) is answer

@@ -1,4 +1,4 @@
-"""Turns: nobody has them all."""
+"""The fair semaphore: no owner has all its slots."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ import pytest
 from asgiref.sync import ThreadSensitiveContext
 
 from dashboard import call_export
+from gateway.api.limit_concurrency import PAGE_LIMIT, limit_concurrency
 from gateway.api.mount import SCOPE_KEY
-from gateway.api.turns import MOST_PAGES, take_turns
-from gateway.core.turns import LONG_SWITCH_S, SHORT_SWITCH_S, Turns
+from gateway.core.fair_semaphore import FairSemaphore
+from gateway.core.switch_interval import LONG_SWITCH_S, SHORT_SWITCH_S
 from gateway.selectors.call_filters import CallFilters
 from gateway.selectors.calls import CallPage
 from gateway.selectors.visible import Visible
 
 
 async def test_no_owner_has_more_than_its_part_and_all_have_no_more_than_there_are() -> None:
-    turns, go_on = Turns(3, 2), asyncio.Event()
+    semaphore, go_on = FairSemaphore(3, 2), asyncio.Event()
     having: list[str] = []
 
     async def take(owner: str) -> None:
-        async with turns.turn(owner):
+        async with semaphore.slot(owner):
             having.append(owner)
             await go_on.wait()
             having.remove(owner)
@@ -40,29 +41,29 @@ async def test_no_owner_has_more_than_its_part_and_all_have_no_more_than_there_a
     go_on.set()
     await asyncio.gather(*tasks)
     assert having == []
-    assert len(turns._owners) == 0
+    assert len(semaphore._owners) == 0
 
 
-async def test_who_gives_up_waiting_leaves_the_turn_to_others() -> None:
-    turns = Turns(1, 1)
-    async with turns.turn("a"):
-        waiting = asyncio.ensure_future(turns.turn("a").__aenter__())
+async def test_who_gives_up_waiting_leaves_the_slot_to_others() -> None:
+    semaphore = FairSemaphore(1, 1)
+    async with semaphore.slot("a"):
+        waiting = asyncio.ensure_future(semaphore.slot("a").__aenter__())
         await asyncio.sleep(0)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
 
-    async with asyncio.timeout(10), turns.turn("a"):
+    async with asyncio.timeout(10), semaphore.slot("a"):
         pass
 
 
-async def test_pages_have_few_turns_of_their_own_and_calls_get_the_interpreter_sooner() -> None:
+async def test_pages_have_few_slots_of_their_own_and_calls_get_the_interpreter_sooner() -> None:
     go_on, running = asyncio.Event(), Counter[str]()
 
     async def answer(request: SimpleNamespace) -> None:
         running[request.kind] += 1
         await go_on.wait()
 
-    in_turn = take_turns(answer)
+    in_turn = limit_concurrency(answer)
     owner = SimpleNamespace(key=SimpleNamespace(workspace_id="w"))
     inbound = SimpleNamespace(caller=owner, head=None)
 
@@ -75,7 +76,7 @@ async def test_pages_have_few_turns_of_their_own_and_calls_get_the_interpreter_s
     for _ in range(20):
         await asyncio.sleep(0)
 
-    assert running == {"page": MOST_PAGES, "api": 4}
+    assert running == {"page": PAGE_LIMIT, "api": 4}
     assert sys.getswitchinterval() == pytest.approx(SHORT_SWITCH_S)
 
     go_on.set()
