@@ -1,34 +1,32 @@
 """Every page, one block each. Names are used as `dashboard:<name>`.
 
 Those of a workspace are under /w/<its slug>: in templates `url` knows which, in Python
-dashboard.addresses.page_address does.
+dashboard.http.page_urls.page_address does.
 """
 
 from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from dashboard.addresses import SLUG
-from dashboard.views import (
-    account,
-    audit,
-    calls,
-    credits,
-    joining,
-    key_import,
-    key_policy,
-    keys,
-    members,
-    models,
-    moved,
-    overview,
-    providers,
-    reference,
-    settings,
-    shell,
-    workspaces,
-)
-from dashboard.workspace import in_workspace
+from dashboard.account import views as account
+from dashboard.audit import views as audit
+from dashboard.calls import views as calls
+from dashboard.credits import views as credits
+from dashboard.http.current_workspace import in_workspace
+from dashboard.http.page_urls import SLUG
+from dashboard.join import views as join
+from dashboard.key_import import views as key_import
+from dashboard.key_policy import views as key_policy
+from dashboard.keys import views as keys
+from dashboard.members import views as members
+from dashboard.models import views as models
+from dashboard.overview import views as overview
+from dashboard.providers import views as providers
+from dashboard.reference import views as reference
+from dashboard.settings import views as settings
+from dashboard.shell import views as shell
+from dashboard.workspaces import views as workspaces
+from dashboard.workspaces.redirects import MovedPage
 
 app_name = "dashboard"
 _WORKSPACE = f"w/<slug:{SLUG}>"
@@ -40,7 +38,7 @@ def _of_workspace(page: URLPattern) -> URLPattern:
 
 
 def _moved(page: URLPattern) -> URLPattern:
-    return path(str(page.pattern), moved.MovedPage.as_view())
+    return path(str(page.pattern), MovedPage.as_view())
 
 
 # What is of one workspace.
@@ -91,8 +89,8 @@ urlpatterns = [
     *(_of_workspace(page) for page in _PAGES),
     path(f"{_WORKSPACE}/", in_workspace(shell.without_slash)),
     # The way in for who was invited, and one's own account
-    path("join", joining.enter_code, name="join"),
-    path("join/accept", joining.accept_invitation, name="join-accept"),
+    path("join", join.enter_code, name="join"),
+    path("join/accept", join.accept_invitation, name="join-accept"),
     path("account/name", account.change_name, name="account-name"),
     # The installation: workspaces, models, providers, its audit log
     path("workspaces", workspaces.list_workspaces, name="workspace-list"),

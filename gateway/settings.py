@@ -81,7 +81,7 @@ MIDDLEWARE = [
     "gateway.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
-    "dashboard.compression.CompressedPages",
+    "dashboard.http.compression.CompressedPages",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -91,7 +91,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "dashboard.middleware.PrivatePages",
+    "dashboard.http.middleware.PrivatePages",
 ]
 
 ROOT_URLCONF = "gateway.urls"
@@ -113,7 +113,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "dashboard.shell.shell",
+                "dashboard.shell.context.shell",
             ],
         },
     },
@@ -346,5 +346,5 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 
-CSRF_FAILURE_VIEW = "dashboard.views.errors.csrf_failure"
-EDGE_REFUSAL_VIEW = "dashboard.views.errors.refused"
+CSRF_FAILURE_VIEW = "dashboard.error_pages.views.csrf_failure"
+EDGE_REFUSAL_VIEW = "dashboard.error_pages.views.refused"

@@ -8,12 +8,12 @@ from gateway.core.mounts import ANY_MOUNT
 
 urlpatterns: list[URLPattern | URLResolver] = [
     re_path(f"^{ANY_MOUNT}/", include("gateway.api.urls")),
-    path("", include("dashboard.sign_in_urls")),
+    path("", include("dashboard.account.urls")),
     path("", include("dashboard.urls")),
 ]
 
-handler400 = "dashboard.views.errors.bad_request"
-handler403 = "dashboard.views.errors.forbidden"
-handler404 = "dashboard.views.errors.not_found"
-handler429 = "dashboard.views.errors.too_many_requests"  # django-allauth's
-handler500 = "dashboard.views.errors.server_error"
+handler400 = "dashboard.error_pages.views.bad_request"
+handler403 = "dashboard.error_pages.views.forbidden"
+handler404 = "dashboard.error_pages.views.not_found"
+handler429 = "dashboard.error_pages.views.too_many_requests"  # django-allauth's
+handler500 = "dashboard.error_pages.views.server_error"

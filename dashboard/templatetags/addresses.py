@@ -12,8 +12,8 @@ from django.template.defaulttags import URLNode
 from django.template.defaulttags import url as plain_url
 from django.urls import reverse
 
-from dashboard.addresses import SLUG, names_of_workspace_pages, own_address, page_address
-from dashboard.workspace import NoWorkspace, current_workspace
+from dashboard.http.current_workspace import NoWorkspace, current_workspace
+from dashboard.http.page_urls import SLUG, names_of_workspace_pages, own_address, page_address
 
 register = template.Library()
 

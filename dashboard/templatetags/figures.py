@@ -6,7 +6,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard.overview import Tile
+from dashboard.overview.figures import Tile
 from dashboard.templatetags.money import MINUS
 from gateway.core.money import NUSD_PER_USD
 

@@ -1,9 +1,9 @@
 """Group A: who are you? Rows of what is sent instead of a key, or beside it.
 
 Not here, because there is nothing of the kind yet: the Files API (A27), rotation with a grace
-period (A28). Keys that end with a membership (A23) are in tests/dashboard/test_joining_browser.py;
-a database that is away (A30) is taken away where money is tested. Codes are the catalogue's: all
-that is wrong with a key is `invalid_api_key`.
+period (A28). Keys that end with a membership (A23) are in
+tests/dashboard/join/test_join_browser.py; a database that is away (A30) is taken away where money
+is tested. Codes are the catalogue's: all that is wrong with a key is `invalid_api_key`.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from accounts.models import (
 )
 from accounts.permissions import RULES, WORDS, Action
 from dashboard import roles_page
-from dashboard.addresses import SLUG
-from dashboard.form_token import new_form_token
+from dashboard.forms.submit_once import new_form_token
+from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.models import LanguageModel, Provider
 from keys.importing import keep_preview

@@ -9,9 +9,9 @@ from django.urls import Resolver404, resolve, reverse
 
 from accounts.models import User, Workspace
 from accounts.selectors import first_workspace_of, workspaces_of
-from dashboard.addresses import names_of_workspace_pages
-from dashboard.views.moved import MovedPage
-from dashboard.workspace import COOKIE
+from dashboard.http.current_workspace import COOKIE
+from dashboard.http.page_urls import names_of_workspace_pages
+from dashboard.workspaces.redirects import MovedPage
 
 HTMX: dict[str, Any] = {"HX-Request": "true"}
 

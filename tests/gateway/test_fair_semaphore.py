@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 from asgiref.sync import ThreadSensitiveContext
 
-from dashboard import call_export
+from dashboard.calls import export as call_export
 from gateway.api.limit_concurrency import PAGE_LIMIT, limit_concurrency
 from gateway.api.mount import SCOPE_KEY
 from gateway.core.fair_semaphore import FairSemaphore

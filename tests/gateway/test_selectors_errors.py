@@ -11,7 +11,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Workspace
-from dashboard.error_rows import error_tables, find_spike
+from dashboard.overview.error_rows import error_tables, find_spike
 from gateway.models import CallRecord, ErrorMark, KeyErrors, WorkspaceErrors
 from gateway.selectors.errors import error_counts, sum_errors
 from gateway.selectors.periods import Period, named_period, read_period

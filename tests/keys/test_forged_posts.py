@@ -13,9 +13,9 @@ from django.urls import reverse
 
 from accounts.models import LedgerEntry, Membership, Role, User, Wallet, Workspace
 from accounts.services import lock_workspace
-from dashboard.addresses import page_address
-from dashboard.form_token import new_form_token
-from dashboard.forms.keys import initial_of
+from dashboard.forms.submit_once import new_form_token
+from dashboard.http.page_urls import page_address
+from dashboard.keys.forms import initial_of
 from keys.models import ApiKey
 from tests.dashboard.visitors import path_of, signed_in
 from tests.factories import make_key, make_member, make_user, make_workspace

@@ -11,8 +11,8 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Role, User, Workspace
-from dashboard.form_token import new_form_token
-from dashboard.forms.keys import rules_mark
+from dashboard.forms.submit_once import new_form_token
+from dashboard.keys.forms import rules_mark
 from keys import member_actions
 from keys.limits import limits_of
 from keys.models import ApiKey

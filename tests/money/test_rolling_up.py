@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Workspace
-from dashboard.overview import build_overview
+from dashboard.overview.figures import build_overview
 from gateway.models import (
     KeyUsage,
     LatencyRollup,

@@ -1,0 +1,1 @@
+"""One's own account: signing in and out, name, password, second factors."""

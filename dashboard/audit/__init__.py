@@ -1,0 +1,1 @@
+"""The audit log, and the history of one thing beside its form."""

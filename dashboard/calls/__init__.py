@@ -1,0 +1,1 @@
+"""Calls: the list, its filters, its file, and one call explained."""

@@ -1,0 +1,195 @@
+"""One call explained: where its time went, what it cost and why, who tried to answer it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+from accounts.models import Workspace
+from dashboard.calls.rows import CallRow, call_rows
+from dashboard.calls.status_text import basis_words, error_words
+from dashboard.calls.timing import Part, Stretch, stretches, timing_parts
+from dashboard.calls.transcript import Transcript, read_request, read_response
+from gateway.core.ids import PREFIXES
+from gateway.core.money import PUSD_PER_NUSD
+from gateway.models import CallBody, CallRecord
+from gateway.selectors.visible import Visible
+
+PUSD_PER_USD = 10**12
+MAX_BODY_CHARS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class CostLine:
+    """Tokens times price. pusd_per_token: pico-USD; amount: exact USD as text."""
+
+    label: str
+    tokens: int
+    pusd_per_token: int
+    amount: str
+
+
+@dataclass(frozen=True, slots=True)
+class CostSheet:
+    """How the price of a call comes about. exact: the sum of the lines and of fee, all with as many
+    decimals; price_nusd: its tokens' part rounded half-even once. fee: of pages of PDFs, so many at
+    page_nusd each. returned_nusd: of the hold. beyond_nusd: what was charged above it."""
+
+    lines: Sequence[CostLine]
+    exact: str
+    fee: str
+    price_nusd: int
+    charge_nusd: int
+    absorbed_nusd: int
+    returned_nusd: int
+    beyond_nusd: int
+    basis: str
+    pages: int = 0
+    page_nusd: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A way the call's id is written somewhere."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What was said, raw and put into messages. note: why there is nothing, where there is."""
+
+    request: str = ""
+    response: str = ""
+    asked: Transcript = field(default_factory=Transcript)
+    answered: Transcript = field(default_factory=Transcript)
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CallDetail:
+    """Everything the page of one call shows. error: what its error code means."""
+
+    row: CallRow
+    parts: Sequence[Part]
+    bar: Sequence[Stretch]
+    cost: CostSheet
+    attempts: Sequence[Mapping[str, Any]]
+    spellings: Sequence[Spelling]
+    body: Body
+    tokens_per_second: float | None
+    error: str
+
+    @property
+    def call(self) -> CallRecord:
+        return self.row.call
+
+
+def describe_call(
+    visible: Visible, call: CallRecord, body: CallBody | None, *, workspace: Workspace
+) -> CallDetail:
+    """Return the call laid out for its page."""
+    parts = timing_parts(call)
+    return CallDetail(
+        row=call_rows(visible, [call])[0],
+        parts=parts,
+        bar=stretches(parts, call.total_us),
+        cost=_cost_sheet(call),
+        attempts=[attempt for attempt in call.attempts if isinstance(attempt, dict)],
+        spellings=_spellings(call),
+        body=_body(body, workspace),
+        tokens_per_second=_speed(call),
+        error=error_words(call),
+    )
+
+
+def _cost_sheet(call: CallRecord) -> CostSheet:
+    cached = min(call.cached_tokens, call.prompt_tokens)
+    counted = [
+        (
+            "Prompt, not cached" if cached else "Prompt",
+            call.prompt_tokens - cached,
+            call.input_pusd_per_token,
+        ),
+        ("Prompt, cached", cached, call.cached_input_pusd_per_token),
+        ("Completion", call.completion_tokens, call.output_pusd_per_token),
+    ]
+    fee_pusd = call.pdf_fee_nusd * PUSD_PER_NUSD
+    amounts = [tokens * price for _, tokens, price in counted]
+    # A column adds up before one's eyes when its decimal points stand below each other.
+    places = max(_places(amount) for amount in [*amounts, fee_pusd])
+    lines = [
+        CostLine(label, tokens, price, exact_usd(tokens * price, places))
+        for label, tokens, price in counted
+        if tokens or label != "Prompt, cached"
+    ]
+    return CostSheet(
+        lines=lines,
+        exact=exact_usd(sum(amounts) + fee_pusd, places),
+        fee=exact_usd(fee_pusd, places),
+        price_nusd=call.charge_nusd + call.absorbed_nusd,
+        charge_nusd=call.charge_nusd,
+        absorbed_nusd=call.absorbed_nusd,
+        returned_nusd=max(call.hold_nusd - call.charge_nusd, 0),
+        beyond_nusd=max(call.charge_nusd - call.hold_nusd, 0),
+        basis=basis_words(call),
+        pages=call.pdf_pages,
+        page_nusd=call.pdf_page_nusd,
+    )
+
+
+def exact_usd(amount_pusd: int, places: int = 2) -> str:
+    """Return an amount of pico-USD as exact USD: at least so many decimals, no rounding."""
+    text = f"{Decimal(amount_pusd) / PUSD_PER_USD:.12f}"
+    whole, _, decimals = text.partition(".")
+    return f"${whole}.{decimals.rstrip('0').ljust(places, '0')}"
+
+
+def _places(amount_pusd: int) -> int:
+    return len(exact_usd(amount_pusd).partition(".")[2])
+
+
+def _spellings(call: CallRecord) -> list[Spelling]:
+    spellings = [
+        Spelling("Request ID", str(call.id)),
+        Spelling("Response ID", f"{PREFIXES[0]}{call.id}"),
+    ]
+    if call.client_request_id:
+        spellings.append(Spelling("Client request ID", call.client_request_id))
+    return spellings
+
+
+def _body(body: CallBody | None, workspace: Workspace) -> Body:
+    if body is not None:
+        return Body(
+            _pretty(body.request),
+            _pretty(body.response),
+            read_request(body.request),
+            read_response(body.response),
+        )
+    if workspace.stores_bodies:
+        return Body(note="Nothing is stored for this call, or it has been deleted.")
+    return Body(note="Request logging is off in this workspace.")
+
+
+def _pretty(text: str) -> str:
+    """Return JSON indented, anything else (such as a stream of events) as it is; not all of it
+    when it is long: a page has to stay a page."""
+    try:
+        pretty = json.dumps(json.loads(text), indent=2, ensure_ascii=False)
+        pretty.encode()
+    except (ValueError, RecursionError):  # ValueError: not JSON, or half a surrogate pair in it
+        pretty = text
+    if len(pretty) <= MAX_BODY_CHARS:
+        return pretty
+    return f"{pretty[:MAX_BODY_CHARS]}\n({len(pretty) - MAX_BODY_CHARS:,} more characters)"
+
+
+def _speed(call: CallRecord) -> float | None:
+    if not call.completion_tokens or not call.upstream_us:
+        return None
+    return call.completion_tokens * 1_000_000 / call.upstream_us

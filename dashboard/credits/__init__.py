@@ -1,0 +1,1 @@
+"""The workspace's credits: balances, the ledger, grants."""

@@ -1,0 +1,1 @@
+"""Accepting an invitation."""

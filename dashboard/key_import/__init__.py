@@ -1,0 +1,1 @@
+"""Importing keys that were issued elsewhere."""

@@ -1,0 +1,1 @@
+"""The most that keys made by developers may do."""

@@ -1,0 +1,50 @@
+"""The form of the most that developers' keys may do. keys.services checks what is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+
+from dashboard.keys.rules_form import KeyRulesForm, initial_access
+from keys.limits import limits_of
+from keys.models import DeveloperKeyPolicy
+
+
+class KeyPolicyForm(KeyRulesForm):
+    """Named as in keys.services.set_developer_key_policy."""
+
+    max_keys = forms.IntegerField(
+        required=False,
+        label="Keys per developer",
+        help_text="Keys revoked this month count too.",
+        widget=forms.NumberInput(attrs={"min": "1", "placeholder": "No limit"}),
+    )
+    allows_chat_template = forms.BooleanField(
+        required=False,
+        label="Allow chat templates in requests",
+        help_text="The provider runs the template as code. vLLM only.",
+    )
+
+    def policy(self) -> dict[str, Any]:
+        """Return what the service takes, from a valid form."""
+        data = self.cleaned_data
+        return {
+            "max_keys": data["max_keys"],
+            "scopes": data["scopes"],
+            "allowed_models": self.chosen_models(),
+            "allowed_ips": self.chosen_networks(),
+            "limits": self.limits(),
+            "allows_chat_template": data["allows_chat_template"],
+        }
+
+
+def initial_of_policy(policy: DeveloperKeyPolicy, grantable: list[str]) -> dict[str, Any]:
+    """Return what the form shows for a policy as it is."""
+    return {
+        "max_keys": policy.max_keys,
+        "scopes": grantable if policy.scopes is None else policy.scopes,
+        "allows_chat_template": policy.allows_chat_template,
+        **initial_access(policy),
+        **limits_of(policy),
+    }

@@ -1,0 +1,1 @@
+"""The keys of a workspace: list, create, edit, revoke."""

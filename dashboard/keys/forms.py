@@ -1,0 +1,212 @@
+"""The rules of a key as a form. What is written is checked by keys.services, not here."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.utils import timezone
+
+from dashboard.forms.version_token import mark_of
+from dashboard.keys.rules_form import KeyRulesForm, initial_access, written_networks
+from keys.limits import limits_of
+from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
+from keys.prefixes import offered_prefixes, only_profile_of
+from keys.rules import read_networks
+
+NEVER, ON = "never", "on"
+NEW, IMPORTED = "new", "imported"
+EXPIRY_DAYS = {"7d": 7, "30d": 30, "90d": 90, "365d": 365}
+COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_template")
+
+
+class PrefixSelect(forms.Select):
+    """Says of each prefix which profile it is for, where that is one: static/js/key-form.js."""
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        if profile := only_profile_of(str(value)):
+            option["attrs"]["data-profile"] = profile
+        return option
+
+
+class KeyForm(KeyRulesForm):
+    """Label, rules and limits."""
+
+    label = forms.CharField(
+        max_length=80,
+        help_text="The service or person that uses it.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "production backend"}),
+    )
+    confirm_any_address = forms.BooleanField(
+        required=False,
+        label="Allow every IP address",
+        help_text="These rules allow all IP addresses.",
+    )
+    expires = forms.ChoiceField(
+        choices=[
+            (NEVER, "Never"),
+            ("7d", "In 7 days"),
+            ("30d", "In 30 days"),
+            ("90d", "In 90 days"),
+            ("365d", "In 1 year"),
+            (ON, "Custom date"),
+        ],
+        initial=NEVER,
+        label="Expires",
+    )
+    expires_at = forms.DateTimeField(
+        required=False,
+        label="Date and time (UTC)",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+    compat_profile = forms.ChoiceField(
+        required=False,
+        choices=[("", "Workspace default"), *CompatProfile.choices],
+        label="Compatibility profile",
+        help_text="The product whose clients use this key. They work unchanged.",
+    )
+    allows_profile_override = forms.BooleanField(
+        required=False,
+        initial=True,
+        label="Allow requests to choose another profile",
+        help_text="With the X-Compat-Profile header.",
+    )
+    allows_chat_template = forms.BooleanField(
+        required=False,
+        label="Allow chat templates in requests",
+        help_text="The provider runs the template as code. vLLM only.",
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.wants_confirmation = False
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean() or {}
+        if cleaned.get("expires") == ON and not cleaned.get("expires_at"):
+            self._complain("expires_at", "Choose a date and time.")
+        return cleaned
+
+    def rules(self) -> dict[str, Any]:
+        """Return what keys.services takes, from a valid form."""
+        data = self.cleaned_data
+        return {
+            "label": data["label"],
+            "scopes": data["scopes"],
+            "allowed_models": self.chosen_models(),
+            "allowed_ips": self.chosen_networks(),
+            "expires_at": self._expiry(),
+            "allow_any_address": data["confirm_any_address"],
+        }
+
+    def compatibility(self) -> dict[str, Any]:
+        """Return what keys.services.set_compatibility takes, from a valid form."""
+        return {name: self.cleaned_data[name] for name in COMPATIBILITY}
+
+    def take(self, error: ValidationError) -> None:
+        """Show what the service found, and offer to confirm where that is the remedy."""
+        super().take(error)
+        self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
+
+    def _expiry(self) -> datetime | None:
+        chosen = self.cleaned_data["expires"]
+        if chosen == NEVER:
+            return None
+        if chosen == ON:
+            moment: datetime = self.cleaned_data["expires_at"]
+            kept: datetime | None = self.initial.get("kept_expiry")
+            # The field shows minutes: what it shows of the moment there is means that moment.
+            return kept if kept and kept.replace(second=0, microsecond=0) == moment else moment
+        return timezone.now() + timedelta(days=EXPIRY_DAYS[chosen])
+
+    def _is_only_wide(self) -> bool:
+        """True when the networks are well written and would be taken once confirmed."""
+        # Not from cleaned_data: a field that is complained about is no longer there.
+        rules = written_networks(str(self.data.get("allowed_ips", "")))
+        try:
+            return bool(read_networks(rules, allow_any_address=True))
+        except ValidationError:
+            return False
+
+
+class NewKeyForm(KeyForm):
+    """The same, and the secret: how it begins, or that it was issued elsewhere."""
+
+    secret_mode = forms.ChoiceField(
+        required=False,
+        choices=[(NEW, "Create a new key"), (IMPORTED, "Import an existing key")],
+        initial=NEW,
+        widget=forms.RadioSelect,
+        label="Secret",
+    )
+    key_prefix = forms.ChoiceField(
+        required=False,
+        label="Prefix",
+        help_text="Some programs check it. It has no other effect.",
+        widget=PrefixSelect(attrs={"data-key-prefix": True}),
+    )
+    secret = forms.CharField(
+        required=False,
+        strip=False,
+        label="Key",
+        help_text="The key as programs send it. They keep working with this base URL.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, may_import: bool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        offered = offered_prefixes()
+        words = [(p, f"{p}… ({names})" if names else f"{p}…") for p, names in offered.items()]
+        self._offer("key_prefix", [("", "Profile default"), *words])
+        if not may_import:
+            del self.fields["secret_mode"], self.fields["secret"]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean()
+        if cleaned.get("secret_mode") == IMPORTED and not cleaned.get("secret"):
+            self._complain("secret", "Paste the key.")
+        return cleaned
+
+    def imported_secret(self) -> str:
+        """Return the secret that was issued elsewhere, from a valid form; empty: make one."""
+        data = self.cleaned_data
+        return str(data["secret"]) if data.get("secret_mode") == IMPORTED else ""
+
+
+def initial_of(key: ApiKey) -> dict[str, Any]:
+    """Return what the form shows for a key as it is."""
+    return {
+        "label": key.label,
+        "scopes": key.scopes,
+        **initial_access(key),
+        "expires": NEVER if key.expires_at is None else ON,
+        "expires_at": key.expires_at and key.expires_at.astimezone(UTC).replace(tzinfo=None),
+        "kept_expiry": key.expires_at,
+        "seen": rules_mark(key),
+        **_compatibility_of(key),
+        **limits_of(key),
+    }
+
+
+def initial_of_new(
+    grantable: Collection[str], policy: DeveloperKeyPolicy | None = None
+) -> dict[str, Any]:
+    """Return what the form of a new key shows. policy: the most that it may do, where its maker
+    is under one; the key begins with that."""
+    initial: dict[str, Any] = {"scopes": [name for name in default_scopes() if name in grantable]}
+    return initial if policy is None else initial | limits_of(policy) | initial_access(policy)
+
+
+def rules_mark(key: ApiKey) -> str:
+    """Return a mark that differs when what the form shows differs: has somebody been here?"""
+    rules = [key.label, key.scopes, key.allowed_models, key.allowed_ips, str(key.expires_at)]
+    return mark_of([*rules, _compatibility_of(key), limits_of(key)])
+
+
+def _compatibility_of(key: ApiKey) -> dict[str, Any]:
+    return {name: getattr(key, name) for name in COMPATIBILITY}

@@ -1,0 +1,56 @@
+"""Limits as fields of forms: of a key, or of all keys of a workspace. Empty is no limit.
+
+Field names are those of the services, so their errors fall into place.
+"""
+
+from __future__ import annotations
+
+from django import forms
+
+from accounts.limits import RANGES
+from dashboard.forms.usd_field import UsdField
+from keys.limits import ALL, SPENDING
+
+
+def _count(label: str, help_text: str, empty: str = "No limit") -> forms.IntegerField:
+    attrs = {"min": "1", "placeholder": empty}
+    return forms.IntegerField(
+        required=False,
+        label=label,
+        help_text=help_text,
+        widget=forms.NumberInput(attrs=attrs),
+    )
+
+
+class CallLimitsForm(forms.Form):
+    """How often and how many at a time."""
+
+    max_requests_per_minute = _count("Requests per minute", "60 is enough for most programs.")
+    burst = _count("Burst", "Requests at once. Default: the number per minute.", "Same number")
+    max_concurrent = _count("Concurrent requests", "Further requests wait in a queue.")
+
+    def limits(self) -> dict[str, int | None]:
+        """Return the limits of a valid form, as the services take them."""
+        return {name: self.cleaned_data[name] for name in RANGES}
+
+
+class KeyLimitsForm(CallLimitsForm):
+    """The same, and how much may be spent."""
+
+    daily_limit_nusd = UsdField(
+        empty="No limit", label="Daily budget (USD)", help_text="Resets at midnight UTC."
+    )
+    monthly_limit_nusd = UsdField(
+        empty="No limit", label="Monthly budget (USD)", help_text="Resets on the 1st, UTC."
+    )
+    total_limit_nusd = UsdField(
+        empty="No limit", label="Total budget (USD)", help_text="Resets only by hand."
+    )
+
+    def limits(self) -> dict[str, int | None]:
+        return super().limits() | {name: self.cleaned_data[name] for name in SPENDING}
+
+    @property
+    def shows_limits(self) -> bool:
+        """True when there is a limit to be seen, or something to be said about one."""
+        return any(self[name].value() not in (None, "") or self[name].errors for name in ALL)

@@ -1,0 +1,335 @@
+"""The keys of a workspace: list, create, edit, revoke."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.audit_selectors import history_of
+from accounts.models import User, Workspace
+from accounts.permissions import Action, NotAllowed, may
+from dashboard.audit.history import SHOWN, Line, history
+from dashboard.forms.save import save
+from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
+from dashboard.http.current_workspace import current_workspace, require
+from dashboard.http.htmx import PageRequest, render_page
+from dashboard.http.page_urls import page_address
+from dashboard.key_policy.limits_text import policy_lines
+from dashboard.keys.forms import KeyForm, NewKeyForm, initial_of, initial_of_new, rules_mark
+from dashboard.keys.rows import (
+    STATES,
+    KeyFilters,
+    KeyRow,
+    key_rows,
+    read_filters,
+    with_use,
+)
+from dashboard.keys.snippets import curl_line, python_lines
+from dashboard.keys.spending import SpendingRow, spending_rows
+from dashboard.ui.confirm import Question, ask
+from gateway.selectors.key_spending import total_of
+from gateway.selectors.key_use import model_names
+from keys import member_actions
+from keys.models import ApiKey, DeveloperKeyPolicy
+from keys.policy import policy_of
+from keys.selectors import grantable_scopes, keys_visible_to, may_change, may_edit
+from keys.services import IssuedKey
+
+
+@dataclass(frozen=True)
+class KeyListContext:
+    """Variables of dashboard/keys/list.html and _table.html."""
+
+    rows: list[KeyRow]
+    filters: KeyFilters
+    states: dict[str, str]
+    older_url: str
+    may_make: bool
+    may_import: bool
+
+
+@dataclass(frozen=True)
+class KeyFormContext:
+    """Variables of dashboard/keys/new.html, _new.html: a form that was not sent yet, or failed.
+
+    maximum: the most that the key may do, in lines; empty where its maker is under no policy.
+    """
+
+    form: NewKeyForm
+    token: str
+    maximum: list[str]
+
+
+@dataclass(frozen=True)
+class IssuedContext:
+    """Variables of dashboard/keys/issued.html, _issued.html. Holds the secret: never stored."""
+
+    key: ApiKey
+    secret: str
+    curl: str
+    python: str
+
+
+@dataclass(frozen=True)
+class KeyPageContext:
+    """Variables of dashboard/keys/key.html. form: None for who may only look. is_tightened_only:
+    what the form sets may become narrower, not wider. why_not: why somebody who makes keys may
+    not edit this one."""
+
+    row: KeyRow
+    spending: list[SpendingRow]
+    form: KeyForm | None
+    history: list[Line]
+    may_revoke: bool
+    may_reset: bool
+    is_tightened_only: bool
+    why_not: str
+
+
+@login_required
+@require_GET
+def list_keys(request: PageRequest) -> HttpResponse:
+    workspace = current_workspace(request)
+    filters = read_filters(request.GET)
+    rows, before = key_rows(keys_visible_to(request.user, workspace), filters, workspace)
+    asked = {"q": filters.query, "state": filters.state, "before": str(before or "")}
+    return render_page(
+        request,
+        page="dashboard/keys/list.html",
+        partial="dashboard/keys/_table.html",
+        context=KeyListContext(
+            rows=rows,
+            filters=filters,
+            states=STATES,
+            older_url=f"{request.path}?{urlencode(asked)}" if before else "",
+            may_make=may(request.user, Action.MAKE_KEYS, workspace),
+            may_import=may(request.user, Action.MANAGE_KEYS, workspace),
+        ),
+    )
+
+
+@sensitive_variables()
+@login_required
+@require_http_methods(["GET", "POST"])
+def create_key(request: PageRequest) -> HttpResponse:
+    workspace = require(request, Action.MAKE_KEYS)
+    policy = _policy_for(request.user, workspace)
+    grantable, models = grantable_scopes(request.user, workspace), model_names()
+    if policy is not None:
+        grantable &= frozenset(policy.scopes or grantable)
+        models = [name for name in models if name in (policy.allowed_models or models)]
+    form = NewKeyForm(
+        request.POST or None,
+        initial=initial_of_new(grantable, policy),
+        models=models,
+        grantable=grantable,
+        may_import=policy is None,
+    )
+    if request.method == "GET":
+        return _new_key(request, form, policy, status=200)
+    try:
+        issued = _issue(request, form, workspace) if form.is_valid() else None
+    except TokenSpent as spent:
+        form.add_error(None, f"{spent} The key is in the list. Its secret was shown once.")
+        return _new_key(request, form, policy, status=409)
+    if issued is None:
+        return _new_key(request, form, policy, status=422)
+    return _issued(request, issued) if issued.secret else _imported(request, issued.key)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
+    workspace = current_workspace(request)
+    key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
+    if request.method == "GET":
+        form = _edit_form(request, key, workspace) if may_edit(request.user, key) else None
+        return _key_page(request, key, form, workspace)
+    _require_change(request, key)
+    form = _edit_form(request, key, workspace)
+    if form.is_valid() and form.cleaned_data["seen"] != rules_mark(key):
+        show_conflict(form, "key")
+        return _key_page(request, key, form, workspace, status=409)
+    if form.is_valid() and _update(request, key, form):
+        return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
+    return _key_page(request, key, form, workspace, status=422)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def revoke(request: PageRequest, key_id: UUID) -> HttpResponse:
+    workspace = current_workspace(request)
+    key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
+    _require_change(request, key)
+    if request.method == "GET":
+        return ask(request, _revoke_question(key))
+    if member_actions.revoke_key(key, person=request.user):
+        messages.success(request, f"{key.label} is revoked. Calls with it are refused.")
+    else:
+        messages.info(request, f"{key.label} was already revoked.")
+    return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
+
+
+@login_required
+@require_POST
+def reset_total(request: PageRequest, key_id: UUID) -> HttpResponse:
+    """Count what a key spends in total from nothing again."""
+    workspace = current_workspace(request)
+    key = get_object_or_404(keys_visible_to(request.user, workspace), pk=key_id)
+    require(request, Action.MANAGE_KEYS)
+    if member_actions.reset_total(key, spent_nusd=total_of(key.pk), person=request.user):
+        messages.success(request, "Total reset to $0.")
+    return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
+
+
+def _issue(request: PageRequest, form: NewKeyForm, workspace: Workspace) -> IssuedKey | None:
+    """Return the new key, or None with the reasons in the form. Raises TokenSpent."""
+    try:
+        spend_form_token(request.POST.get("token", ""))
+        return member_actions.create_key(
+            workspace=workspace,
+            person=request.user,
+            rules=form.rules(),
+            compatibility=form.compatibility(),
+            limits=form.limits(),
+            prefix=form.cleaned_data["key_prefix"],
+            imported_secret=form.imported_secret(),
+        )
+    except ValidationError as error:
+        form.take(error)
+        return None
+
+
+def _update(request: PageRequest, key: ApiKey, form: KeyForm) -> bool:
+    def write() -> bool:
+        return member_actions.change_key(
+            key,
+            person=request.user,
+            rules=form.rules(),
+            compatibility=form.compatibility(),
+            limits=form.limits(),
+        )
+
+    return save(request, form, write)
+
+
+def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyForm:
+    manages = may(request.user, Action.MANAGE_KEYS, workspace)
+    held = frozenset(key.scopes)  # who only tightens is offered what there is
+    return KeyForm(
+        request.POST or None,
+        initial=initial_of(key),
+        models=model_names() if manages or not key.allowed_models else key.allowed_models,
+        grantable=grantable_scopes(request.user, workspace) | held if manages else held,
+    )
+
+
+def _revoke_question(key: ApiKey) -> Question:
+    return Question(
+        title=f"Revoke “{key.label}”?",
+        lines=[
+            f"Programs that use {key.shown_secret} are refused within a second, and answers that"
+            " are still streaming to them end.",
+            "This cannot be undone. Its usage stays in the ledger.",
+        ],
+        action=page_address(key.workspace, "key-revoke", key.pk),
+        button="Revoke key",
+        back=page_address(key.workspace, "key-edit", key.pk),
+    )
+
+
+def _policy_for(person: User, workspace: Workspace) -> DeveloperKeyPolicy | None:
+    """Return the most that a key of this person may do, None for who manages keys."""
+    return None if may(person, Action.MANAGE_KEYS, workspace) else policy_of(workspace)
+
+
+def _require_change(request: PageRequest, key: ApiKey) -> None:
+    if not may_change(request.user, key):
+        raise NotAllowed(member_actions.REFUSED)
+
+
+def _new_key(
+    request: PageRequest, form: NewKeyForm, policy: DeveloperKeyPolicy | None, *, status: int
+) -> HttpResponse:
+    return render_page(
+        request,
+        page="dashboard/keys/new.html",
+        partial="dashboard/keys/_new.html",
+        context=KeyFormContext(
+            form=form,
+            token=new_form_token(),
+            maximum=policy_lines(policy) if policy else [],
+        ),
+        status=status,
+    )
+
+
+@sensitive_variables()
+def _issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
+    models = issued.key.allowed_models or model_names() or ["a-model"]
+    return render_page(
+        request,
+        page="dashboard/keys/issued.html",
+        partial="dashboard/keys/_issued.html",
+        context=IssuedContext(
+            key=issued.key,
+            secret=issued.secret,
+            curl=curl_line(request, issued.secret, models[0]),
+            python=python_lines(request, issued.secret, models[0]),
+        ),
+        status=201,
+    )
+
+
+def _imported(request: PageRequest, key: ApiKey) -> HttpResponse:
+    messages.success(request, f"{key.label} is imported. Calls with it are accepted.")
+    url = page_address(key.workspace, "key-edit", key.pk)
+    if request.htmx:
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return HttpResponseRedirect(url)
+
+
+def _key_page(
+    request: PageRequest,
+    key: ApiKey,
+    form: KeyForm | None,
+    workspace: Workspace,
+    *,
+    status: int = 200,
+) -> HttpResponse:
+    spending, person = spending_rows(key), request.user
+    manages = may(person, Action.MANAGE_KEYS, workspace)
+    is_live = key.revoked_at is None
+    context = KeyPageContext(
+        row=with_use([key], workspace)[0],
+        spending=spending,
+        form=form,
+        history=history(history_of(workspace, str(key.pk), limit=SHOWN)),
+        may_revoke=is_live and may_change(person, key),
+        may_reset=is_live
+        and manages
+        and spending[-1].limit_nusd is not None
+        and spending[-1].spent_nusd > 0,
+        is_tightened_only=not manages,
+        why_not=_why_not(person, key) if form is None and is_live else "",
+    )
+    return render(request, "dashboard/keys/key.html", vars(context), status=status)
+
+
+def _why_not(person: User, key: ApiKey) -> str:
+    """Return why somebody who makes keys may not edit this one; empty for those who make none."""
+    if not may(person, Action.MAKE_KEYS, key.workspace):
+        return ""
+    if not may_change(person, key):
+        return member_actions.REFUSED
+    return member_actions.ABOVE

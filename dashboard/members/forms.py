@@ -1,0 +1,51 @@
+"""The forms of the members page. What is written is checked by accounts."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+from django import forms
+
+from accounts.models import Role
+
+ROLE_HELP = (
+    "Owners and admins run the workspace, and only owners make owners. Developers make keys, "
+    "billing sees usage and credits, viewers see usage and keys."
+)
+REVOKE, KEEP = "revoke", "keep"
+
+
+class RoleForm(forms.Form):
+    """given: the roles that this person may give."""
+
+    role = forms.ChoiceField(help_text=ROLE_HELP)
+
+    def __init__(self, *args: Any, given: Collection[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["role"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(value, words) for value, words in Role.choices if value in given]
+
+
+class InviteForm(RoleForm):
+    """Whom to invite, and as what."""
+
+    email = forms.EmailField(
+        label="E-mail",
+        max_length=254,
+        help_text="No email is sent. You get a link to share.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ("email", "role")
+
+
+class RemoveForm(forms.Form):
+    """What becomes of the keys that the member made."""
+
+    keys = forms.ChoiceField(
+        choices=[(REVOKE, "Revoke them"), (KEEP, "Transfer them to the workspace")],
+        initial=REVOKE,
+        widget=forms.RadioSelect,
+        label="Their keys",
+    )

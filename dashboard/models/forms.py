@@ -1,0 +1,238 @@
+"""What a model is, costs and can, as a form. What is written is checked by gateway.services."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from dashboard.forms.service_errors import show_refusal
+from dashboard.forms.version_token import mark_of
+from gateway.core.money import format_usd_per_mtok, read_usd_per_mtok
+from gateway.models import LanguageModel
+from gateway.services.models import DESCRIPTION_CHARS, NATIVE_CHARS
+from gateway.services.unusual_prices import UnusualPrice
+
+ABILITIES = {"vision": "Images", "pdf": "PDF files", "audio": "Audio", "tools": "Tools"}
+_ANSWERS = {"yes": True, "no": False, "": None}
+_WORDS = {answer: word for word, answer in _ANSWERS.items()}
+# The services' fields that are called otherwise here.
+_PRICES = {
+    "input_pusd_per_token": "input_usd",
+    "cached_input_pusd_per_token": "cached_usd",
+    "output_pusd_per_token": "output_usd",
+}
+# Not as the form shows them: lists and objects are text there.
+_OTHERS = ("aliases", "fallbacks", "unknown_fields", "default_params", "template_render_mode")
+_SAME = (
+    *("display_name", "owned_by", "description", "context_tokens", "max_output_tokens"),
+    "default_system_prompt",
+)
+
+
+class PriceField(forms.CharField):
+    """USD per million tokens as people type it; pico-USD per token when clean, None when empty."""
+
+    def __init__(self, **options: Any) -> None:
+        attrs = {"inputmode": "decimal", "autocomplete": "off"}
+        super().__init__(max_length=40, widget=forms.TextInput(attrs=attrs), **options)
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            return read_usd_per_mtok(text.removeprefix("$"))
+        except ValueError as error:
+            raise ValidationError(str(error)) from None
+
+
+class ParametersField(forms.CharField):
+    """A JSON object; an empty field is an empty one."""
+
+    widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
+
+    def clean(self, value: Any) -> Any:
+        text = super().clean(value)
+        try:
+            return json.loads(text) if text else {}
+        except (ValueError, RecursionError):
+            raise ValidationError('Enter valid JSON, such as {"seed": 7}.') from None
+
+
+class NamesField(forms.CharField):
+    """Names separated by commas; a list when clean."""
+
+    widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
+
+    def clean(self, value: Any) -> Any:
+        return [part.strip() for part in super().clean(value).split(",") if part.strip()]
+
+
+class PromptField(forms.CharField):
+    """A text kept as it is typed, its spaces included; browsers send lines that end in CRLF."""
+
+    widget = forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
+
+    def clean(self, value: Any) -> Any:
+        return str(super().clean(value)).replace("\r\n", "\n")
+
+
+def _ability(label: str) -> forms.ChoiceField:
+    choices = [("", "Unknown"), ("yes", "Yes"), ("no", "No")]
+    return forms.ChoiceField(
+        required=False, choices=choices, initial="", label=label, widget=forms.RadioSelect
+    )
+
+
+class ModelForm(forms.Form):
+    """Everything about a model but its name and targets."""
+
+    display_name = forms.CharField(
+        max_length=200, required=False, help_text="Shown to people. Default: the model name."
+    )
+    owned_by = forms.CharField(
+        max_length=80, required=False, label="Publisher", help_text="Default: the provider."
+    )
+    aliases = NamesField(
+        required=False,
+        label="Aliases",
+        help_text="Further names that callers can use, separated by commas.",
+    )
+    fallbacks = NamesField(
+        required=False,
+        label="Fallback models",
+        help_text="Model names in order, separated by commas. They serve calls, at their own "
+        "prices, when all providers of this model fail.",
+    )
+    description = forms.CharField(
+        max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+    input_usd = PriceField(label="Input")
+    cached_usd = PriceField(
+        label="Cached input", required=False, help_text="Default: same as input."
+    )
+    output_usd = PriceField(label="Output")
+    context_tokens = forms.IntegerField(
+        required=False, min_value=1, label="Context window", help_text="In tokens. Empty: unknown."
+    )
+    max_output_tokens = forms.IntegerField(
+        min_value=1,
+        label="Max output tokens",
+        help_text="Higher values in a call are lowered to this.",
+    )
+    supports_vision = _ability(ABILITIES["vision"])
+    supports_pdf = _ability(ABILITIES["pdf"])
+    supports_audio = _ability(ABILITIES["audio"])
+    supports_tools = _ability(ABILITIES["tools"])
+    unknown_fields = forms.ChoiceField(
+        choices=[("forward", "Forward"), ("drop", "Drop"), ("reject", "Reject")],
+        initial="forward",
+        label="Unknown parameters",
+        widget=forms.RadioSelect,
+    )
+    default_params = ParametersField(
+        required=False,
+        label="Default parameters",
+        help_text="A JSON object. Sent to the provider unless the caller sets the parameter.",
+    )
+    template_render_mode = forms.ChoiceField(
+        choices=[("off", "Off"), ("vars", "Variables"), ("logic", "Logic")],
+        initial="off",
+        label="Template variables",
+        widget=forms.RadioSelect,
+    )
+    default_system_prompt = PromptField(
+        required=False,
+        strip=False,
+        label="Default system prompt",
+        help_text="Added before the system messages of every call, separated by ---.",
+    )
+    confirm_price = forms.BooleanField(
+        required=False, label="Confirm these prices", help_text="They apply to new calls."
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    wants_confirmation = False
+
+    def prices(self) -> dict[str, Any]:
+        """Return what set_prices and add_model take, pico-USD per token."""
+        data = self.cleaned_data
+        return {
+            "input_pusd": data["input_usd"],
+            "cached_input_pusd": data["cached_usd"],
+            "output_pusd": data["output_usd"],
+        }
+
+    def described(self) -> dict[str, Any]:
+        """Return the fields of update_model and add_model."""
+        data = self.cleaned_data
+        fields = {name: data[name] for name in (*_SAME, *_OTHERS)}
+        return fields | {
+            f"supports_{ability}": _ANSWERS[data[f"supports_{ability}"]] for ability in ABILITIES
+        }
+
+    @property
+    def abilities(self) -> list[forms.BoundField]:
+        return [self[f"supports_{ability}"] for ability in ABILITIES]
+
+    def take(self, error: ValidationError) -> None:
+        """Show what the service found, and offer to confirm where that is the remedy."""
+        show_refusal(self, error, _PRICES)
+        self.wants_confirmation = isinstance(error, UnusualPrice)
+
+
+class NewModelForm(ModelForm):
+    """A model, and where its first target is."""
+
+    name = forms.CharField(
+        max_length=200,
+        help_text="The name that callers send as model.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    provider = forms.ChoiceField()
+    native_model = forms.CharField(
+        max_length=NATIVE_CHARS,
+        required=False,
+        label="Provider model ID",
+        help_text="Default: the name above.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, providers: Sequence[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["provider"]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = [(name, name) for name in providers]
+
+
+def initial_of_model(model: LanguageModel) -> dict[str, Any]:
+    """Return what the form shows for a model as it is."""
+    same_price = model.cached_input_pusd_per_token == model.input_pusd_per_token
+    cached = "" if same_price else format_usd_per_mtok(model.cached_input_pusd_per_token)
+    defaults = model.default_params
+    return {
+        **{name: getattr(model, name) for name in _SAME},
+        "input_usd": format_usd_per_mtok(model.input_pusd_per_token),
+        "cached_usd": cached,
+        "output_usd": format_usd_per_mtok(model.output_pusd_per_token),
+        "aliases": ", ".join(model.aliases),
+        "fallbacks": ", ".join(model.fallbacks),
+        "unknown_fields": model.unknown_fields,
+        "template_render_mode": model.template_render_mode,
+        "default_params": json.dumps(defaults, indent=2, ensure_ascii=False) if defaults else "",
+        **{name: _WORDS[getattr(model, name)] for name in _ability_fields()},
+        "seen": model_mark(model),
+    }
+
+
+def model_mark(model: LanguageModel) -> str:
+    """Return a mark that differs when anything that the form edits differs."""
+    names = (*_PRICES, *_SAME, *_OTHERS, *_ability_fields())
+    return mark_of([getattr(model, name) for name in names])
+
+
+def _ability_fields() -> list[str]:
+    return [f"supports_{ability}" for ability in ABILITIES]

@@ -1,0 +1,1 @@
+"""The first page of a workspace: figures of a period, and its errors."""

@@ -1,0 +1,1 @@
+"""The providers of the installation: list, add, edit, test."""

@@ -1,0 +1,279 @@
+"""The providers of the installation, for its operators. No page ever holds a credential."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.debug import sensitive_variables
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from accounts.audit_selectors import installation_history_of
+from accounts.permissions import Action
+from dashboard.audit.history import SHOWN, Line, history
+from dashboard.forms.service_errors import show_conflict
+from dashboard.http.current_workspace import require_operator
+from dashboard.http.htmx import PageRequest, render_page, variables, wants_partial
+from dashboard.http.query_params import read_text
+from dashboard.providers.connection import Connection, connection_of
+from dashboard.providers.forms import (
+    VLLM,
+    NewProviderForm,
+    ProviderForm,
+    initial_of_provider,
+    provider_mark,
+)
+from dashboard.ui.confirm import Question, ask
+from gateway.models import Provider
+from gateway.selectors.catalogue import (
+    ModelRow,
+    ProviderRow,
+    model_rows,
+    models_served_by_none_but,
+    provider_row,
+    provider_rows,
+)
+from gateway.services.provider_tests import check_connection, check_new_access
+from gateway.services.providers import (
+    add_provider,
+    set_access,
+    set_provider_enabled,
+    update_provider,
+)
+
+MODELS_SHOWN = 12
+SAVE_ANYWAY = "save_anyway"
+
+
+@dataclass(frozen=True)
+class ProviderListContext:
+    """Variables of dashboard/providers/list.html and _table.html."""
+
+    rows: list[tuple[ProviderRow, Connection]]
+    query: str
+
+
+@dataclass(frozen=True)
+class NewProviderContext:
+    """Variables of dashboard/providers/new.html."""
+
+    form: NewProviderForm
+
+
+@dataclass(frozen=True)
+class ProviderPageContext:
+    """Variables of dashboard/providers/provider.html. models: the first of its models. asks_anyway:
+    what was entered failed its test, and can be saved in spite of that."""
+
+    row: ProviderRow
+    connection: Connection
+    is_vllm: bool
+    form: ProviderForm
+    models: list[ModelRow]
+    history: list[Line]
+    asks_anyway: bool
+
+
+@dataclass(frozen=True)
+class ConnectionContext:
+    """Variables of dashboard/providers/_connection.html."""
+
+    row: ProviderRow
+    connection: Connection
+
+
+@login_required
+@require_GET
+def list_providers(request: PageRequest) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    query = read_text(request.GET)
+    return render_page(
+        request,
+        page="dashboard/providers/list.html",
+        partial="dashboard/providers/_table.html",
+        context=ProviderListContext(
+            rows=[(row, connection_of(row)) for row in provider_rows(text=query)], query=query
+        ),
+    )
+
+
+@sensitive_variables()
+@login_required
+@require_http_methods(["GET", "POST"])
+def create_provider(request: PageRequest) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    form = NewProviderForm(request.POST or None)
+    provider = _add(request, form) if request.method == "POST" and form.is_valid() else None
+    if provider is None:
+        status = 200 if request.method == "GET" else 422
+        context = variables(NewProviderContext(form=form))
+        return render(request, "dashboard/providers/new.html", context, status=status)
+    finding = check_connection(provider)
+    if finding.is_reachable:
+        messages.success(request, f"{provider} is connected. Add a model that callers can use.")
+    else:
+        messages.error(request, f"{provider} is saved, but its test failed. {finding.message}")
+    return _to_provider(provider)
+
+
+@sensitive_variables()
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    provider = get_object_or_404(Provider, pk=provider_id)
+    form = ProviderForm(request.POST or None, initial=initial_of_provider(provider))
+    if request.method == "GET":
+        return _provider_page(request, provider, form)
+    if form.is_valid() and form.cleaned_data["seen"] != provider_mark(provider):
+        show_conflict(form, "provider")
+        return _provider_page(request, provider, form, status=409)
+    if form.is_valid() and (failed := _test_first(request, provider, form)):
+        form.add_error(None, f"Not saved: the test of these settings failed. {failed}")
+        return _provider_page(request, provider, form, status=422, asks_anyway=True)
+    if form.is_valid() and _update(request, provider, form):
+        return _to_provider(provider)
+    provider.refresh_from_db()
+    return _provider_page(request, provider, form, status=422)
+
+
+@login_required
+@require_POST
+def check_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
+    """Test the provider as it is saved."""
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    provider = get_object_or_404(Provider, pk=provider_id)
+    check_connection(provider)
+    if not wants_partial(request):
+        return _to_provider(provider)
+    row = provider_row(provider)
+    context = ConnectionContext(row=row, connection=connection_of(row))
+    return render(request, "dashboard/providers/_connection.html", variables(context))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def switch_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
+    """Ask whether to switch the provider off, or switch it."""
+    require_operator(request, Action.MANAGE_CATALOGUE)
+    provider = get_object_or_404(Provider, pk=provider_id)
+    if request.method == "GET":
+        is_on = provider.enabled
+        return ask(request, _switch_off_question(provider)) if is_on else _to_provider(provider)
+    is_on = request.POST.get("enabled") == "on"
+    if set_provider_enabled(provider, enabled=is_on, actor=request.user.email):
+        words = "is enabled" if is_on else "is disabled"
+        messages.success(request, f"{provider} {words}.")
+    return _to_provider(provider)
+
+
+def _switch_off_question(provider: Provider) -> Question:
+    alone = models_served_by_none_but(provider)
+    names = ", ".join(alone[:MODELS_SHOWN])
+    more = f" and {len(alone) - MODELS_SHOWN} more" if len(alone) > MODELS_SHOWN else ""
+    effect = (
+        f"No other provider serves {names}{more}. Calls to {'it' if len(alone) == 1 else 'them'}"
+        " get 503 until you enable it again."
+        if alone
+        else "Other providers also serve all of its models."
+    )
+    return Question(
+        title=f"Disable {provider.name}?",
+        lines=["It gets no new calls after one second. Running calls continue.", effect],
+        action=reverse("dashboard:provider-switch", args=[provider.pk]),
+        button="Disable",
+        back=reverse("dashboard:provider-edit", args=[provider.pk]),
+    )
+
+
+@sensitive_variables()
+def _add(request: PageRequest, form: NewProviderForm) -> Provider | None:
+    """Return the new provider, or None with the reasons in the form."""
+    data = form.cleaned_data
+    try:
+        return add_provider(
+            name=data["name"],
+            kind=data["kind"],
+            base_url=data["base_url"],
+            credential=data["credential"] or None,
+            actor=request.user.email,
+            **form.described(),
+        )
+    except ValidationError as error:
+        form.take(error)
+        return None
+
+
+@sensitive_variables()
+def _test_first(request: PageRequest, provider: Provider, form: ProviderForm) -> str:
+    """Return why the new address or credential fails, where the ones there are work: nobody
+    replaces those without being asked. Nothing when it may be saved, or cannot be for other
+    reasons."""
+    data = form.cleaned_data
+    credential = data["credential"] or None
+    changes = credential or data["base_url"].strip().rstrip("/") != provider.base_url
+    health = provider_row(provider).health
+    is_working = health is not None and health.answered_at and not health.failing_since
+    if not (changes and is_working) or SAVE_ANYWAY in request.POST:
+        return ""
+    try:
+        finding = check_new_access(provider, base_url=data["base_url"], credential=credential)
+    except ValidationError:
+        return ""
+    return "" if finding.is_reachable else finding.message
+
+
+@sensitive_variables()
+def _update(request: PageRequest, provider: Provider, form: ProviderForm) -> bool:
+    who, data = request.user.email, form.cleaned_data
+    try:
+        with transaction.atomic():
+            has_moved = set_access(
+                provider,
+                base_url=data["base_url"],
+                credential=data["credential"] or None,
+                actor=who,
+            )
+            is_other = update_provider(provider, actor=who, **form.described())
+    except ValidationError as error:
+        form.take(error)
+        return False
+    finding = check_connection(provider) if has_moved else None
+    if finding is not None and not finding.is_reachable:
+        messages.error(request, f"Saved, but the test failed. {finding.message}")
+    else:
+        words = "Saved. Changes apply within a second."
+        messages.success(request, words if has_moved or is_other else "Nothing changed.")
+    return True
+
+
+def _to_provider(provider: Provider) -> HttpResponse:
+    return HttpResponseRedirect(reverse("dashboard:provider-edit", args=[provider.pk]))
+
+
+def _provider_page(
+    request: PageRequest,
+    provider: Provider,
+    form: ProviderForm,
+    *,
+    status: int = 200,
+    asks_anyway: bool = False,
+) -> HttpResponse:
+    row = provider_row(provider)
+    context = ProviderPageContext(
+        row=row,
+        connection=connection_of(row),
+        is_vllm=provider.kind == VLLM,
+        form=form,
+        models=model_rows(provider=provider.name, limit=MODELS_SHOWN),
+        history=history(installation_history_of("provider", provider.name, limit=SHOWN)),
+        asks_anyway=asks_anyway,
+    )
+    return render(request, "dashboard/providers/provider.html", variables(context), status=status)

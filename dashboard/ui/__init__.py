@@ -1,0 +1,1 @@
+"""What pages are drawn with: charts, periods, questions."""

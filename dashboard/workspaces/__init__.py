@@ -1,0 +1,1 @@
+"""The workspaces of the installation, and old addresses that name none."""

@@ -1,0 +1,29 @@
+"""The form with which an operator makes a workspace."""
+
+from __future__ import annotations
+
+from django import forms
+
+from dashboard.forms.usd_field import UsdField
+
+
+class WorkspaceForm(forms.Form):
+    """Named as in accounts.services.create_workspace; owner is an e-mail address or empty."""
+
+    name = forms.CharField(
+        max_length=80,
+        help_text="The team, product or customer that pays.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "Acme, production"}),
+    )
+    credit = UsdField(
+        empty="",
+        label="Initial credit (USD)",
+        help_text="For example 25 or 12.50. Empty for none.",
+    )
+    owner = forms.EmailField(
+        max_length=254,
+        required=False,
+        label="Owner",
+        help_text="If they have no account, you get an invite link to send them.",
+        widget=forms.EmailInput(attrs={"autocomplete": "off"}),
+    )
