@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -26,6 +27,19 @@ def request_bytes(prompt: str, *, request_id: str = "", **body: Any) -> bytes:
     head = (
         "POST /v1/chat/completions HTTP/1.1\r\nhost: fake\r\ncontent-type: application/json\r\n"
         f"x-request-id: {request_id or uuid.uuid4()}\r\ncontent-length: {len(data)}\r\n\r\n"
+    )
+    return head.encode() + data
+
+
+def messages_bytes(
+    body: dict[str, Any], headers: Mapping[str, str], *, path: str = "/anthropic/v1"
+) -> bytes:
+    """Return one request to Anthropic's Messages API as it goes over the wire."""
+    data = json.dumps(body).encode()
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    head = (
+        f"POST {path}/messages HTTP/1.1\r\nhost: fake\r\ncontent-type: application/json\r\n"
+        f"{lines}content-length: {len(data)}\r\n\r\n"
     )
     return head.encode() + data
 

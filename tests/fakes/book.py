@@ -25,6 +25,7 @@ class Entry:
 
     __slots__ = (
         "attempt",
+        "cache_write_tokens",
         "cached_tokens",
         "closed_after_ms",
         "closed_at_s",
@@ -50,6 +51,7 @@ class Entry:
         self.completion_tokens = 0
         self.reasoning_tokens = 0
         self.cached_tokens = 0
+        self.cache_write_tokens = 0
         self.reported_usage: object = None
         self.state = RUNNING
         self.started_s = time.monotonic()

@@ -22,7 +22,7 @@ from tests.fakes.counting import count_prompt
 from tests.fakes.outgoing import head
 from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
-from tests.fakes.routes import answer_control, has_chat, has_right_key
+from tests.fakes.routes import answer_control, has_chat, has_right_key, is_anthropic
 from tests.fakes.script import Script, ScriptError
 from tests.fakes.strictness import Refused, refuse_unknown
 
@@ -114,6 +114,9 @@ class Connection(asyncio.Protocol):
     # What is answered.
 
     def _serve(self, request: Request) -> None:
+        if is_anthropic(request.path):
+            self._serve_anthropic(request)
+            return
         if request.method != "POST" or not has_chat(request.path):
             house = self._house
             control = answer_control(request, house.book, house.gates, len(house.connections))
@@ -132,6 +135,37 @@ class Connection(asyncio.Protocol):
             entry.end(FAILED)
             self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
 
+    def _serve_anthropic(self, request: Request) -> None:
+        # The SDK whose types judge it takes seconds to import, and most runs do not need it.
+        from tests.fakes.anthropic import serving
+
+        if request.method == "GET" and request.path.endswith("/models"):
+            self._answer_json(*serving.list_models(request))
+            return
+        entry = self._house.book.open(request.request_id)
+        self._house.serial += 1
+        serial = self._house.serial
+        try:
+            chat = serving.read_request(request)
+            script = chat.script()
+        except (serving.Refused, ScriptError) as error:
+            entry.end(FAILED)
+            refused = error if isinstance(error, serving.Refused) else serving.Refused(str(error))
+            self._answer_json(refused.status, serving.refusal(refused, serial))
+            return
+        entry.model, entry.stream = chat.model, bool(chat.stream)
+        entry.prompt_tokens = chat.count_words()
+        entry.cached_tokens = min(script.cached, entry.prompt_tokens)
+        left = entry.prompt_tokens - entry.cached_tokens
+        entry.cache_write_tokens = min(script.cache_written, left)
+        player = serving.MessagesPlayer(self, request, chat, script, entry, serial)
+        self._play(player, entry)
+
+    def _play(self, player: Player, entry: Entry) -> None:
+        self._entry = entry
+        self._task = self._loop.create_task(player.play())
+        self._task.add_done_callback(self._played)
+
     def _begin(self, request: Request, chat: Chat, script: Script, entry: Entry) -> None:
         entry.model = chat.model
         entry.stream = bool(chat.stream)
@@ -142,10 +176,8 @@ class Connection(asyncio.Protocol):
             self._transport.write(plain_answer(chat, script, entry, serial, second))
             return
         entry.cached_tokens = min(script.cached, entry.prompt_tokens)
-        self._entry = entry
         player = Player(self, request, chat, script, entry, self._house.serial)
-        self._task = self._loop.create_task(player.play())
-        self._task.add_done_callback(self._played)
+        self._play(player, entry)
 
     def _played(self, task: asyncio.Task[None]) -> None:
         self._task = None

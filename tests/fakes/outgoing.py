@@ -42,6 +42,7 @@ class Outgoing:
         self._link = link
         self._script = script
         self._framing = script.framing
+        self.extra_headers: list[tuple[bytes, bytes]] = []
         self._keep_alive = keep_alive and not script.close and script.framing != "eof"
         self._packer = zlib.compressobj(wbits=31) if script.gzip else None
         self._sent_bytes = 0
@@ -67,6 +68,7 @@ class Outgoing:
             headers.append((b"content-length", b"%d" % (length or 0)))
         if not self._keep_alive:
             headers.append((b"connection", b"close"))
+        headers += self.extra_headers
         for line in script.header:
             name, _, value = line.partition(":")
             headers.append((name.encode(), value.strip().encode()))

@@ -53,10 +53,13 @@ class Player:
             self._entry.end(book.BROKEN)
 
     async def _refuse(self) -> None:
-        body, content_type = refusal(self._script)
+        body, content_type = self._refusal_body()
         self._out.open(self._script.fail, content_type, length=len(body))
         await self._out.send(body)
         await self._out.finish()
+
+    def _refusal_body(self) -> tuple[bytes, str]:
+        return refusal(self._script)
 
     async def _steps(self) -> AsyncIterator[Step]:
         """Generate on schedule, counting in the book; `delay_ms` lies between two tokens."""
@@ -93,7 +96,7 @@ class Player:
     async def _stream(self) -> None:
         script, out = self._script, self._out
         out.open(200, EVENT_STREAM, length=None)
-        await self._say_chunks(b'{"role":"assistant","content":"","refusal":null}')
+        await self._start_stream()
         await self._break_if_due(0)
         count = 0
         pending: list[Step] = []
@@ -111,6 +114,9 @@ class Player:
             await self._say_steps(pending)
         await self._end_stream()
 
+    async def _start_stream(self) -> None:
+        await self._say_chunks(b'{"role":"assistant","content":"","refusal":null}')
+
     async def _say_steps(self, pending: list[Step]) -> None:
         for choice in range(self._chat.n or 1):
             await self._out.send(self._speller.event(self._writer.step_chunk(choice, pending)))
@@ -124,8 +130,7 @@ class Player:
     async def _break_if_due(self, count: int) -> None:
         script = self._script
         if count == script.error_after:
-            error = {"error": {"message": script.message, "type": "server_error", "code": 500}}
-            await self._out.send(self._speller.event(encode(error)))
+            await self._say_error()
             await self._out.break_off("truncate")
         if count == script.reset_after:
             await self._out.break_off("reset")
@@ -133,6 +138,10 @@ class Player:
             await self._out.break_off("truncate")
         if count == script.close_after:
             await self._out.break_off("close")
+
+    async def _say_error(self) -> None:
+        error = {"message": self._script.message, "type": "server_error", "code": 500}
+        await self._out.send(self._speller.event(encode({"error": error})))
 
     async def _end_stream(self) -> None:
         script, out = self._script, self._out
@@ -153,11 +162,13 @@ class Player:
         await out.finish()
 
     async def _answer(self) -> None:
-        script, out = self._script, self._out
         steps = [step async for step in self._steps()]
-        usage = usage_of(script, self._entry)
+        usage = usage_of(self._script, self._entry)
         self._entry.report(usage)
-        body = self._writer.body(steps, self._generation.finish, usage)
+        await self._send_whole(self._writer.body(steps, self._generation.finish, usage))
+
+    async def _send_whole(self, body: bytes) -> None:
+        script, out = self._script, self._out
         breaks = script.truncate or script.stops_at != NEVER
         truncates = script.truncate or script.truncate_after != NEVER
         extra = script.big_bytes - len(BIG_MARK) if script.big_bytes else 0

@@ -8,7 +8,8 @@ GET /v1/models        one model; other addresses have it, too, but for those bel
 
 /keyed/v1 takes the key `sk-right` alone. /listless/v1 has no list of models; those of /page/v1,
 /array/v1, /moved/v1 and /down/v1 are a page, a bare array, elsewhere, and out of order. Under
-/nowhere/v1 there is nothing at all.
+/nowhere/v1 there is nothing at all. /anthropic/v1 is Anthropic's API (tests/fakes/anthropic), with
+any key; /keyed/anthropic/v1 takes the right one alone.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ LISTS: Mapping[str, tuple[int, object]] = {
 
 def has_chat(path: str) -> bool:
     return path.endswith("/chat/completions") and not path.startswith("/nowhere/")
+
+
+def is_anthropic(path: str) -> bool:
+    """Return whether Anthropic's API is meant: /anthropic/v1/messages, or /keyed/anthropic/v1."""
+    return "/anthropic/" in path
 
 
 def has_right_key(request: Request) -> bool:

@@ -37,6 +37,7 @@ class Script:
     reasoning: int = 0  # tokens of reasoning ahead of the answer
     reasoning_field: str = "reasoning_content"
     tools: int = 0  # so many tool calls instead of text, unless the last message is a tool's
+    redacted: bool = False  # thinking that cannot be read comes first; Anthropic's API only
     args: str = '{"city":"Paris"}'  # the arguments of each tool call, cut into 4-character tokens
     finish: str = ""  # finish_reason; "null" sends none at all
     model: str = ""  # the model named in the answer, if not the one asked for
@@ -45,6 +46,7 @@ class Script:
     # What is reported: "none", "null", "zero", "wrong:<JSON>" (as completion_tokens), "raw:<JSON>".
     usage: str = ""
     cached: int = 0
+    cache_written: int = 0  # tokens of the prompt written to the cache; Anthropic's API only
 
     # When.
     first_ms: float = 0.0  # silence before the status line

@@ -41,10 +41,11 @@ class Speller:
         self._planted = [script.plant.encode()] if script.plant else []
         self._label = b"data:" if "nospace" in self._forms else b"data: "
 
-    def event(self, data: bytes) -> bytes:
+    def event(self, data: bytes, name: bytes = b"") -> bytes:
         """Return one event, with whatever the script puts around it."""
+        head = b"event: " + name + self._end if name else b""
         if not self._forms:
-            return b"data: " + data + b"\n\n"
+            return head + b"data: " + data + b"\n\n"
         end, lines = self._end, [data]
         if "multiline" in self._forms:
             lines = data.replace(b',"', b',\n"').split(b"\n")
@@ -52,8 +53,11 @@ class Speller:
         if "comments" in self._forms:
             before += b": ping" + end + end
         if "fields" in self._forms:
-            before += b"event: message" + end + b"id: 7" + end + b"retry: 10" + end
+            before += (
+                (b"" if name else b"event: message" + end) + b"id: 7" + end + b"retry: 10" + end
+            )
         after = b"data" + end + end + b"data:" + end + end if "empty" in self._forms else b""
+        before += head
         return before + b"".join(self._label + line + end for line in lines) + end + after
 
     def opening(self) -> bytes:
@@ -69,14 +73,14 @@ class Speller:
         events = [data for form, data in planted.items() if form in self._forms]
         return b"".join(map(self.event, [*events, *self._planted]))
 
-    def closing(self, chunk: bytes) -> bytes:
+    def closing(self, chunk: bytes, done: bytes = DONE, name: bytes = b"") -> bytes:
         """Return the end of the stream; `chunk` is one that may wrongly follow [DONE]."""
-        last = self.event(DONE)
+        last = self.event(done, name)
         if "dupdone" in self._forms:
-            last += self.event(DONE)
+            last += self.event(done, name)
         if "afterdone" in self._forms:
             last += self.event(chunk)
         return last[: -len(self._end)] if "unterminated" in self._forms else last
 
-    def finish(self, chunk: bytes) -> bytes:
-        return self.event(chunk) * (2 if "dupfinish" in self._forms else 1)
+    def finish(self, chunk: bytes, name: bytes = b"") -> bytes:
+        return self.event(chunk, name) * (2 if "dupfinish" in self._forms else 1)

@@ -1,0 +1,1 @@
+"""Anthropic's Messages API as the fake upstream speaks it: what it refuses and how it answers."""
