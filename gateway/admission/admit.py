@@ -140,7 +140,7 @@ class Admission:
             raise IpNotAllowed
         if scope and scope not in key.scopes:
             raise InsufficientScope(
-                f"The key lacks the scope {scope}.", details={"required_scope": scope}
+                f"The API key does not have the scope {scope}.", details={"required_scope": scope}
             )
 
     def screen_call(self, caller: Caller, head: RequestHead, scope: str) -> None:
@@ -163,7 +163,7 @@ class Admission:
         dropped = self._check(call, model)
         if not caller.key.may_use_chat_template and call.gives("chat_template"):
             raise InsufficientScope(
-                "The key may not send a chat_template, which providers run as a program.",
+                "The API key may not send chat_template, which providers run as code.",
                 param="chat_template",
                 details={"required_permission": "allows_chat_template"},
             )

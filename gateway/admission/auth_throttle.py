@@ -32,6 +32,6 @@ class AuthThrottle:
         self._windows[subnet] = began, count + 1
         if count >= self._limit:
             raise RateLimited(
-                "Too many calls with an API key that is not valid came from this address.",
+                "Too many requests with an invalid API key came from this IP address.",
                 retry_after_s=began + WINDOW_S - now,
             )

@@ -40,13 +40,13 @@ def _read_carefully(head: RequestHead) -> bytes:
     """The same for requests that are not of the usual form."""
     presented = [_read_authorization(value) for value in head.values(b"authorization")]
     if len(presented) > 1:
-        raise InvalidKey("There are two Authorization headers.")
+        raise InvalidKey("The Authorization header was sent twice.")
     presented += [value.strip(BLANKS) for value in head.values(b"x-api-key")]
     if not presented:
-        raise InvalidKey("No API key was given: send it as Authorization: Bearer <key>.")
+        raise InvalidKey("No API key was provided. Send it as Authorization: Bearer <key>.")
     secret = presented[0]
     if any(other != secret for other in presented[1:]):
-        raise InvalidKey("Two different API keys were given.")
+        raise InvalidKey("Two different API keys were provided.")
     if not secret or len(secret) > MAX_SECRET_BYTES:
         raise InvalidKey("The API key is not valid.")
     return secret
@@ -58,7 +58,7 @@ def _read_authorization(value: bytes) -> bytes:
     scheme, _, rest = value.strip(BLANKS).partition(b" ")
     if b"\t" in scheme or b"\t" in rest:
         raise InvalidKey(
-            "The Authorization header has a tab in it: send Bearer, one space, and the API key."
+            "The Authorization header contains a tab. Send Bearer, one space, and the API key."
         )
     if scheme.lower() == b"bearer":
         return rest.strip(b" ")

@@ -44,9 +44,9 @@ def check_context(
         return
     wanted = f"The messages have at least {prompt_tokens} tokens"
     if asked_tokens:
-        wanted += f", and max_tokens asks for {asked_tokens} more"
+        wanted += f", and max_tokens requests {asked_tokens} more"
     raise PromptTooLong(
-        f"The model's context is {context_tokens} tokens. {wanted}.", param="messages"
+        f"The model's context window is {context_tokens} tokens. {wanted}.", param="messages"
     )
 
 

@@ -87,7 +87,8 @@ class Rates:
 def rate_limited(state: LimiterState, bucket: TokenBucket, model: str, now_ns: int) -> RateLimited:
     retry_after_s = bucket.wait_ns(now_ns) / NS_PER_S
     return RateLimited(
-        f"{owner_of(state)} may make {bucket.per_minute} calls a minute, {bucket.burst} at once.",
+        f"{owner_of(state)} is limited to {bucket.per_minute} requests per minute, "
+        f"burst {bucket.burst}.",
         details=limit_details(state, "requests", "minute", bucket.per_minute, bucket.burst, model),
         retry_after_s=retry_after_s,
     )
@@ -97,7 +98,7 @@ def concurrency_limited(
     state: LimiterState, limiter: ConcurrencyLimiter, model: str, words: str
 ) -> ConcurrencyLimited:
     return ConcurrencyLimited(
-        f"{owner_of(state)} may have {limiter.limit} calls running; it has, {words}.",
+        f"{owner_of(state)} is limited to {limiter.limit} concurrent requests, {words}.",
         details=limit_details(
             state, "concurrent_requests", None, limiter.limit, limiter.in_use, model
         ),
@@ -106,7 +107,7 @@ def concurrency_limited(
 
 
 def owner_of(state: LimiterState) -> str:
-    return "The key" if state.level == "token" else "The workspace"
+    return "The API key" if state.level == "token" else "The workspace"
 
 
 def limit_details(

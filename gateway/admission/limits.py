@@ -231,7 +231,7 @@ class Limits:
         if self._is_closed:
             raise ServerStopping
         if limiter.waiting >= self._queue_limits.max_queue:
-            raise concurrency_limited(state, limiter, model, "and as many wait as may")
+            raise concurrency_limited(state, limiter, model, "and the queue is full")
         began_ns = time.perf_counter_ns()
         left_s = self._queue_limits.queue_s - lease.queued_us / 10**6
         try:

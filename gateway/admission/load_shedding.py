@@ -65,7 +65,7 @@ class LoadShedder:
         asked = self._asked[key_id] = self._asked.get(key_id, 0) + 1
         if self._is_refusing and self._let_in >= self._room and asked > self._allowed:
             self._has_refused = True
-            raise overloaded("The server is busy. Nothing was run; try again in a moment.")
+            raise overloaded("The server is busy. The request was not run. Try again in a moment.")
         self._let_in += 1
 
     def _tick(self, loop: asyncio.AbstractEventLoop, last: float) -> None:

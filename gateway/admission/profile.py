@@ -20,11 +20,11 @@ def choose_profile(head: RequestHead, key: KeyRecord | None, default: Profile) -
     named = head.first(b"x-compat-profile").decode("latin-1").strip()
     if named and (key is None or key.may_override_profile):
         if named not in BY_NAME:
-            raise RequestError(f"There is no profile called {named[:64]}.", param=HEADER)
+            raise RequestError(f"The profile {named[:64]} does not exist.", param=HEADER)
         return BY_NAME[named]
     if head.mount_profile:
         if head.mount_profile not in BY_NAME:
-            raise NotFound(f"There is no profile called {head.mount_profile[:64]}.")
+            raise NotFound(f"The profile {head.mount_profile[:64]} does not exist.")
         return BY_NAME[head.mount_profile]
     if key is not None:
         return BY_NAME.get(key.profile, default)

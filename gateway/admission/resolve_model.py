@@ -16,9 +16,9 @@ def resolve_model(snapshot: Snapshot, key: KeyRecord, name: str, *, hides: bool)
     ModelNotAllowed; with hides, a model the key may not use is not found either."""
     model = find_by_any_name(snapshot, name)
     if model is None or (hides and not key.may_use(model.name)):
-        raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
+        raise ModelNotFound(f"The model {name[:256]} does not exist.", param="model")
     if not key.may_use(model.name):
-        raise ModelNotAllowed(f"The key may not use {model.name}.", param="model")
+        raise ModelNotAllowed(f"The API key may not use the model {model.name}.", param="model")
     return model
 
 
@@ -33,14 +33,14 @@ def find_by_any_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
     if (model := snapshot.find(name)) is not None:
         return model
     if name in NAMELESS:
-        raise RequestError(f"{name} has no name behind it.", param="model")
+        raise RequestError(f"{name} must be followed by a name.", param="model")
     if name.startswith(OF_A_MODEL):
         name = name.removeprefix(OF_A_MODEL)
         if (direct := snapshot.shorthands.get(name)) is not None:
             return direct
     elif name.startswith(OF_A_FUNCTION):
         function = name.removeprefix(OF_A_FUNCTION).removeprefix("function_name::")
-        raise FunctionNotFound(f"There is no function called {function[:256]}.", param="model")
+        raise FunctionNotFound(f"The function {function[:256]} does not exist.", param="model")
     return (
         snapshot.find(name)
         or snapshot.find(name.removesuffix(OF_A_SERVICE))

@@ -13,7 +13,7 @@ from gateway.core.spent import Reading, Spent, day_of, end_of_day, end_of_month,
 from gateway.snapshot.types import SpendingLimits
 
 NUSD_PER_MICRO_USD = 1_000
-WORDS = {"day": "daily limit", "month": "monthly limit", "total": "total limit"}
+WORDS = {"day": "daily budget", "month": "monthly budget", "total": "total budget"}
 
 
 class Spending:
@@ -98,7 +98,7 @@ class Spending:
         self, period: str, limit_nusd: int, spent_nusd: int, want_nusd: int, now: float
     ) -> KeyLimitExceeded:
         held_usd = format_usd(self.held_nusd)
-        held = f", its running calls hold {held_usd} USD" if self.held_nusd else ""
+        held = f", {held_usd} USD are held for running calls" if self.held_nusd else ""
         details: dict[str, Any] = {
             "level": "token",
             "limit": {
@@ -113,7 +113,7 @@ class Spending:
         if ends := _end(period, now):
             details["resets_at"] = ends.isoformat()
         return KeyLimitExceeded(
-            f"The key's {WORDS[period]} is {format_usd(limit_nusd)} USD. It has spent "
+            f"The API key's {WORDS[period]} is {format_usd(limit_nusd)} USD. It has spent "
             f"{format_usd(spent_nusd)} USD{held}, and this call may cost up to "
             f"{format_usd(want_nusd)} USD.",
             details=details,

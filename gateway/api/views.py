@@ -115,7 +115,7 @@ class ModelDetail(CatalogueView):
     def get(self, request: Request, name: str) -> Response:
         model = inbound_of(request).snapshot.find(name)
         if model is None or not model.targets or not self.shows(request, model.name):
-            raise ModelNotFound(f"There is no model called {name[:256]}.", param="model")
+            raise ModelNotFound(f"The model {name[:256]} does not exist.", param="model")
         return Response(write_model(model))
 
 

@@ -83,7 +83,7 @@ class GatewayError(Exception):
     status: ClassVar[int] = 500
     code: ClassVar[str] = "internal_error"
     type: ClassVar[str] = "api_error"
-    meaning: ClassVar[str] = "Something went wrong on our side; nothing was charged."
+    meaning: ClassVar[str] = "An internal error occurred. You were not charged."
     retry_elsewhere: ClassVar[bool] = False
     should_retry: ClassVar[bool | None] = None
 
@@ -108,137 +108,139 @@ class GatewayError(Exception):
 
 class RequestError(GatewayError):
     status, code, type = 400, "invalid_request", "invalid_request_error"
-    meaning = "The request does not fit the schema; param names the place."
+    meaning = "The request is invalid. See param for the field."
 
 
 class InvalidJson(RequestError):
     code = "invalid_json"
-    meaning = "The body is not JSON."
+    meaning = "The request body is not valid JSON."
 
 
 class UnsupportedParameter(RequestError):
     code = "unsupported_parameter"
-    meaning = "The parameter cannot be used here; param names it."
+    meaning = "The parameter is not supported. See param for its name."
 
 
 class UnknownProcessor(RequestError):
     code = "unknown_processor"
-    meaning = "There is no such processor; param names the place."
+    meaning = "The processor does not exist. See param for the field."
 
 
 class PluginUnavailable(RequestError):
     code = "plugin_unavailable"
-    meaning = "Nothing here runs this plugin."
+    meaning = "The plugin is not available."
 
 
 class PromptTooLong(RequestError):
     code = "context_length_exceeded"
-    meaning = "The prompt, with the output asked for, is longer than the model's context."
+    meaning = "The prompt and the requested output exceed the model's context window."
 
 
 class PayloadTooLarge(RequestError):
     status, code = 413, "payload_too_large"
-    meaning = "The body is larger than this endpoint takes."
+    meaning = "The request body is too large for this endpoint."
 
 
 class UnsupportedMediaType(RequestError):
     status, code = 415, "unsupported_media_type"
-    meaning = "The body is declared to be in another charset than UTF-8."
+    meaning = "The charset of the request body is not UTF-8."
 
 
 class RequestTimeout(RequestError):
     status, code = 408, "request_timeout"
-    meaning = "The request did not arrive in time; the connection is closed."
+    meaning = "The request did not arrive in time. The connection was closed."
 
 
 class UriTooLong(RequestError):
     status, code = 414, "uri_too_long"
-    meaning = "The request line is longer than 8 KB; the connection is closed."
+    meaning = "The request line exceeds 8 KB. The connection was closed."
 
 
 class HeadersTooLarge(RequestError):
     status, code = 431, "headers_too_large"
-    meaning = "There are too many headers, or they are too long; the connection is closed."
+    meaning = "The request headers are too many or too long. The connection was closed."
 
 
 class InvalidHost(RequestError):
     code = "invalid_host"
-    meaning = "The Host header is missing or malformed, or names a host that is not ours."
+    meaning = "The Host header is missing, malformed or names a host that is not allowed."
 
 
 class ExpectationFailed(RequestError):
     status, code = 417, "expectation_failed"
-    meaning = "The Expect header asks for something other than 100-continue."
+    meaning = "The Expect header is not 100-continue."
 
 
 class ModelNotFound(RequestError):
     status, code, type = 404, "model_not_found", "not_found_error"
-    meaning = "There is no such model."
+    meaning = "The model does not exist."
 
 
 class FunctionNotFound(RequestError):
     status, code, type = 404, "function_not_found", "not_found_error"
-    meaning = "There is no such function."
+    meaning = "The function does not exist."
 
 
 class NotFound(RequestError):
     status, code, type = 404, "not_found", "not_found_error"
-    meaning = "There is nothing at this address."
+    meaning = "There is no resource at this URL."
 
 
 class MethodNotAllowed(RequestError):
     status, code = 405, "method_not_allowed"
-    meaning = "This address does not take that method; the Allow header names those it takes."
+    meaning = "The method is not allowed for this URL. The Allow header lists the allowed methods."
 
 
 class FileNotFound(RequestError):
     code = "file_not_found"
-    meaning = "The workspace has no file with this id."
+    meaning = "The workspace has no file with this ID."
 
 
 class InvalidFile(RequestError):
     code = "invalid_file"
-    meaning = "The image, sound or file is broken, not what it is said to be, or not to be fetched."
+    meaning = (
+        "The image, audio or file is broken, of another type than stated, or could not be fetched."
+    )
 
 
 class ImageNotSupported(RequestError):
     code = "image_not_supported_by_model"
-    meaning = "The model does not take images."
+    meaning = "The model does not support images."
 
 
 class AudioNotSupported(RequestError):
     code = "audio_not_supported_by_model"
-    meaning = "The model does not take sound."
+    meaning = "The model does not support audio."
 
 
 class PdfNotSupported(RequestError):
     code = "pdf_not_supported_by_model"
-    meaning = "The model reads no PDF files, and no page of this one has text to give it instead."
+    meaning = "The model does not support PDF files, and this one has no text to send instead."
 
 
 class Quarantined(RequestError):
     status, code, should_retry = 422, "quarantined", False
-    meaning = "The same content made a process of ours fail; it is not tried again for a while."
+    meaning = "The same content recently made a process fail. It is not tried again for a while."
 
 
 class Conflict(RequestError):
     status, code, should_retry = 409, "conflict", True
-    meaning = "A request with the same Idempotency-Key is still running."
+    meaning = "Another request with the same Idempotency-Key is still running."
 
 
 class AnswerNotKept(RequestError):
     status, code, should_retry = 409, "conflict", False
-    meaning = "The answer to this Idempotency-Key was over 16 MB and was not kept."
+    meaning = "The response for this Idempotency-Key exceeded 16 MB and was not stored."
 
 
 class IdempotencyMismatch(RequestError):
     status, code, should_retry = 422, "idempotency_mismatch", False
-    meaning = "The Idempotency-Key was used before, for another request."
+    meaning = "The Idempotency-Key was already used for a different request."
 
 
 class AdmissionError(GatewayError):
     status, code, type = 403, "request_blocked", "permission_error"
-    meaning = "The call is not permitted."
+    meaning = "The request is not permitted."
 
 
 class InvalidKey(AdmissionError):
@@ -248,50 +250,50 @@ class InvalidKey(AdmissionError):
 
 class InsufficientScope(AdmissionError):
     code = "insufficient_scope"
-    meaning = "The key lacks the scope named in details.required_scope."
+    meaning = "The API key does not have the scope named in details.required_scope."
 
 
 class IpNotAllowed(AdmissionError):
     code = "ip_not_allowed"
-    meaning = "The key may not be used from this address."
+    meaning = "The API key may not be used from this IP address."
 
 
 class ModelNotAllowed(AdmissionError):
     code = "model_not_allowed"
-    meaning = "The key may not use this model."
+    meaning = "The API key may not use this model."
 
 
 class WorkspaceLocked(AdmissionError):
     code = "workspace_locked"
-    meaning = "The workspace is locked; its calls are refused until an operator unlocks it."
+    meaning = "The workspace is locked. Calls are refused until an operator unlocks it."
 
 
 class InsufficientCredits(AdmissionError):
     status, code, type = 402, "insufficient_credits", "insufficient_credits"
-    meaning = "The balance, less what running calls hold, does not cover this call."
+    meaning = "The balance, minus the amount held for running calls, does not cover this call."
 
 
 class KeyLimitExceeded(AdmissionError):
     status, code, type = 402, "key_limit_exceeded", "key_limit_exceeded"
-    meaning = "What the key may spend a day, a month or in total does not cover this call."
+    meaning = "The daily, monthly or total budget of the API key does not cover this call."
 
 
 class KeyLossExceeded(AdmissionError):
     status, code, type = 402, "key_loss_limit_exceeded", "key_limit_exceeded"
     meaning = (
-        "Calls of this key cost more than the balance had, by as much as is taken on in a day; "
-        "it can be used again when the day (UTC) is over."
+        "Calls of this API key cost more than the balance, by the maximum covered in a day. "
+        "The key can be used again after midnight UTC."
     )
 
 
 class RateLimited(AdmissionError):
     status, code, type = 429, "rate_limit_exceeded", "rate_limit_error"
-    meaning = "Too many calls in too short a time; Retry-After says when to come back."
+    meaning = "Too many requests. Retry-After says when to try again."
 
 
 class ConcurrencyLimited(AdmissionError):
     status, code, type = 429, "concurrency_limit_exceeded", "rate_limit_error"
-    meaning = "As many calls run as may at once, and there was no turn for this one in time."
+    meaning = "Too many concurrent requests, and none of them ended in time."
 
 
 class UpstreamError(GatewayError):
@@ -301,7 +303,7 @@ class UpstreamError(GatewayError):
 
 class ProviderUnavailable(UpstreamError):
     retry_elsewhere = True
-    meaning = "The provider could not be reached, or failed, or its answer made no sense."
+    meaning = "The provider could not be reached, failed or sent an invalid response."
 
 
 class ProviderUnreachable(ProviderUnavailable):
@@ -314,12 +316,12 @@ class StreamBroken(ProviderUnavailable):
 
 class ProviderAuth(UpstreamError):
     code, retry_elsewhere, should_retry = "provider_auth", True, False
-    meaning = "The provider refused our credential; the operator has to mend it."
+    meaning = "The provider rejected its credential. An operator has to replace it."
 
 
 class ProviderRateLimit(UpstreamError):
     status, code, type, retry_elsewhere = 429, "provider_rate_limit", "rate_limit_error", True
-    meaning = "The provider is limiting our rate."
+    meaning = "The provider's rate limit was exceeded."
 
 
 class ProviderOverloaded(UpstreamError):
@@ -329,7 +331,7 @@ class ProviderOverloaded(UpstreamError):
 
 class ProviderTimeout(UpstreamError):
     status, code, retry_elsewhere, should_retry = 504, "provider_timeout", True, False
-    meaning = "The provider took too long."
+    meaning = "The provider did not respond in time."
 
 
 class CallTimeout(ProviderTimeout):
@@ -340,52 +342,52 @@ class CallTimeout(ProviderTimeout):
 
 class ProviderRejected(UpstreamError):
     status, code, type = 400, "invalid_request", "invalid_request_error"
-    meaning = "The provider rejected the request; the message is the provider's."
+    meaning = "The provider rejected the request. The message is the provider's."
 
 
 class ContextLengthExceeded(UpstreamError):
     status, code, type = 400, "context_length_exceeded", "invalid_request_error"
-    meaning = "The prompt is longer than the model takes."
+    meaning = "The prompt exceeds the model's context window."
 
 
 class ContentFiltered(UpstreamError):
     status, code, type = 400, "content_filter", "invalid_request_error"
-    meaning = "The provider's content policy refused the prompt."
+    meaning = "The provider's content policy rejected the prompt."
 
 
 class PlatformError(GatewayError):
     status = 503
-    meaning = "We cannot serve the call right now; nothing was charged."
+    meaning = "The call cannot be served right now. You were not charged."
 
 
 class DatabaseUnavailable(PlatformError):
     code = "database_unavailable"
-    meaning = "The database cannot be reached right now."
+    meaning = "The database is not available right now."
 
 
 class StorageUnavailable(PlatformError):
     code = "storage_unavailable"
-    meaning = "The disk is nearly full or has failed: the journal cannot be written right now."
+    meaning = "The disk is nearly full or has failed. The journal cannot be written right now."
 
 
 class Overloaded(PlatformError):
     code, type = "overloaded", "overloaded_error"
-    meaning = "The server has no room for this request right now; Retry-After says when to retry."
+    meaning = "The server is overloaded. Retry-After says when to try again."
 
 
 class ServerStopping(PlatformError):
     code = "server_restarting"
-    meaning = "The server is restarting; the call was cut off and costs nothing."
+    meaning = "The server is restarting. The call was ended and is not charged."
 
 
 class NoUpstreamAvailable(PlatformError):
     code = "no_upstream_available"
-    meaning = "There is such a model, but no provider serves it right now."
+    meaning = "The model exists, but no provider serves it right now."
 
 
 class CallerGone(GatewayError):
     status, code = 499, "client_cancelled"
-    meaning = "The caller is gone. Seen in records only: there is nobody to send it to."
+    meaning = "The client disconnected. Appears in records only."
 
 
 class CallerLeft(CallerGone):
@@ -394,4 +396,4 @@ class CallerLeft(CallerGone):
 
 class CallerStalled(CallerGone):
     code = "client_stalled"
-    meaning = "The caller stopped reading the answer. Seen in records only."
+    meaning = "The client stopped reading the response. Appears in records only."

@@ -18,7 +18,7 @@ DEFAULT_BYTES = 256 * MB
 COUNTED_BYTES = 16 * 1024
 COPIES = 3
 SHARE = 3
-NO_ROOM = "The bodies of other requests take all the memory that there is for bodies."
+NO_ROOM = "No memory is free for the request body. Try again in a moment."
 
 
 class BodyBudget:

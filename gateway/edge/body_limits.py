@@ -44,4 +44,4 @@ class BodyLimits:
 def too_large(limit_bytes: int) -> PayloadTooLarge:
     """Return the refusal of a body that is longer than an address takes."""
     size = f"{limit_bytes // KB} KB" if limit_bytes % KB == 0 else f"{limit_bytes} bytes"
-    return PayloadTooLarge(f"The body is larger than {size}, the most that this address takes.")
+    return PayloadTooLarge(f"The request body exceeds {size}, the limit for this URL.")

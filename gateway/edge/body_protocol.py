@@ -100,7 +100,7 @@ class BodyProtocol(HttpToolsProtocol):
     def _check_pieces(self) -> None:
         """Raise RequestError for a body in very many very small pieces: each costs the same."""
         if self._pieces > MAX_SMALL_PIECES + self._body_bytes // LEAST_PIECE_BYTES:
-            raise RequestError("The body comes in pieces that are too small.")
+            raise RequestError("The request body arrives in chunks that are too small.")
 
     def _give_up(self, cycle: Reply) -> None:
         """Refuse the request whose body is arriving: others have less, and need the memory."""

@@ -164,11 +164,13 @@ class ConnectionLimiter:
 
 
 def short_of_memory() -> GatewayError:
-    return overloaded("The server is short of memory. Nothing was run; try again in a moment.")
+    return overloaded(
+        "The server is low on memory. The request was not run. Try again in a moment."
+    )
 
 
 def stopping() -> GatewayError:
     return ServerStopping(
-        "The server is restarting. Nothing was run; try again in a moment.",
+        "The server is restarting. The request was not run. Try again in a moment.",
         retry_after_s=spread_retry_after_s(),
     )

@@ -39,14 +39,14 @@ BAD_PERCENT = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 def check_size(target: bytes, headers: Headers) -> None:
     """Raise UriTooLong or HeadersTooLarge. Needless for a head that is short as a whole."""
     if len(headers) > MAX_HEADERS:
-        raise HeadersTooLarge(f"There are more than {MAX_HEADERS} headers.")
+        raise HeadersTooLarge(f"The request has more than {MAX_HEADERS} headers.")
     if len(target) > MAX_REQUEST_LINE_BYTES:
         raise UriTooLong
     sizes = [len(name) + len(value) + AROUND_BYTES for name, value in headers]
     if sum(sizes) > MAX_HEAD_BYTES:
-        raise HeadersTooLarge(f"The headers are longer than {MAX_HEAD_BYTES} bytes together.")
+        raise HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
     if sizes and max(sizes) > MAX_HEADER_BYTES:
-        raise HeadersTooLarge(f"A header is longer than {MAX_HEADER_BYTES} bytes.")
+        raise HeadersTooLarge(f"A header exceeds {MAX_HEADER_BYTES} bytes.")
 
 
 def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> dict[bytes, bytes]:
@@ -56,11 +56,11 @@ def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> d
     they would pass for the same name with hyphens wherever names become variables.
     """
     if version != "1.1" and version != "1.0":
-        raise RequestError("Only HTTP/1.1 and HTTP/1.0 are spoken here.")
+        raise RequestError("Only HTTP/1.1 and HTTP/1.0 are supported.")
     if target[:1] != b"/" or b"#" in target:
         raise RequestError("The request target must be a path, such as /v1/models.")
     if b"%" in target and BAD_PERCENT.search(target):
-        raise RequestError("The request target has a percent sign without two digits.")
+        raise RequestError("The request target has a percent sign without two hexadecimal digits.")
     fields = dict(headers)
     if len(fields) != len(headers) or not fields.keys() <= PLAIN:
         fields = _check_odd(version, headers)
@@ -76,7 +76,7 @@ def _check_odd(version: str, headers: Headers) -> dict[bytes, bytes]:
         _check_repeated(headers)
     coding = fields.get(b"transfer-encoding")
     if coding is not None and (version == "1.0" or coding.lower() != b"chunked"):
-        raise RequestError("The Transfer-Encoding must be chunked, and nothing else.")
+        raise RequestError("The Transfer-Encoding must be chunked.")
     if b"expect" in fields and fields[b"expect"].lower() != b"100-continue":
         raise ExpectationFailed
     return fields
@@ -85,7 +85,7 @@ def _check_odd(version: str, headers: Headers) -> dict[bytes, bytes]:
 def _check_repeated(headers: Headers) -> None:
     names = [name for name, _ in headers]
     if names.count(b"host") > 1:
-        raise InvalidHost("The Host header is there twice.")
+        raise InvalidHost("The Host header was sent twice.")
     for once in (b"content-length", b"transfer-encoding", b"expect"):
         if names.count(once) > 1:
-            raise RequestError(f"The header {once.decode()} is there twice.")
+            raise RequestError(f"The header {once.decode()} was sent twice.")

@@ -30,8 +30,8 @@ class Hosts:
             raise InvalidHost("The Host header is malformed.")
         if not self._is_allowed(match[1].decode().lower().rstrip(".")):
             raise InvalidHost(
-                "The Host header names a host that this installation does not answer to; "
-                "operators add theirs to TOLLHOUSE_ALLOWED_HOSTS."
+                "The Host header names a host that is not allowed. "
+                "Operators add hosts to TOLLHOUSE_ALLOWED_HOSTS."
             )
         if len(self._good) < MAX_REMEMBERED:
             self._good.add(value)

@@ -28,8 +28,10 @@ class MinDataRate:
         self._seen, self._before = seen_bytes, came
         self._silent_s = 0.0 if came else self._silent_s + self.step_s
         if self._silent_s >= self._limits.body_silence_s:
-            raise RequestTimeout(f"The body stood still for {self._limits.body_silence_s:g} s.")
+            raise RequestTimeout(
+                f"No more of the body arrived for {self._limits.body_silence_s:g} s."
+            )
         if before is None or not came + before:
             return  # too early to tell, or silent, which has a limit of its own
         if came + before < LEAST_BODY_BYTES_PER_S * self._limits.body_rate_window_s:
-            raise RequestTimeout(f"The body came slower than {LEAST_BODY_BYTES_PER_S} bytes/s.")
+            raise RequestTimeout(f"The body arrived slower than {LEAST_BODY_BYTES_PER_S} bytes/s.")

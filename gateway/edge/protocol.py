@@ -49,7 +49,7 @@ BETWEEN, HEAD, BODY = range(3)
 # Beyond what may be connected, so many more are told so; each is waited for so long.
 MOST_SHED = 32
 SURPLUS_S = 1.0
-TOO_MANY = "The server has too many connections. Nothing was run; try again in a moment."
+TOO_MANY = "The server has too many connections. The request was not run. Try again in a moment."
 # The loop reads what has arrived at least once in this time, before the timer that is set for it.
 LAST_LOOK_S = 0.01
 
@@ -179,7 +179,7 @@ class GuardedHttpProtocol(BodyProtocol):
         if self.limiter.refuse is not None:
             raise self.limiter.refuse()
         if len(self.pipeline) >= MAX_PIPELINED:
-            raise RequestError("Too many requests were sent ahead of their answers.")
+            raise RequestError("Too many requests were pipelined.")
         if self.expect_100_continue and version == "1.0":
             self.expect_100_continue = False  # interim answers are unknown there
         super().on_headers_complete()
@@ -266,7 +266,7 @@ class GuardedHttpProtocol(BodyProtocol):
             self.deadline = now + self.limiter.limits.head_s
         else:
             head_s = self.limiter.limits.head_s
-            self._refuse(RequestTimeout(f"The head did not arrive within {head_s:g} s."))
+            self._refuse(RequestTimeout(f"The headers did not arrive within {head_s:g} s."))
 
     def dismiss(self) -> None:
         """Close an idle connection, unless a request turns out to have arrived: what has come and

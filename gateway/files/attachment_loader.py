@@ -97,7 +97,7 @@ class Bringer:
             return pages
         if model.can("vision"):
             return await read(with_pictures=True)
-        message = f"{model.name} reads no PDF files, and this one has no text to give it."
+        message = f"{model.name} does not support PDF files, and this one has no text."
         raise PdfNotSupported(message, param=param)
 
 

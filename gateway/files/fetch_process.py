@@ -60,7 +60,7 @@ class FetchProcess:
             link = await self._open()
             outcome = await link.ask(address, owner)
         except OSError as error:
-            logger.error("The process that fetches files gave no answer: %r", error)
+            logger.error("The file fetching process did not answer: %r", error)
             raise InvalidFile(FAILED, param=param) from None
         if outcome.refusal:
             raise InvalidFile(outcome.refusal, param=param)

@@ -84,7 +84,7 @@ class Worker:
         except InvalidFile as error:
             outcome.refusal = error.message
         except MemoryError:
-            outcome.refusal = "There is no memory for the file right now."
+            outcome.refusal = "No memory is free for the file. Try again in a moment."
         finally:
             del self._running[wish.number]
         self._writer.write(write_frame(outcome))

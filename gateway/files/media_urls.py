@@ -28,7 +28,7 @@ MAX_OF_ONE = 8
 # So long it is remembered whether a provider is inside.
 KEPT_S = 60.0
 MAX_KEPT = 1_000
-UNKNOWN = "The address names a host that could not be found."
+UNKNOWN = "The host of the URL could not be found."
 
 
 class MediaUrls:

@@ -49,7 +49,7 @@ FAULTS = {
     "large": "The pages of the PDF are too large.",
 }
 UNREADABLE = "The PDF could not be read."
-QUARANTINED = "Reading this PDF failed before; it is not tried again for an hour."
+QUARANTINED = "Reading this PDF failed before. It is not tried again for an hour."
 _decoder: msgspec.msgpack.Decoder[list[Page] | str] = msgspec.msgpack.Decoder(list[Page] | str)
 
 
@@ -101,7 +101,9 @@ class PdfReader:
     ) -> Sequence[Page]:
         present = self._present
         if present.total() >= MAX_PRESENT or present[owner] >= MAX_PRESENT_OF_ONE:
-            raise RateLimited("Too many PDFs are being converted.", retry_after_s=5)
+            raise RateLimited(
+                "Too many PDFs are being converted. Try again in a moment.", retry_after_s=5
+            )
         present[owner] += 1
         clock = asyncio.get_running_loop().time
         began_at = ends_at = clock() + self._convert_s

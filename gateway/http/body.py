@@ -87,8 +87,8 @@ def check_head(head: RequestHead, limit_bytes: int) -> None:
     for parameter in parameters:
         name, _, value = parameter.partition(b"=")
         if name.strip() == b"charset" and value.strip().strip(b'"') not in UTF_8:
-            raise UnsupportedMediaType("JSON is UTF-8: no other charset.", param="Content-Type")
+            raise UnsupportedMediaType("The charset must be UTF-8.", param="Content-Type")
 
 
 def too_large(limit_bytes: int) -> PayloadTooLarge:
-    return PayloadTooLarge(f"The body is larger than {limit_bytes} bytes.")
+    return PayloadTooLarge(f"The request body exceeds {limit_bytes} bytes.")

@@ -25,7 +25,7 @@ def read_idempotency_key(head: RequestHead) -> str:
     text = value.decode("latin-1").strip()
     if not IDEMPOTENCY_KEY.fullmatch(text):
         raise RequestError(
-            "An Idempotency-Key is 1 to 255 of A-Z a-z 0-9 _ . : -", param="Idempotency-Key"
+            "The Idempotency-Key must be 1 to 255 of A-Z a-z 0-9 _ . : -", param="Idempotency-Key"
         )
     return text
 
@@ -36,9 +36,7 @@ def check_ids(head: RequestHead) -> None:
     for name in CLIENT_IDS:
         if name in fields and len(fields[name]) > MAX_CLIENT_ID_BYTES:
             shown = name.decode().title()
-            raise RequestError(
-                f"{shown} is longer than {MAX_CLIENT_ID_BYTES} characters.", param=shown
-            )
+            raise RequestError(f"{shown} exceeds {MAX_CLIENT_ID_BYTES} characters.", param=shown)
 
 
 def read_episode(head: RequestHead, given: str | None) -> str:
@@ -60,9 +58,9 @@ def _read_episode_id(given: str, param: str) -> str:
     try:
         episode = uuid.UUID(given)
     except ValueError:
-        raise RequestError("An episode id is a UUID.", param=param) from None
+        raise RequestError("The episode ID must be a UUID.", param=param) from None
     if episode.version == 7 and (episode.int >> 80) / 1000 > time.time() + CLOCK_SKEW_S:
-        raise RequestError("The episode id is of the future.", param=param)
+        raise RequestError("The time in the episode ID is in the future.", param=param)
     return str(episode)
 
 

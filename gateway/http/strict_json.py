@@ -102,7 +102,7 @@ def _count_names(value: Any) -> int:
         if isinstance(part, dict):
             names += len(part)
             if names > MAX_NAMES:
-                raise InvalidJson(f"The body has more than {MAX_NAMES} names.")
+                raise InvalidJson(f"The body has more than {MAX_NAMES} object keys.")
             pending.extend(part.values())
         elif isinstance(part, list):
             items += len(part)
@@ -113,4 +113,4 @@ def _count_names(value: Any) -> int:
 
 
 def too_many_items() -> InvalidJson:
-    return InvalidJson(f"The body has more than {MAX_ITEMS} items in lists.")
+    return InvalidJson(f"The body has more than {MAX_ITEMS} array items.")

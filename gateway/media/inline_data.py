@@ -37,13 +37,13 @@ def read_inline_data(text: str, param: str) -> InlineData:
         return InlineData("", *_read_base64(text, param))
     head, comma, rest = text.partition(",")
     if not comma:
-        raise InvalidFile("The data: URL is broken.", param=param)
+        raise InvalidFile("The data: URL is malformed.", param=param)
     declared, *parameters = head.lower().removeprefix("data:").split(";")
     if any(parameter.strip() == "base64" for parameter in parameters):
         return InlineData(declared.strip(), *_read_base64(rest, param))
     if len(rest) > MAX_ESCAPED_CHARS:
         limit = f"{MAX_ESCAPED_CHARS // 2**20} MB"
-        raise InvalidFile(f"A data: URL of more than {limit} has to be base64.", param=param)
+        raise InvalidFile(f"A data: URL larger than {limit} must be base64.", param=param)
     return InlineData(declared.strip(), unquote_to_bytes(rest), False)
 
 

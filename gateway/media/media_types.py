@@ -51,7 +51,7 @@ def find_file_type(content: bytes, declared: str, filename: str, param: str) -> 
     found = sniff(content)
     if not found or found.startswith(("audio/", "video/")):
         taken = "PDF, PNG, JPEG, WebP, GIF, and text in UTF-8"
-        raise InvalidFile(f"The file is of no type that is taken here: {taken}.", param=param)
+        raise InvalidFile(f"The file type is not supported. Supported: {taken}.", param=param)
     said = declared.partition(";")[0].strip().lower()
     if not _kind_of(said):  # odd types say nothing, application/octet-stream among them
         said = _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")

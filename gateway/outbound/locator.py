@@ -15,7 +15,7 @@ from yarl import URL
 from gateway.outbound.networks import Address, Network, is_public, may_connect
 
 MAX_URL_CHARS = 8_192
-INSIDE = "The address is not public."
+INSIDE = "The URL is not public."
 PORTS = {"http": 80, "https": 443}
 _NO_URL = re.compile(r"[\x00-\x20\x7f\\]")
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?")
@@ -32,7 +32,7 @@ def read_locator(text: str, allowed: Sequence[Network]) -> URL:
     A host that is an IP address is judged here; a name has yet to be resolved.
     """
     if len(text) > MAX_URL_CHARS or _NO_URL.search(text):
-        raise BadAddress("The address is too long, or has characters that no address has.")
+        raise BadAddress("The URL is too long or has invalid characters.")
     try:
         parts = urlsplit(text)
         port = parts.port or PORTS.get(parts.scheme, 0)
@@ -43,13 +43,13 @@ def read_locator(text: str, allowed: Sequence[Network]) -> URL:
     except BadAddress:
         raise
     except ValueError:
-        raise BadAddress("The address is none.") from None
+        raise BadAddress("The URL is not valid.") from None
     if parts.scheme not in PORTS:
-        raise BadAddress("The address must begin with https:// or http://.")
+        raise BadAddress("The URL must begin with https:// or http://.")
     if parts.port == 0 or not seen_alike:
-        raise BadAddress("The address is none.")
+        raise BadAddress("The URL is not valid.")
     if not isinstance(host, str) and not may_connect(host, port, allowed):
-        raise BadAddress("Files are not fetched from this address.")
+        raise BadAddress("Files cannot be fetched from this URL.")
     return url.with_fragment(None)
 
 
@@ -59,13 +59,13 @@ def read_media_host(text: str, allowed: Sequence[Network]) -> str:
     Raises BadAddress for an address that is not public, and for a host with two readings.
     """
     if len(text) > MAX_URL_CHARS or _NO_URL.search(text):
-        raise BadAddress("The address is too long, or has characters that no address has.")
+        raise BadAddress("The URL is too long or has invalid characters.")
     try:
         host = read_host(urlsplit(text))
     except BadAddress:
         raise
     except ValueError:
-        raise BadAddress("The address is none.") from None
+        raise BadAddress("The URL is not valid.") from None
     if isinstance(host, str):
         return host
     if not (is_public(host) or any(host in network for network in allowed)):
@@ -79,7 +79,7 @@ def read_host(parts: SplitResult) -> str | Address:
     Raises BadAddress for a user's name before it, other ways to write a number, and other names.
     """
     if "@" in parts.netloc:
-        raise BadAddress("The address must not hold a user's name.")
+        raise BadAddress("The URL must not contain a user name.")
     host = parts.hostname or ""
     if "[" in parts.netloc:
         return _refuse_host() if "%" in host else IPv6Address(host)
@@ -103,11 +103,11 @@ def next_locator(url: URL, location: str, allowed: Sequence[Network]) -> URL:
     """Return where a redirect leads, checked like any address. Raises BadAddress, as for one that
     leads from https to http: whoever reads along would see what was asked for in private."""
     if _NO_URL.search(location):
-        raise BadAddress("The address is none.")
+        raise BadAddress("The URL is not valid.")
     try:
         text = urljoin(str(url), location)
     except ValueError:
-        raise BadAddress("The address is none.") from None
+        raise BadAddress("The URL is not valid.") from None
     found = read_locator(text, allowed)
     if url.scheme == "https" and found.scheme != "https":
         raise BadAddress("A redirect from https:// to http:// is not followed.")
@@ -115,4 +115,4 @@ def next_locator(url: URL, location: str, allowed: Sequence[Network]) -> URL:
 
 
 def _refuse_host() -> str:
-    raise BadAddress("The address names no host that files are fetched from.")
+    raise BadAddress("The host of the URL is not valid.")

@@ -127,16 +127,16 @@ class GuardedStream(httpcore.AsyncNetworkStream):
             while found := _HEAD_END.search(received, max(seen_bytes - 2, 0)):
                 if not _INTERIM.match(received):
                     if received.count(b"\n", 0, found.end()) > MAX_FIELDS:
-                        raise Forbidden("the answer has too many header fields")
+                        raise Forbidden("the response has too many headers")
                     return received
                 interim, seen_bytes = interim + 1, 0
                 dropped_bytes += found.end()
                 received = received[found.end() :]
                 if interim > MAX_INTERIM:
-                    raise Forbidden("there are too many interim answers")
+                    raise Forbidden("there are too many interim responses")
             seen_bytes = len(received)
             if dropped_bytes + seen_bytes > MAX_HEAD_BYTES:
-                raise Forbidden("the head of the answer is too long")
+                raise Forbidden("the response headers are too long")
             data = await self._read(max_bytes, timeout)
             if not data:
                 return received

@@ -87,7 +87,7 @@ async def check_provider(
     except TimeoutError:
         return check.describe_timeout(check_s)
     except TooLarge:
-        return Finding(Outcome.NOT_OPENAI, "The answer is too long for a list of models.")
+        return Finding(Outcome.NOT_OPENAI, "The response is too long for a list of models.")
     except FAILURES as error:
         return check.describe(error)
     finally:
@@ -138,20 +138,20 @@ class _Check:
         """Return what an answer to a GET says."""
         status = reply.status
         if status in _KEY_REFUSED:
-            said = "The key was refused" if self._has_secret else "The provider asks for a key"
+            said = "The key was rejected" if self._has_secret else "The provider requires a key"
             return Finding(Outcome.KEY_REFUSED, f"{said}: it answered {_status(status)}.")
         if status in _NO_SUCH_PATH:
             asked = self._url(path).raw_path
             return Finding(
                 Outcome.NOT_FOUND,
                 f"No API at this path: {asked} answered {_status(status)}. "
-                "Most addresses end in /v1.",
+                "Most base URLs end in /v1.",
             )
         if status in REDIRECTS:
             return Finding(
                 Outcome.REDIRECT,
-                f"The address redirects elsewhere ({_status(status)}), which calls do not follow. "
-                "Enter the address that it leads to.",
+                f"The URL redirects ({_status(status)}), which calls do not follow. "
+                "Enter the target URL instead.",
             )
         if status != HTTPStatus.OK:
             return Finding(Outcome.BAD_STATUS, f"The provider answered {_status(status)}.")
@@ -179,7 +179,7 @@ class _Check:
                     said = f"The TLS certificate is not valid: {cause.verify_message}."
                     outcome = Outcome.TLS
                 case ssl.SSLError():
-                    said = f"No TLS connection with {where}. Should the address begin with http://?"
+                    said = f"No TLS connection with {where}. Should the URL begin with http://?"
                     outcome = Outcome.TLS
                 case NotPermitted():
                     said = f"The gateway may not connect to {where}: link-local or metadata."

@@ -30,7 +30,7 @@ class ProviderTakesNoAudio(UpstreamError):
 
 class ProviderTakesNoFiles(UpstreamError):
     status, code, type = 400, PdfNotSupported.code, PdfNotSupported.type
-    meaning, retry_elsewhere = "The provider says that the model takes no files.", True
+    meaning, retry_elsewhere = "The provider reports that the model does not support files.", True
 
 
 _WORDING = (

@@ -53,7 +53,7 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
     _check_abilities(call, model)
     dropped: set[str] = set()
     if call.unknown and model.unknown_fields == "reject":
-        raise RequestError(f"There is no parameter {call.unknown[0]}.", param=call.unknown[0])
+        raise RequestError(f"Unknown parameter: {call.unknown[0]}.", param=call.unknown[0])
     if call.unknown and model.unknown_fields == "drop":
         dropped.update(call.unknown)
     for target in model.targets:
@@ -61,7 +61,7 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
     names = sorted(dropped)
     if names and call.requires_parameters:
         raise UnsupportedParameter(
-            f"{model.name} does not take {', '.join(names)}.",
+            f"{model.name} does not support {', '.join(names)}.",
             param=names[0],
             details={"params": names},
         )
@@ -71,8 +71,8 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
 def _check_abilities(call: Call, model: ModelRecord) -> None:
     for ability in sorted(call.needs):
         if not model.can(ability):
-            raise LACKS[ability](f"{model.name} does not take this.", param="messages")
+            raise LACKS[ability](f"{model.name} does not support {ability}.", param="messages")
     if not model.can("tools"):
         for name in ("tools", "functions"):
             if call.gives(name):
-                raise UnsupportedParameter(f"{model.name} has no tools.", param=name)
+                raise UnsupportedParameter(f"{model.name} does not support tools.", param=name)

@@ -77,7 +77,7 @@ class SimulatedTransport:
         try:
             script = read_script(asked)
         except MALFORMED:
-            message = "A tool, a function or the schema of the answer makes no sense."
+            message = "A tool, a function or the response schema is invalid."
             refusal = {"error": {"message": message}}
             return SimulatedResponse(400, iter_once(_encode(refusal)))
         if script.first_ms:

@@ -296,7 +296,7 @@ class CallSupervisor:
                     f"The provider sent nothing for {timeouts.first_byte_s:g} s."
                 )
         elif now - live.heard_at > timeouts.idle_s:
-            return ProviderTimeout(f"The provider fell silent for {timeouts.idle_s:g} s.")
+            return ProviderTimeout(f"The provider stopped sending for {timeouts.idle_s:g} s.")
         elif now - max(live.output_at, live.asked_at) > timeouts.output_s:
             return ProviderTimeout(f"The provider sent no output for {timeouts.output_s:g} s.")
         return None

@@ -142,7 +142,7 @@ async def relay_stream(
             take(Finish(0, "tool_calls" if meter.tool_calls else "stop"), caller, meter)
         # A provider that announces no end has to say of every choice that it is complete.
         elif not meter.finished or (not passage.is_over and len(meter.finished) < choices):
-            raise StreamBroken("The provider's stream ended before it was finished.")
+            raise StreamBroken("The provider's stream ended early.")
         if live.caller_left:
             raise CallerLeft
         meter.end_attempt()
@@ -250,7 +250,7 @@ class Passage:
 
 
 def broken_off(error: Exception) -> StreamBroken:
-    return StreamBroken("The provider's answer broke off.", detail=repr(error))
+    return StreamBroken("The provider's response ended early.", detail=repr(error))
 
 
 def take_batch(

@@ -200,7 +200,7 @@ def test_no_more_wait_than_may(impatient_site: Site) -> None:
 
     assert {answer.status for answer in answers} == {429}
     words = {answer.error["message"] for answer in answers}
-    assert len(words) == 2  # no turn in time; as many wait as may
+    assert len(words) == 2  # none ended in time; the queue is full
 
 
 ENDS = {

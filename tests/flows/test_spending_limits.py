@@ -113,7 +113,7 @@ def test_what_running_calls_hold_counts(site: Site) -> None:
         refused = caller.ask(PROMPT, max_tokens=150)
 
         assert_refused(refused, 402, "key_limit_exceeded")
-        assert "running calls hold" in refused.error["message"]
+        assert "held for running calls" in refused.error["message"]
         running.leave()
     wait_until(lambda: caller.ask(PROMPT, max_tokens=150).status == 200, what="the hold to end")
 

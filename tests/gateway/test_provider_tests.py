@@ -110,10 +110,10 @@ def self_signed(folder: Path) -> Iterator[str]:
         ("v1", Outcome.REACHABLE, "lists 1 model."),
         ("array/v1", Outcome.REACHABLE, "lists 1 model."),
         ("listless/v1", Outcome.REACHABLE, "no list of models"),
-        ("keyed/v1", Outcome.KEY_REFUSED, "key was refused: it answered 401"),
+        ("keyed/v1", Outcome.KEY_REFUSED, "key was rejected: it answered 401"),
         ("nowhere/v1", Outcome.NOT_FOUND, "No API at this path: /nowhere/v1/models answered 404"),
         ("page/v1", Outcome.NOT_OPENAI, "not with OpenAI's API"),
-        ("moved/v1", Outcome.REDIRECT, "redirects elsewhere (301"),
+        ("moved/v1", Outcome.REDIRECT, "redirects (301"),
         ("down/v1", Outcome.BAD_STATUS, "answered 503 (Service Unavailable)"),
     ],
 )
@@ -139,7 +139,7 @@ def test_a_key_that_is_missing_and_one_that_is_right_are_told_apart(
 
     assert (without.outcome, without.message[:27]) == (
         Outcome.KEY_REFUSED,
-        "The provider asks for a key",
+        "The provider requires a key",
     )
     assert right.models == frozenset({"fake"})
 

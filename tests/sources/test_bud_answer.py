@@ -169,4 +169,7 @@ def test_S1_50_statuses(site: Site, bud: Client) -> None:
     assert answers[-1].json["provider_error"]["code"] == "provider_unavailable"
     # What a key may not use looks like what does not exist.
     unknown = narrow.ask(model="hidden-modem")
-    assert forbidden.error["message"].replace("model.", "modem.") == unknown.error["message"]
+    assert (
+        forbidden.error["message"].replace("hidden-model", "hidden-modem")
+        == unknown.error["message"]
+    )

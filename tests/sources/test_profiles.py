@@ -110,7 +110,7 @@ def test_a_hidden_model_of_bud_is_found_by_no_name(site: Site) -> None:
         answer = client.ask(model=name)
         assert (answer.status, answer.error["message"]) == (
             404,
-            f"There is no model called {name}.",
+            f"The model {name} does not exist.",
         )
     assert client.ask(model="qwen3-4b:chat").json["model"] == "qwen3-4b"
 

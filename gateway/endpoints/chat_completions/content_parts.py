@@ -139,9 +139,9 @@ def read_picture(part: schema.ImagePart, path: str) -> tuple[Picture, Block | No
 
 def _check_address(url: str, param: str) -> None:
     if len(url) > MAX_URL_CHARS:
-        raise RequestError(f"The address is longer than {MAX_URL_CHARS} characters.", param=param)
+        raise RequestError(f"The URL exceeds {MAX_URL_CHARS} characters.", param=param)
     if not re.match(r"https?://[^/\s]", url, re.I):
-        raise RequestError("The address must begin with https:// or http://.", param=param)
+        raise RequestError("The URL must begin with https:// or http://.", param=param)
 
 
 def _read_audio(audio: schema.InputAudio, path: str) -> Block | None:
@@ -149,7 +149,7 @@ def _read_audio(audio: schema.InputAudio, path: str) -> Block | None:
     data = read_inline_data(audio.data, f"{path}.data")
     found = sniff(data.content)
     if found != _SOUNDS.get(audio.format, found):
-        raise InvalidFile(f"The sound is not {audio.format}.", param=f"{path}.data")
+        raise InvalidFile(f"The audio is not {audio.format}.", param=f"{path}.data")
     if data.is_clean and audio.data[:5].lower() != "data:":
         return None
     return {"input_audio": {"data": write_base64(data.content)}}
@@ -170,7 +170,7 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
     source = part.file or schema.FileSource()
     file_id = source.file_id or part.file_id
     if file_id is not None:
-        raise FileNotFound(f"There is no file {file_id[:64]}.", param=path)
+        raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=path)
     filename = clean_name(source.filename or part.filename or "")
     declared = (source.mime_type or part.mime_type or "").lower()
     text = source.file_data or source.data or part.data
@@ -178,7 +178,9 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
         param = f"{path}.file.file_url" if source.file_url else f"{path}.file_url"
         url = source.file_url or part.file_url
         if not url:
-            raise RequestError("A file needs file_data, file_url, data or file_id.", param=path)
+            raise RequestError(
+                "A file part needs file_data, file_url, data or file_id.", param=path
+            )
         _check_address(url, param)
         away = (row, column, param, filename, declared, url, "", TOKENS_PER_FILE)
         return _File(TOKENS_PER_FILE, attachment=Attachment(*away))
@@ -203,7 +205,7 @@ def _check_addresses(files: Sequence[Attachment]) -> None:
     away = [file for file in files if file.address]
     if len(away) > MAX_ADDRESSES:
         raise RequestError(
-            f"No more than {MAX_ADDRESSES} files are fetched for a request.",
+            f"A request can have at most {MAX_ADDRESSES} files to fetch.",
             param=away[MAX_ADDRESSES].param,
         )
 

@@ -48,11 +48,11 @@ def check(members: Mapping[str, bytes], *, wants_format: bool) -> None:
         constraints += _check_object(given["structured_outputs"])
     if len(constraints) > 1:
         raise RequestError(
-            f"Only one of {', '.join(constraints)} can be given.", param=constraints[1]
+            f"Only one of {', '.join(constraints)} can be set.", param=constraints[1]
         )
     if constraints and wants_format:
         raise RequestError(
-            f"{constraints[0]} and response_format cannot both be given.", param=constraints[0]
+            f"{constraints[0]} and response_format cannot both be set.", param=constraints[0]
         )
     for name, value in given.items():
         if name != "structured_outputs":
@@ -76,7 +76,7 @@ def _check_object(value: Any) -> list[str]:
     for name, part in value.items():
         path = f"structured_outputs.{name}"
         if name not in INSIDE:
-            raise RequestError(f"There is no parameter {path}.", param=path)
+            raise RequestError(f"Unknown parameter: {path}.", param=path)
         if part is not None:
             _CHECKS[name](path, part)
             if name != "whitespace_pattern":
@@ -96,12 +96,12 @@ def _check_schema(name: str, schema: dict[str, Any]) -> None:
     kinds = schema.get("type", [])
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if not isinstance(kind, str) or kind not in SCHEMA_TYPES:
-            raise RequestError(f"{name} is not a JSON Schema: type {kind!r}.", param=name)
+            raise RequestError(f"{name} is not a valid JSON Schema: type {kind!r}.", param=name)
     if not isinstance(schema.get("properties", {}), dict):
-        raise RequestError(f"{name} is not a JSON Schema: properties.", param=name)
+        raise RequestError(f"{name} is not a valid JSON Schema: properties.", param=name)
     reference = schema.get("$ref", "#")
     if not isinstance(reference, str) or not reference.startswith("#"):
-        raise RequestError(f"{name} may only refer to itself, not to {reference!r}.", param=name)
+        raise RequestError(f"{name} can only refer to itself, not to {reference!r}.", param=name)
     for part in (*schema.get("properties", {}).values(), schema.get("items")):
         if isinstance(part, dict):
             _check_schema(name, part)
@@ -113,12 +113,12 @@ def _check_regex(name: str, value: Any) -> None:
 
 def _check_choice(name: str, value: Any) -> None:
     if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
-        raise RequestError(f"{name} must be a list of at least one string.", param=name)
+        raise RequestError(f"{name} must be an array of at least one string.", param=name)
 
 
 def _check_text(name: str, value: Any, max_chars: int = MAX_GRAMMAR_CHARS) -> None:
     if not isinstance(value, str) or not value:
-        raise RequestError(f"{name} must be a string that is not empty.", param=name)
+        raise RequestError(f"{name} must be a non-empty string.", param=name)
     if len(value) > max_chars:
         raise RequestError(f"{name} is longer than {max_chars} characters.", param=name)
 
@@ -139,7 +139,7 @@ def _decode_text(name: str, text: str) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
-        raise RequestError(f"{name} is not JSON.", param=name) from None
+        raise RequestError(f"{name} is not valid JSON.", param=name) from None
 
 
 _CHECKS: Mapping[str, Callable[[str, Any], None]] = {

@@ -143,11 +143,11 @@ def _check_members(
 def _check_profile(request: ChatRequest, profile: Profile) -> None:
     """Refuse what the product whose profile it is does not take."""
     if request.n is not None and request.n > 1 and not profile.allows_many_choices:
-        raise RequestError("n can only be 1 here.", param="n")
+        raise RequestError("n must be 1.", param="n")
     effort = request.reasoning_effort
     if effort is not None and profile.efforts and effort not in profile.efforts:
         raise RequestError(
-            f"reasoning_effort is one of {', '.join(profile.efforts)} here.",
+            f"reasoning_effort must be one of {', '.join(profile.efforts)}.",
             param="reasoning_effort",
         )
 
@@ -188,7 +188,7 @@ def explain(error: msgspec.ValidationError) -> RequestError:
         return RequestError(f"{param} is required.", param=param)
     if unknown := _UNKNOWN.search(reason):
         param = f"{param}.{unknown['name'][:MAX_NAME_CHARS]}"
-        return RequestError(f"There is no parameter {param}.", param=param)
+        return RequestError(f"Unknown parameter: {param}.", param=param)
     return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
 
 
@@ -196,23 +196,23 @@ def _refuse_steering(unknown: tuple[str, ...]) -> None:
     for name in unknown:
         if steers(name):
             raise RequestError(
-                f"{name} is not accepted: callers do not choose where we connect.", param=name
+                f"{name} is not accepted: clients cannot choose a provider's URL.", param=name
             )
 
 
 def _check_meaning(request: ChatRequest) -> None:
     if request.top_logprobs is not None and not request.logprobs:
-        raise RequestError("top_logprobs needs logprobs: true.", param="top_logprobs")
+        raise RequestError("top_logprobs requires logprobs: true.", param="top_logprobs")
     _check_tools(request)
     if request.plugins:
-        raise PluginUnavailable("Plugins are not available here.", param="plugins")
+        raise PluginUnavailable("Plugins are not available.", param="plugins")
     if request.inferada is not None and request.inferada.processors:
         _refuse_processors(request.inferada.processors)
 
 
 def _refuse_processors(wanted: Sequence[str]) -> None:
     raise UnknownProcessor(
-        f"There is no processor {wanted[0][:64]}.", param="inferada.processors[0]"
+        f"The processor {wanted[0][:64]} does not exist.", param="inferada.processors[0]"
     )
 
 
@@ -228,11 +228,11 @@ def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:
 def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
     for name in unknown:
         if len(name) > MAX_NAME_CHARS:
-            raise RequestError(f"No parameter's name is longer than {MAX_NAME_CHARS} characters.")
+            raise RequestError(f"A parameter name exceeds {MAX_NAME_CHARS} characters.")
         if name.startswith("tensorzero::"):
-            raise UnsupportedParameter(f"{name} is not available here.", param=name)
+            raise UnsupportedParameter(f"{name} is not available.", param=name)
     if request.deny_unknown_fields and unknown:
-        raise RequestError(f"There is no parameter {unknown[0]}.", param=unknown[0])
+        raise RequestError(f"Unknown parameter: {unknown[0]}.", param=unknown[0])
 
 
 def _check_tools(request: ChatRequest) -> None:
@@ -240,18 +240,18 @@ def _check_tools(request: ChatRequest) -> None:
     for index, name in enumerate(names):
         if name in names[:index]:
             raise RequestError(
-                f"There are two tools called {name[1]}.", param=f"tools[{index}].{name[0]}.name"
+                f"Two tools are named {name[1]}.", param=f"tools[{index}].{name[0]}.name"
             )
     choice = request.tool_choice
     if isinstance(choice, schema.NamedTool | schema.NamedCustomTool):
         wanted = _name_of(choice)
         if wanted not in names:
             raise RequestError(
-                f"tool_choice names {wanted[1]}, which is not among the tools.",
+                f"tool_choice names {wanted[1]}, which is not in tools.",
                 param=f"tool_choice.{wanted[0]}.name",
             )
     if choice in ("required", "any") and not names:
-        raise RequestError(f"tool_choice is {choice}, but there are no tools.", param="tool_choice")
+        raise RequestError(f"tool_choice is {choice}, but tools is empty.", param="tool_choice")
 
 
 def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> tuple[str, str]:
@@ -267,7 +267,7 @@ def _check_assistant_messages(request: ChatRequest) -> None:
             others = (message.tool_calls, message.function_call, message.refusal, message.audio)
             if not any(others):
                 raise RequestError(
-                    "An assistant message needs content or tool_calls.",
+                    "An assistant message must have content or tool_calls.",
                     param=f"messages[{index}].content",
                 )
 

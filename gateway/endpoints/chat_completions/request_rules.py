@@ -23,7 +23,7 @@ def check_rules(request: ChatRequest, rules: Rules) -> None:
     """Return when the request keeps to the rules. Raises RequestError with `param`."""
     stop = request.stop
     if isinstance(stop, list) and len(stop) > rules.stop_sequences:
-        raise RequestError(f"stop takes at most {rules.stop_sequences} sequences.", param="stop")
+        raise RequestError(f"stop can have at most {rules.stop_sequences} sequences.", param="stop")
     if rules.pairs_tools:
         _check_pairs(request)
 
@@ -35,6 +35,6 @@ def _check_pairs(request: ChatRequest) -> None:
             asked.update(call.id for call in message.tool_calls or ())
         elif isinstance(message, ToolMessage) and message.tool_call_id not in asked:
             raise RequestError(
-                "No assistant message before this one has a tool call of this id.",
+                "No earlier assistant message has a tool call with this ID.",
                 param=f"messages[{index}].tool_call_id",
             )

@@ -49,7 +49,7 @@ def _check_references(schema: Any, param: str) -> None:
         if isinstance(part, dict):
             reference = part.get("$ref")
             if isinstance(reference, str) and not reference.startswith("#"):
-                raise RequestError("A schema may only refer to itself.", param=param)
+                raise RequestError("$ref can only refer to the same schema.", param=param)
             pending += part.values()
         elif isinstance(part, list):
             pending += part

@@ -341,7 +341,7 @@ def words_for(param: str) -> str:
     if param == "user":
         return "text without control characters"
     if param == "logit_bias":
-        return "ids of tokens as names: 1 to 10 digits"
+        return "keys that are token IDs: 1 to 10 digits"
     return "1 to 64 letters, digits, underscores or hyphens"
 
 

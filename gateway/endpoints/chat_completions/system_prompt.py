@@ -63,12 +63,12 @@ class SystemPrompts:
                 own = Filling(values).fill(own)
         except PromptQuarantined:
             raise Quarantined(
-                "The model's prompt template failed with the same values; it is not rendered with "
-                "them for a minute."
+                "The model's prompt template failed with the same values. It is not tried again "
+                "for a minute."
             ) from None
         except PromptFailed as error:
             raise GatewayError(
-                "The model's prompt template cannot be rendered.",
+                "The model's prompt template could not be rendered.",
                 detail=f"The prompt template of {model.name}: {error}",
             ) from None
         filling = Filling(values)
@@ -76,7 +76,7 @@ class SystemPrompts:
             return lead(call, own, filling) if own else fill_in_place(call, filling)
         except TooManyPlaceholders:
             raise RequestError(
-                f"System messages have at most {MAX_PLACEHOLDERS} names in braces.",
+                f"System messages can have at most {MAX_PLACEHOLDERS} template variables.",
                 param="messages",
             ) from None
 

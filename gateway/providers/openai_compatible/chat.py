@@ -58,13 +58,13 @@ class OpenAICompatible:
     def check(self, call: Call, target: TargetRecord) -> set[str]:
         kind = BY_NAME[target.kind]
         if call.n > 1 and not kind.takes_many_choices:
-            raise UnsupportedParameter(f"{call.model} makes one choice a call.", param="n")
+            raise UnsupportedParameter(f"{call.model} only supports n = 1.", param="n")
         dropped = {name for name in kind.drops.intersection(call.members) if call.gives(name)}
         if kind.name == "vllm":
             return dropped | vllm.dropped(call.members, target.structured_dialect)
         for name in VLLM_ONLY.intersection(call.members):
             if call.gives(name):
-                raise UnsupportedParameter(f"{call.model} does not take {name}.", param=name)
+                raise UnsupportedParameter(f"{call.model} does not support {name}.", param=name)
         return dropped
 
     def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
@@ -91,10 +91,10 @@ class OpenAICompatible:
             choices = tuple(_read_choice(choice) for choice in answer["choices"])
         except MALFORMED:
             raise ProviderUnavailable(
-                "The provider's answer made no sense.", quote=repr(body[:2000])
+                "The provider sent an invalid response.", quote=repr(body[:2000])
             ) from None
         if not choices:
-            raise ProviderUnavailable("The provider's answer had no choices.")
+            raise ProviderUnavailable("The provider's response has no choices.")
         return Answer(choices, read_usage(answer.get("usage")), _read_extras(answer))
 
     def open_decoder(self) -> Decoder:
@@ -141,7 +141,7 @@ class OpenAIDecoder:
             if not data.strip():
                 return []
             raise StreamBroken(
-                "The provider's stream made no sense.", quote=repr(data[:2000])
+                "The provider sent an invalid stream.", quote=repr(data[:2000])
             ) from None
 
 
@@ -233,7 +233,7 @@ def _read_index(index: object) -> int:
     if index is None:
         return 0
     if not isinstance(index, int) or not 0 <= index < MAX_CHOICES:
-        raise ValueError("There is no such choice.")
+        raise ValueError("The choice index is out of range.")
     return index
 
 

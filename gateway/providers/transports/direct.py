@@ -44,7 +44,7 @@ class EndpointPool:
         target, name = url.raw_path_qs, url.host_port_subcomponent or ""
         written = target + name
         if not (self.host and written.isascii() and written.isprintable()) or " " in written:
-            raise ValueError("This address cannot be written into a request.")
+            raise ValueError("The URL cannot be used in a request.")
         self.begin = f"POST {target} HTTP/1.1\r\nhost: {name}\r\n"
         self.idle = idle
 
@@ -110,7 +110,7 @@ class DirectTransport:
             pool = EndpointPool(parsed, self._idle.setdefault(parsed.origin(), []))
         except ValueError as error:
             raise ProviderUnreachable(
-                "The provider's address cannot be used.", detail=repr(error)
+                "The provider's URL cannot be used.", detail=repr(error)
             ) from error
         self._endpoints[url] = pool
         return pool
@@ -122,7 +122,7 @@ class DirectTransport:
                 connection = await self._reach(pool)
             if self._is_closed or not connection.is_open:
                 connection.cut()
-                raise ConnectionAbortedError("The connection ended before it was used.")
+                raise ConnectionAbortedError("The connection was closed before it was used.")
         # Names, refusals, certificates, time; uvloop says some of it as RuntimeError.
         except (OSError, ValueError, RuntimeError) as error:
             raise ProviderUnreachable(

@@ -130,7 +130,7 @@ class Connection(asyncio.Protocol):
             self.idle_since = time.monotonic()
             self._idle.append(self)
         else:
-            response.on_break("The answer was given up.")
+            response.on_break("The response was abandoned.")
             self.cut()
 
     def cut(self) -> None:
@@ -176,7 +176,7 @@ class Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except (HttpParserError, HttpParserUpgrade) as error:
-            response.on_break(f"The answer is not valid HTTP: {error!r}")
+            response.on_break(f"The response is not valid HTTP: {error!r}")
             self.cut()
         body_bytes = response.size_bytes - size_bytes
         if body_bytes + body_bytes < len(data) and not response.is_complete:
@@ -195,7 +195,7 @@ class Connection(asyncio.Protocol):
             or self._small_pieces > MAX_SMALL_PIECES
             or self._interims > MAX_INTERIM_ANSWERS
         ):
-            response.on_break("The head of the answer, or what is between its pieces, is too long.")
+            response.on_break("The headers or chunk extensions of the response are too long.")
             self.cut()
 
     def eof_received(self) -> None:

@@ -17,8 +17,8 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 # So much of an answer counts for nothing; of the rest of all answers there is so much.
 SMALL_BYTES = 256 * 1024
 MAX_ANSWERS_BYTES = 64 * 1024 * 1024
-COMPRESSED = "The provider's answer is compressed though we asked not to."
-TOO_LARGE = "The provider's answer is too large."
+COMPRESSED = "The provider sent a compressed response, which was not requested."
+TOO_LARGE = "The provider's response is too large."
 
 
 class AnswerMemory:
@@ -84,7 +84,7 @@ async def read_body(response: UpstreamResponse, limit_bytes: int = MAX_ANSWER_BY
             chunk = await response.read()
         return whole.getvalue()
     except response.broken_by as error:
-        raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
+        raise StreamBroken("The provider's response ended early.", detail=repr(error)) from error
     finally:
         if taken_bytes:
             _memory.give_back(whole, taken_bytes)

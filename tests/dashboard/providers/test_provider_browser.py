@@ -66,7 +66,7 @@ def test_a_wrong_address_a_wrong_key_and_the_right_ones_take_four_clicks(
     page.get_by_label("Credential").fill(WRONG)
     page.get_by_role("button", name="Save").click()
     clicks += 1
-    expect(connection).to_contain_text("The key was refused: it answered 401 (Unauthorized).")
+    expect(connection).to_contain_text("The key was rejected: it answered 401 (Unauthorized).")
     page_with_wrong_key = page.content()
 
     page.get_by_label("Credential").fill(RIGHT)
