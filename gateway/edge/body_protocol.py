@@ -5,26 +5,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import partial
-from typing import ClassVar
 
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from gateway.core.errors import GatewayError, RequestError
 from gateway.core.overload import overloaded
 from gateway.edge.body_budget import COUNTED_BYTES, NO_ROOM
 from gateway.edge.body_limits import UNLIMITED, too_large
-from gateway.edge.connection_limits import ConnectionLimiter
-from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES, EdgeLimits
+from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES
 from gateway.edge.reply import Reply
+from gateway.edge.reply_protocol import ReplyProtocol
 
 
-class BodyProtocol(HttpToolsProtocol):
-    """uvicorn's HTTP protocol with rules for bodies. gateway.asgi sets limiter, once, before the
-    first connection."""
+class BodyProtocol(ReplyProtocol):
+    """One connection with rules for bodies."""
 
-    limiter: ClassVar[ConnectionLimiter] = ConnectionLimiter(EdgeLimits())
-    cycle: Reply
     _limit_bytes = UNLIMITED
     _body_bytes = _chunk_bytes = _framing_bytes = _pieces = 0
 

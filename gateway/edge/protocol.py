@@ -17,24 +17,22 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
 from gateway.core.errors import (
-    GatewayError,
     HeadersTooLarge,
     RequestError,
     RequestTimeout,
     UriTooLong,
 )
 from gateway.core.mounts import CALL_TARGETS
-from gateway.core.overload import overloaded
 from gateway.core.request import WRITE_NOW
 from gateway.edge.body_after_upgrade import BodyOnly
 from gateway.edge.body_limits import UNLIMITED
-from gateway.edge.body_protocol import BodyProtocol, release_unclaimed
-from gateway.edge.connection_limits import NEVER, SETTLE_S, Idle
-from gateway.edge.early_error import LingeringClose, as_gateway_error, early_error
+from gateway.edge.body_protocol import release_unclaimed
+from gateway.edge.connection_limits import NEVER, SETTLE_S
+from gateway.edge.early_error import LingeringClose, as_gateway_error
+from gateway.edge.error_protocol import BETWEEN, BODY, HEAD, ErrorProtocol
 from gateway.edge.half_close import probe
 from gateway.edge.head import check_head, check_size
 from gateway.edge.limits import (
-    LINGER_S,
     MAX_FRAMING_BYTES,
     MAX_HEADER_BYTES,
     MAX_HEADERS,
@@ -45,23 +43,15 @@ from gateway.edge.limits import (
 from gateway.edge.min_data_rate import MinDataRate
 from gateway.edge.reply import Reply
 
-BETWEEN, HEAD, BODY = range(3)
-# Beyond what may be connected, so many more are told so; each is waited for so long.
-MOST_SHED = 32
-SURPLUS_S = 1.0
-TOO_MANY = "The server has too many connections. The request was not run. Try again in a moment."
 # The loop reads what has arrived at least once in this time, before the timer that is set for it.
 LAST_LOOK_S = 0.01
 
 
-class GuardedHttpProtocol(BodyProtocol):
+class GuardedHttpProtocol(ErrorProtocol):
     """One connection."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.deadline = NEVER
-        self._idle = Idle()
-        self._phase = BETWEEN
         self._timed_phase = BETWEEN
         self._chunk_bytes = 0
         self._head_bytes = 0
@@ -72,11 +62,6 @@ class GuardedHttpProtocol(BodyProtocol):
         self._data_rate: MinDataRate | None = None
         self._would_keep_alive = False
         self._is_upgrading = False
-        self._discards_input = False
-        self._is_surplus = False
-        self._early_error = b""
-        self._is_trusted = False
-        self._running: Reply | None = None
 
     # What the transport says
 
@@ -96,19 +81,6 @@ class GuardedHttpProtocol(BodyProtocol):
         surplus = len(self.connections) - limiter.limits.connections
         if surplus > 0:
             self._shed(surplus)
-
-    def _shed(self, surplus: int) -> None:
-        """Answer one connection too many with 503 once its request begins to arrive, and make
-        room. When there are many, at once: descriptors must not run out."""
-        self.limiter.make_room(self.loop.time())
-        if surplus > MOST_SHED:
-            self._discards_input = True
-            self._idle.pop(self, None)
-            self.transport.write(early_error(overloaded(TOO_MANY), self.limiter, b"", []))
-            self.transport.close()
-            return
-        self._is_surplus = True
-        self.deadline = self.loop.time() + SURPLUS_S
 
     def connection_lost(self, exc: Exception | None) -> None:
         super().connection_lost(exc)
@@ -141,10 +113,7 @@ class GuardedHttpProtocol(BodyProtocol):
             self.limiter.discarding.take(len(data), self)
             return
         if self._is_surplus and len(self.connections) > self.limiter.limits.connections:
-            self._discards_input = True
-            self._idle.pop(self, None)
-            self._send_early_error(early_error(overloaded(TOO_MANY), self.limiter, b"", []))
-            self.deadline = self.loop.time() + SURPLUS_S
+            self._refuse_surplus()
             return
         self._chunk_bytes = len(data)
         if self._phase == HEAD:
@@ -183,9 +152,6 @@ class GuardedHttpProtocol(BodyProtocol):
         if self.expect_100_continue and version == "1.0":
             self.expect_100_continue = False  # interim answers are unknown there
         super().on_headers_complete()
-        # uvicorn has made it, of its own class, and nothing of it has run yet.
-        self.cycle.__class__ = Reply
-        self.cycle.refusal_rate = self.limiter.refusal_rate
         if self.limiter.https is not None:
             self.limiter.https.mark(fields, self.scope, self.cycle, trusts=self._is_trusted)
         # Weak, because it has the scope: a circle that only the collector would undo.
@@ -322,67 +288,6 @@ class GuardedHttpProtocol(BodyProtocol):
             data_rate.check(self._body_bytes)
         except RequestTimeout as error:
             self._refuse(error)
-
-    # Refusals
-
-    def _is_receiving(self, cycle: Reply) -> bool:
-        return cycle is self.cycle and self._phase == BODY and not self._discards_input
-
-    def _is_answering(self) -> bool:
-        cycle: RequestResponseCycle | None = self.cycle
-        return cycle is not None and not cycle.response_complete
-
-    def _refuse(self, error: GatewayError) -> None:
-        """Answer the request that is arriving with an error, after those before it."""
-        self._discards_input = True
-        self._idle.pop(self, None)
-        target, asked = b"", list[tuple[bytes, bytes]]()
-        if self._phase != BETWEEN:
-            target, asked = self.url, list(self.scope["headers"])
-        response = early_error(error, self.limiter, target, asked, is_trusted=self._is_trusted)
-        cycle = self.cycle
-        if self._phase != BODY:
-            is_next = not self._is_answering()
-        elif cycle is not self._running:
-            self.pipeline.popleft()
-            release_unclaimed(cycle)
-            is_next = False
-        elif cycle.response_started:
-            self.deadline = NEVER  # the connection closes when the answer ends (_begin_body)
-            return
-        else:
-            cycle.disconnected = True
-            cycle.waiting_for_100_continue = False  # nothing may be written any more
-            cycle.message_event.set()
-            release_unclaimed(cycle)
-            is_next = True
-        if is_next:
-            delay_s = self.limiter.refusal_rate.delay_s(error.status, self.scope, self.loop.time())
-            if delay_s:
-                self.deadline = NEVER
-                self.flow.pause_reading()
-                self.loop.call_later(delay_s, self._send_early_error, response)
-            else:
-                self._send_early_error(response)
-        else:
-            self._early_error = response
-            self.deadline = NEVER
-
-    def _send_early_error(self, response: bytes) -> None:
-        self._early_error = b""
-        if not self.transport.is_closing():
-            self.transport.write(response)
-        self._linger()
-
-    def _linger(self) -> None:
-        """Close once the caller has, or after a while; read on until then, and hear nothing."""
-        self._discards_input = True
-        if self.transport.is_closing():
-            return
-        self.deadline = self.loop.time() + LINGER_S
-        self.flow.resume_reading()
-        if self.transport.can_write_eof():
-            self.transport.write_eof()
 
     def _ignore_upgrade(self) -> None:
         """Answer in HTTP/1.1, once. The parser took the body for another protocol: it is given

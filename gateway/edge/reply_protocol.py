@@ -1,0 +1,58 @@
+"""uvicorn's HTTP protocol, with replies of our own (gateway.edge.reply)."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+from urllib.parse import unquote
+
+from httptools import parse_url
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from gateway.edge.connection_limits import ConnectionLimiter
+from gateway.edge.limits import EdgeLimits
+from gateway.edge.reply import Reply
+
+
+class ReplyProtocol(HttpToolsProtocol):
+    """gateway.asgi sets limiter, once, before the first connection."""
+
+    limiter: ClassVar[ConnectionLimiter] = ConnectionLimiter(EdgeLimits())
+    cycle: Reply
+
+    def on_headers_complete(self) -> None:
+        """Make the reply to a request, and start the application where it is the request's turn.
+
+        In place of uvicorn's method, which makes replies of its own class. Left out is what is not
+        used: WebSockets and --limit-concurrency. tests/contract/test_uvicorn.py compares both.
+        """
+        parser, scope = self.parser, self.scope
+        before: RequestResponseCycle | None = self.cycle
+        version = parser.get_http_version()
+        scope["method"] = parser.get_method().decode("ascii")
+        if version != "1.1":
+            scope["http_version"] = version
+        url = parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope["path"] = self.root_path + (unquote(path) if "%" in path else path)
+        scope["raw_path"] = self.root_path.encode("ascii") + url.path
+        scope["query_string"] = url.query or b""
+        reply = self.cycle = Reply(
+            scope=scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            on_response=self.on_response_complete,
+        )
+        reply.refusal_rate = self.limiter.refusal_rate
+        if before is None or before.response_complete:
+            self._start_asgi_task(reply, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((reply, self.app))
