@@ -64,7 +64,6 @@ from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, TargetRecord
-from gateway.stores.bank import Bank
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
@@ -74,6 +73,7 @@ from gateway.stores.key_records import (
     load_recent_key_records,
 )
 from gateway.stores.key_spend import KeySpend
+from gateway.stores.process_stores import ProcessStores
 from gateway.stores.queries import Batches, QueryThreads
 from gateway.stores.request_ids import RequestIds
 from gateway.stores.writer import Writer
@@ -107,15 +107,15 @@ class Runtime:
         self.supervisor = CallSupervisor(timeouts)
         space = FreeSpace(settings.HOME, settings.MIN_FREE_MB, settings.MIN_FREE_PERCENT)
         writer = self.writer = Writer(settings.HOME / "journal", space)
-        self.bank = Bank(settings.HOME / "journal", writer=writer)
+        self.stores = ProcessStores(writer)
         self.key_spend = KeySpend(writer)
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
         self.limits = Limits(self.key_spend.read, queue)
-        self.bank.on_ledger_replaced = self.limits.doubt_spending
+        self.stores.on_ledger_replaced = self.limits.doubt_spending
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
         self.keyring = Keyring(keys.ask)
-        self.log = CallLog(self.bank)
+        self.log = CallLog(self.stores.records)
         self.feed: ChangeFeed | None = None
         network: Transport = DirectTransport(
             connect_s=timeouts.connect_s,
@@ -131,7 +131,7 @@ class Runtime:
         self.admission = Admission(
             keyring=self.keyring,
             snapshot=self.snapshot,
-            bank=self.bank,
+            credits=self.stores.credits,
             limits=self.limits,
             check=check_parameters,
             write_down=self.log.admitted,
@@ -185,7 +185,7 @@ class Runtime:
     async def _start(self) -> None:
         spare_the_collector()
         loop = asyncio.get_running_loop()
-        await asyncio.to_thread(self.bank.start, loop)
+        await asyncio.to_thread(self.stores.start, loop)
         self.shedder.start(loop)
 
         # The feed's place is taken before the catalogue and keys are read: a change in between is
@@ -209,7 +209,7 @@ class Runtime:
         if self.feed is not None:
             await asyncio.to_thread(self.feed.stop)
         self.log.refusals.flush()
-        await self.bank.stop()
+        await self.stores.stop()
         await self.transports.network.aclose()
         await self.contents.aclose()
 
@@ -225,7 +225,7 @@ class Runtime:
             key=call.idempotency_key,
             fingerprint=sha256(call.body).hexdigest(),
             call_id=head.request_id,
-            process_id=self.bank.process_id,
+            process_id=self.stores.process_id,
         )
 
     def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
@@ -261,7 +261,9 @@ class Runtime:
         """Release the hold and log the call's end, nothing awaited in between."""
         paid_nusd = 0
         if grant.hold_nusd:
-            paid_nusd = self.bank.release(grant.workspace_id, grant.hold_nusd, receipt.charge_nusd)
+            paid_nusd = self.stores.credits.release(
+                grant.workspace_id, grant.hold_nusd, receipt.charge_nusd
+            )
         known = error if isinstance(error, GatewayError) or error is None else GatewayError()
         if isinstance(known, UpstreamError):
             logger.info("Call %s: %s: %s", grant.call_id, known.code, known.detail)
@@ -294,9 +296,9 @@ class Runtime:
             elif kind == "workspace":
                 self._on_workspace_changed(as_uuid_text(ref))
             elif kind == "wallet":
-                self.bank.on_wallet_changed(as_uuid_text(ref))
+                self.stores.credits.on_wallet_changed(as_uuid_text(ref))
             elif kind == "recall":
-                self.bank.on_recall(as_uuid_text(ref))
+                self.stores.credits.on_recall(as_uuid_text(ref))
         if reload:
             self._spawn(self._load_snapshot())
 

@@ -59,7 +59,7 @@ from gateway.snapshot.types import KeyLimits, KeyRecord, ModelRecord
 
 
 class Money(Protocol):
-    """What admission asks of the bank (gateway.stores.bank)."""
+    """What admission asks of the CreditReserver (gateway.stores.credit_reserver)."""
 
     def try_hold(self, workspace_id: str, want_nusd: int) -> bool: ...
 
@@ -83,7 +83,7 @@ class Admission:
         *,
         keyring: Keyring,
         snapshot: SnapshotHolder,
-        bank: Money,
+        credits: Money,
         limits: Limiter,
         check: Check,
         write_down: Callable[[Grant], None],
@@ -95,7 +95,7 @@ class Admission:
     ) -> None:
         self._keyring = keyring
         self._snapshot = snapshot
-        self._bank = bank
+        self._credits = credits
         self._limits = limits
         self._check = check
         self._write_down = write_down
@@ -189,7 +189,7 @@ class Admission:
             yield
         finally:
             if held_nusd:
-                self._bank.release(workspace_id, held_nusd, 0)
+                self._credits.release(workspace_id, held_nusd, 0)
 
     async def admit(
         self,
@@ -287,11 +287,11 @@ class Admission:
         want_nusd = to_nusd_up(prompt_pusd + limit * token_pusd)
         if also_nusd > want_nusd:
             want_nusd = also_nusd
-        if not want_nusd or self._bank.try_hold(workspace_id, want_nusd):
+        if not want_nusd or self._credits.try_hold(workspace_id, want_nusd):
             return want_nusd, limit
         least_nusd = to_nusd_up(prompt_pusd + token_pusd)
         try:
-            held_nusd = await self._bank.hold(
+            held_nusd = await self._credits.hold(
                 workspace_id, want_nusd=want_nusd, least_nusd=least_nusd
             )
         except InsufficientCredits:
@@ -302,7 +302,7 @@ class Admission:
             return held_nusd, limit
         affordable = affordable_tokens(held_nusd, prompt_pusd, token_pusd)
         if affordable < 1:
-            self._bank.release(workspace_id, held_nusd, 0)
+            self._credits.release(workspace_id, held_nusd, 0)
             raise InsufficientCredits
         return held_nusd, affordable
 
@@ -341,7 +341,7 @@ class Admission:
     def _give_back(self, workspace_id: str, hold_nusd: int, lease: Lease | None) -> None:
         """Give back what was taken for a call that is not let in after all."""
         if hold_nusd:
-            self._bank.release(workspace_id, hold_nusd, 0)
+            self._credits.release(workspace_id, hold_nusd, 0)
         if lease is not None:
             lease.withdraw()
 

@@ -16,7 +16,7 @@ from gateway.streaming.meter import Meter
 
 
 class Sink(Protocol):
-    """Where records go (gateway.stores.bank)."""
+    """Where records go (gateway.stores.record_log)."""
 
     def admitted(self, record: Admitted) -> None: ...
 

@@ -20,7 +20,7 @@ MINUTE_S = 60
 
 
 class Sink(Protocol):
-    """Where records go (gateway.stores.bank)."""
+    """Where records go (gateway.stores.record_log)."""
 
     def refused(self, record: Refused) -> None: ...
 

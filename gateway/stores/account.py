@@ -1,4 +1,4 @@
-"""What a bank knows about one workspace: its purse, and the calls that wait for money."""
+"""What a process knows about one workspace: its purse, and the calls that wait for money."""
 
 from __future__ import annotations
 

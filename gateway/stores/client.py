@@ -9,7 +9,7 @@ from gateway.stores.wallet_client import Answer
 
 
 class Client(Protocol):
-    """Who gets the answers: the bank."""
+    """Who gets the answers: ProcessStores."""
 
     def deliver(self, answer: Callable[[], None]) -> None:
         """Run the answer soon where the client lives."""

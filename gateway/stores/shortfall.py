@@ -1,9 +1,9 @@
 """What calls cost beyond their holds: charged as far as the balance covers it, else a loss of ours.
 
 A hold covers what a call can come to by our bound on its prompt. Where a provider counts more, the
-process's purse pays what it has free (gateway.stores.bank). The rest is drawn from the wallet here,
-in the transaction that posts the record, so that it happens once whoever posts it and however
-often that is tried (docs/adr/0034). All amounts are nano-USD.
+process's purse pays what it has free (gateway.stores.credit_reserver). The rest is drawn from the
+wallet here, in the transaction that posts the record, so that it happens once whoever posts it and
+however often that is tried (docs/adr/0034). All amounts are nano-USD.
 """
 
 from __future__ import annotations

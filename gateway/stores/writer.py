@@ -64,7 +64,7 @@ class Writer:
         self._jobs = Jobs()
         self._audits: set[str] = set()
         self._reaper = Reaper()
-        self._thread = threading.Thread(target=self._run, name="bank-writer", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="database-writer", daemon=True)
         self._syncer = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
         self._opened = threading.Event()
         self._ending = threading.Event()

@@ -1,4 +1,4 @@
-"""A serving process's bank without its thread: time and work advance when a test says so.
+"""A serving process's stores without its thread: time and work advance when a test says so.
 
 Everything is the real code but three things: the thread (its steps are called), the clock of the
 event loop (it is set), and the kernel's delivery of a SIGKILL (the object is dropped).
@@ -19,9 +19,9 @@ from django.db import OperationalError, connection
 
 from accounts import ledger
 from gateway.journal.file import Position
-from gateway.stores.bank import Bank
 from gateway.stores.client import Client
 from gateway.stores.feed import ChangeFeed, newest_change
+from gateway.stores.process_stores import ProcessStores
 from gateway.stores.writer import Writer
 
 T = TypeVar("T")
@@ -90,13 +90,13 @@ class SteppedWriter(Writer):
 
 
 class Branch:
-    """One process: its bank, its writer, its place in the change feed."""
+    """One process: its stores, its writer, its place in the change feed."""
 
     def __init__(self, loop: SteppedLoop, home: Path) -> None:
         self.loop = loop
         self.writer = SteppedWriter(home)
-        self.bank = Bank(home, writer=self.writer)
-        self.bank.start(loop)
+        self.stores = ProcessStores(self.writer)
+        self.stores.start(loop)
         self.feed = ChangeFeed(lambda changes: None, after=newest_change())
         self.spin()
 
@@ -118,14 +118,14 @@ class Branch:
         for kind, ref in self.feed.poll():
             workspace_id = as_text(ref)
             if kind == "wallet":
-                self.bank.on_wallet_changed(workspace_id)
+                self.stores.credits.on_wallet_changed(workspace_id)
             elif kind == "recall":
-                self.bank.on_recall(workspace_id)
+                self.stores.credits.on_recall(workspace_id)
         self.spin()
 
     def stop(self) -> None:
         """Leave in good order."""
-        self.bank.close()
+        self.stores.credits.close()
         self.writer.finish()
 
     def die(self, *, tail: bytes = b"", cut_to: int | None = None) -> None:

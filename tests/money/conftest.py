@@ -1,4 +1,4 @@
-"""What a test of a bank's mishaps starts from."""
+"""What a test of mishaps of the stores starts from."""
 
 from __future__ import annotations
 

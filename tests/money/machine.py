@@ -109,7 +109,7 @@ class MoneyMachine(MoneyWorld):
     def admit_call(self, pick: int, prompt: int, output: int) -> str | None:
         """Return the call's id, or None when it was refused, rightly."""
         branch = self.branches[pick % len(self.branches)]
-        if branch.bank.is_fenced:
+        if branch.stores.credits.is_fenced:
             return None
         want, least = self.worth_nusd(prompt, output), self.worth_nusd(prompt, 1)
         if want == 0:
@@ -151,7 +151,7 @@ class MoneyMachine(MoneyWorld):
     def admit_together(self, pick: int, wishes: list[tuple[int, int]]) -> None:
         """Calls wait for money side by side: whoever is refused could not have been served."""
         branch = self.branches[pick % len(self.branches)]
-        if branch.bank.is_fenced:
+        if branch.stores.credits.is_fenced:
             return
         self.loop.now_s += 0.3
         for other in self.branches:
@@ -159,7 +159,7 @@ class MoneyMachine(MoneyWorld):
         self.settle_what_is_owed()
         waits = []
         for most, least in wishes:
-            work = branch.bank.hold(
+            work = branch.stores.credits.hold(
                 self.workspace_id, want_nusd=max(most, least), least_nusd=min(most, least)
             )
             waits.append(self.loop.create_task(outcome_of(work)))
@@ -173,7 +173,7 @@ class MoneyMachine(MoneyWorld):
             else:
                 assert isinstance(outcome, int), repr(outcome)
         for amount in granted:
-            branch.bank.release(self.workspace_id, amount, 0)
+            branch.stores.credits.release(self.workspace_id, amount, 0)
 
     def settle_what_is_owed(self) -> None:
         """Have posted what calls cost beyond their holds: only then is it known who pays it."""
@@ -182,9 +182,9 @@ class MoneyMachine(MoneyWorld):
                 branch.step()
 
     def hold(self, branch: Branch, want: int, least: int) -> int:
-        if branch.bank.try_hold(self.workspace_id, want):
+        if branch.stores.credits.try_hold(self.workspace_id, want):
             return want
-        work = branch.bank.hold(self.workspace_id, want_nusd=want, least_nusd=least)
+        work = branch.stores.credits.hold(self.workspace_id, want_nusd=want, least_nusd=least)
         return drive(self.loop, work, self.branches)
 
     def write_admission(self, branch: Branch, prompt: int, held: int) -> str:
@@ -207,8 +207,8 @@ class MoneyMachine(MoneyWorld):
             pdf_pages=prompt % 3,
             pdf_page_nusd=7,
         )
-        CallLog(branch.bank).admitted(grant)
-        call = PaperCall(branch.bank.process_id, grant, admitted_at=branch.writer.written)
+        CallLog(branch.stores.records).admitted(grant)
+        call = PaperCall(branch.stores.process_id, grant, admitted_at=branch.writer.written)
         self.paper.calls[grant.call_id] = call
         return grant.call_id
 
@@ -217,7 +217,7 @@ class MoneyMachine(MoneyWorld):
     def admit_and_change_ones_mind(self, pick: int, want: int, when: str) -> None:
         """The caller leaves while the call waits for money, or just as it gets it."""
         branch = self.branches[pick % len(self.branches)]
-        work = branch.bank.hold(self.workspace_id, want_nusd=want, least_nusd=1)
+        work = branch.stores.credits.hold(self.workspace_id, want_nusd=want, least_nusd=1)
         task = self.loop.create_task(work)
         self.loop.spin_once()
         with lost_commit_reply() if when == "commit lost" else nullcontext():
@@ -228,7 +228,7 @@ class MoneyMachine(MoneyWorld):
         self.loop.spin()
         if not task.cancelled():
             with suppress(InsufficientCredits, DatabaseUnavailable):
-                branch.bank.release(self.workspace_id, task.result(), 0)
+                branch.stores.credits.release(self.workspace_id, task.result(), 0)
 
     @precondition(lambda self: self.open_calls())
     @rule(
@@ -251,11 +251,11 @@ class MoneyMachine(MoneyWorld):
         receipt = settle(call.grant, meter, CallerLeft() if left else None, usage)
         paid, hold = 0, int(call.grant.hold_nusd)
         if hold:
-            paid = branch.bank.release(self.workspace_id, hold, receipt.charge_nusd)
+            paid = branch.stores.credits.release(self.workspace_id, hold, receipt.charge_nusd)
         call.is_released = True
         self.tell_end(branch, call.grant, meter, receipt, paid)
         self.ends.append((branch, call.grant, meter, receipt, paid))
-        if call.status == "running" and not branch.bank.is_fenced:
+        if call.status == "running" and not branch.stores.credits.is_fenced:
             call.status, call.settled_at = "settled", branch.writer.written
             if usage.completion_tokens:
                 cost = self.cost_nusd(call, usage)
@@ -265,7 +265,7 @@ class MoneyMachine(MoneyWorld):
     def tell_end(
         self, branch: Branch, grant: Grant, meter: Meter, receipt: Receipt, paid: int
     ) -> None:
-        CallLog(branch.bank).settled(grant, meter, receipt, paid_nusd=paid, error=None)
+        CallLog(branch.stores.records).settled(grant, meter, receipt, paid_nusd=paid, error=None)
 
     @precondition(lambda self: self.ends)
     @rule(pick=picks)
@@ -285,7 +285,7 @@ class MoneyMachine(MoneyWorld):
     def open_branch(self) -> None:
         """A process starts; it reaps those whose lock is gone, and lets the frozen be."""
         self.branches.append(Branch(self.loop, self.home))
-        frozen = {branch.bank.process_id for branch in self.frozen}
+        frozen = {branch.stores.process_id for branch in self.frozen}
         for process_id in self.surviving.keys() - frozen:
             self.paper.bury(process_id, self.surviving.pop(process_id))
 
@@ -324,7 +324,7 @@ class MoneyMachine(MoneyWorld):
     def lose_power(self, pick: int) -> None:
         """The end of the journal is gone."""
         branch = self.branches.pop(pick % len(self.branches))
-        process = ServingProcess.objects.get(pk=branch.bank.process_id)
+        process = ServingProcess.objects.get(pk=branch.stores.process_id)
         posted = Position(process.drained_segment, process.drained_offset)
         written = branch.writer.written
         kept = written._replace(offset=written.offset * (pick % 11) // 10)
@@ -336,7 +336,7 @@ class MoneyMachine(MoneyWorld):
         """SIGSTOP, for longer than the lease."""
         branch = self.branches.pop(pick % len(self.branches))
         self.frozen.append(branch)
-        ServingProcess.objects.filter(pk=branch.bank.process_id).update(
+        ServingProcess.objects.filter(pk=branch.stores.process_id).update(
             lease_until=timezone.now() - timedelta(seconds=1)
         )
         self.count_dead(branch)
@@ -346,7 +346,7 @@ class MoneyMachine(MoneyWorld):
     def wake(self, pick: int) -> None:
         branch = self.frozen.pop(pick % len(self.frozen))
         self.branches.append(branch)
-        self.surviving.pop(branch.bank.process_id, None)
+        self.surviving.pop(branch.stores.process_id, None)
         self.loop.spin()
         branch.step()
 

@@ -1,4 +1,4 @@
-"""A workspace with money, a bank with its real threads, and records to put through it."""
+"""A workspace with money, stores with their real threads, and records to put through them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,14 @@ from accounts import ledger
 from accounts.models import Workspace
 from gateway.core.ids import new_request_id
 from gateway.journal.record import Admitted, Settled
-from gateway.stores.bank import Bank, ReservationTimeouts
+from gateway.stores.process_stores import ProcessStores
+from gateway.stores.purse_funding import ReservationTimeouts
+from gateway.stores.writer import Writer
 
 T = TypeVar("T")
 KEY_ID = str(uuid.UUID(int=7))
 # Nobody is refused because the machine is busy.
-PATIENT = ReservationTimeouts(database_s=60, recall_s=60)
+LONG_TIMEOUTS = ReservationTimeouts(database_s=60, recall_s=60)
 
 
 def make_rich(amount_nusd: int) -> Workspace:
@@ -30,25 +32,33 @@ def make_rich(amount_nusd: int) -> Workspace:
     return workspace
 
 
-def run_at_bank(home: Path, work: Callable[[Bank], Awaitable[T]], **options: Any) -> T:
-    """Open a bank, do the work on an event loop, and close the bank in good order."""
+def run_with_stores(
+    home: Path,
+    work: Callable[[ProcessStores], Awaitable[T]],
+    *,
+    timeouts: ReservationTimeouts = LONG_TIMEOUTS,
+    writer: Writer | None = None,
+) -> T:
+    """Start a process's stores, do the work on an event loop, and stop the stores."""
 
     async def run() -> T:
-        bank = Bank(home, **({"timeouts": PATIENT} | options))
-        bank.start(asyncio.get_running_loop())
+        stores = ProcessStores(writer or Writer(home), timeouts)
+        stores.start(asyncio.get_running_loop())
         try:
-            return await work(bank)
+            return await work(stores)
         finally:
-            await bank.stop()
+            await stores.stop()
 
     return asyncio.run(run())
 
 
-async def hold(bank: Bank, workspace_id: str, want: int, least: int | None = None) -> int:
-    """Hold as admission does: the purse first, then the bank."""
-    if bank.try_hold(workspace_id, want):
+async def hold(
+    stores: ProcessStores, workspace_id: str, want: int, least: int | None = None
+) -> int:
+    """Hold as admission does: the purse first, then the wallet."""
+    if stores.credits.try_hold(workspace_id, want):
         return want
-    return await bank.hold(workspace_id, want_nusd=want, least_nusd=least or want)
+    return await stores.credits.hold(workspace_id, want_nusd=want, least_nusd=least or want)
 
 
 def admitted(workspace_id: str, hold_nusd: int, **fields: Any) -> Admitted:
@@ -106,7 +116,7 @@ def settled(record: Admitted, charge_nusd: int, **fields: Any) -> Settled:
     return Settled(**(values | fields))
 
 
-def end(bank: Bank, record: Admitted, charge_nusd: int, **fields: Any) -> None:
+def end(stores: ProcessStores, record: Admitted, charge_nusd: int, **fields: Any) -> None:
     """End a call as the gateway does: release, then the record."""
-    bank.release(record.workspace_id, record.hold_nusd, charge_nusd)
-    bank.settled(settled(record, charge_nusd, **fields))
+    stores.credits.release(record.workspace_id, record.hold_nusd, charge_nusd)
+    stores.records.settled(settled(record, charge_nusd, **fields))

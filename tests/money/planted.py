@@ -25,10 +25,13 @@ from gateway.journal.file import START
 from gateway.journal.frames import HEADER, Frame, Segment
 from gateway.journal.record import Record
 from gateway.services import reaping
-from gateway.stores import backlog, bank, drain, rollups, rows, shortfall, wallet_client
+from gateway.stores import backlog, drain, rollups, rows, shortfall, wallet_client
 from gateway.stores.account import Account, Waiter
+from gateway.stores.credit_reserver import CreditReserver
 from gateway.stores.inserts import Insert
 from gateway.stores.purse import Purse as PurseInMemory
+from gateway.stores.purse_funding import ReservationTimeouts
+from gateway.stores.record_log import RecordLog
 
 Patch = pytest.MonkeyPatch
 BUGS: dict[str, Callable[[Patch], None]] = {}
@@ -169,10 +172,10 @@ def pages_are_on_the_record_and_not_in_the_price(patch: Patch) -> None:
 
 @bug
 def call_may_end_twice(patch: Patch) -> None:
-    def settled(self: bank.Bank, record: Any) -> None:
+    def settled(self: RecordLog, record: Any) -> None:
         self._writer.append_surely(record)
 
-    patch.setattr(bank.Bank, "settled", settled)
+    patch.setattr(RecordLog, "settled", settled)
     patch.setattr(drain, "_still_in_progress", lambda rows, records: (records, []))
 
 
@@ -293,22 +296,22 @@ def same_source_posts_again(patch: Patch) -> None:
 
 @bug
 def cancelled_hold_leaks(patch: Patch) -> None:
-    patch.setattr(bank.Bank, "hold", _hold_without_return)
+    patch.setattr(CreditReserver, "hold", _hold_without_return)
 
 
 @bug
 def refusal_is_remembered_too_long(patch: Patch) -> None:
-    real = bank.Bank.__init__
+    real = CreditReserver.__init__
 
-    def begin(self: bank.Bank, *args: Any, **options: Any) -> None:
-        real(self, *args, **options | {"timeouts": bank.ReservationTimeouts(empty_s=60)})
+    def begin(self: CreditReserver, writer: Any, timeouts: Any = None) -> None:
+        real(self, writer, ReservationTimeouts(empty_s=60))
 
-    patch.setattr(bank.Bank, "__init__", begin)
+    patch.setattr(CreditReserver, "__init__", begin)
 
 
 @bug
 def idle_money_is_not_called_back(patch: Patch) -> None:
-    patch.setattr(bank.Bank, "on_recall", lambda self, workspace_id: None)
+    patch.setattr(CreditReserver, "on_recall", lambda self, workspace_id: None)
 
 
 @bug
@@ -352,7 +355,7 @@ def _charges_with_owed(records: Sequence[Any]) -> dict[str, int]:
 
 
 async def _hold_without_return(
-    self: bank.Bank, workspace_id: str, *, want_nusd: int, least_nusd: int
+    self: CreditReserver, workspace_id: str, *, want_nusd: int, least_nusd: int
 ) -> int:
     if self.try_hold(workspace_id, want_nusd):
         return want_nusd
@@ -360,7 +363,7 @@ async def _hold_without_return(
     waiter = Waiter(want_nusd, least_nusd, self._loop.create_future())
     account.waiters.append(waiter)
     if not account.drawing:
-        self._draw(workspace_id, account)
+        self._funding.draw(workspace_id, account)
     return await waiter.granted
 
 

@@ -39,12 +39,14 @@ def test_a_flipped_bit_costs_one_record_of_those_that_are_read_back(
     monkeypatch.setattr(backlog, "KEPT_IN_MEMORY", 10)
     monkeypatch.setattr(backlog, "BATCH", 10)
     branch = Branch(loop, tmp_path)
-    held = [drive(loop, hold(branch.bank, str(workspace.pk), 100), [branch]) for _ in range(CALLS)]
+    held = [
+        drive(loop, hold(branch.stores, str(workspace.pk), 100), [branch]) for _ in range(CALLS)
+    ]
     records = [admitted(str(workspace.pk), amount) for amount in held]
     with locked_database():
         for record in records:
-            branch.bank.admitted(record)
-            end(branch.bank, record, 10)
+            branch.stores.records.admitted(record)
+            end(branch.stores, record, 10)
         branch.sync()
         assert not branch.step()  # all but the first batch is in the journal alone now
     lost = records[CALLS // 2].call_id

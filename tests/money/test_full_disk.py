@@ -39,7 +39,7 @@ def fill_journal(branch: Branch, workspace: Workspace) -> None:
     for user in (LONG, ""):
         with suppress(StorageUnavailable):
             while True:
-                branch.bank.admitted(admitted(str(workspace.pk), 0, user=user))
+                branch.stores.records.admitted(admitted(str(workspace.pk), 0, user=user))
 
 
 def refusal(workspace: Workspace) -> Refused:
@@ -50,16 +50,16 @@ def refusal(workspace: Workspace) -> Refused:
 def test_a_call_that_was_let_in_has_room_for_its_end(
     branch: Branch, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = drive(branch.loop, hold(branch.bank, str(workspace.pk), 700), [branch])
+    held = drive(branch.loop, hold(branch.stores, str(workspace.pk), 700), [branch])
     record = admitted(str(workspace.pk), held)
-    branch.bank.admitted(record)
+    branch.stores.records.admitted(record)
     monkeypatch.setattr(os, "posix_fallocate", fill_disk)
     fill_journal(branch, workspace)
     for _ in range(20):
-        branch.bank.refused(refusal(workspace))
+        branch.stores.records.refused(refusal(workspace))
 
-    end(branch.bank, record, 300)
-    branch.bank.close()
+    end(branch.stores, record, 300)
+    branch.stores.credits.close()
     branch.die()
     monkeypatch.undo()
     Reaper().run()
@@ -77,7 +77,7 @@ def test_calls_are_let_in_again_when_there_is_room(
         fill_journal(branch, workspace)
 
     record = admitted(str(workspace.pk), 0)
-    branch.bank.admitted(record)
+    branch.stores.records.admitted(record)
     branch.stop()
 
     assert CallRecord.objects.filter(pk=record.call_id).exists()
@@ -94,7 +94,7 @@ def test_a_full_disk_is_logged_once_and_not_for_every_record(
 
     with caplog.at_level(logging.ERROR):
         for _ in range(20):
-            branch.bank.refused(refusal(workspace))
+            branch.stores.records.refused(refusal(workspace))
     monkeypatch.undo()
     branch.stop()
 

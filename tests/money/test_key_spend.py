@@ -13,11 +13,11 @@ from gateway.admission.spending import Spending
 from gateway.core.errors import DatabaseUnavailable
 from gateway.selectors.key_spending import total_of
 from gateway.stores import key_spend
-from gateway.stores.bank import Bank
 from gateway.stores.key_spend import KeySpend
+from gateway.stores.process_stores import ProcessStores
 from gateway.stores.writer import Writer
-from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
-from tests.money.test_bank import declare_dead, locked
+from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_with_stores
+from tests.money.test_process_stores import declare_dead, locked
 from tests.support.waiting import async_wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -39,17 +39,17 @@ def workspace() -> Workspace:
 class Counter:
     """Calls of one key, whose charges are counted in memory as they are written down."""
 
-    def __init__(self, bank: Bank, writer: Writer, workspace: Workspace) -> None:
+    def __init__(self, stores: ProcessStores, writer: Writer, workspace: Workspace) -> None:
         self.spending = Spending()
         self.key_spend = KeySpend(writer)
         self.calls = 0
-        self._bank = bank
+        self._stores = stores
         self._workspace_id = str(workspace.pk)
 
     async def call(self) -> None:
-        record = admitted(self._workspace_id, await hold(self._bank, self._workspace_id, 5))
-        self._bank.admitted(record)
-        end(self._bank, record, COST_NUSD)
+        record = admitted(self._workspace_id, await hold(self._stores, self._workspace_id, 5))
+        self._stores.records.admitted(record)
+        end(self._stores, record, COST_NUSD)
         self.spending.charge(COST_NUSD, record.at, self.key_spend.recorded)
         self.calls += 1
 
@@ -80,8 +80,8 @@ def test_memory_and_ledger_agree_whenever_the_ledger_is_read(
 ) -> None:
     writer = Writer(tmp_path)
 
-    async def work(bank: Bank) -> Counter:
-        counter = Counter(bank, writer, workspace)
+    async def work(stores: ProcessStores) -> Counter:
+        counter = Counter(stores, writer, workspace)
         for _ in range(12):
             await counter.read()
             assert counter.total_nusd == counter.calls * COST_NUSD
@@ -89,7 +89,7 @@ def test_memory_and_ledger_agree_whenever_the_ledger_is_read(
             assert counter.total_nusd == counter.calls * COST_NUSD
         return counter
 
-    counter = run_at_bank(tmp_path, work, writer=writer)
+    counter = run_with_stores(tmp_path, work, writer=writer)
 
     assert total_of(uuid.UUID(KEY_ID)) == counter.total_nusd
 
@@ -99,8 +99,8 @@ def test_a_ledger_that_cannot_be_written_is_not_half_read(
 ) -> None:
     writer = Writer(tmp_path)
 
-    async def work(bank: Bank) -> Counter:
-        counter = Counter(bank, writer, workspace)
+    async def work(stores: ProcessStores) -> Counter:
+        counter = Counter(stores, writer, workspace)
         await counter.read()
         await counter.call()
         with locked(), monkeypatch.context() as patch:
@@ -112,7 +112,7 @@ def test_a_ledger_that_cannot_be_written_is_not_half_read(
         assert counter.total_nusd == counter.calls * COST_NUSD
         return counter
 
-    run_at_bank(tmp_path, work, writer=writer)
+    run_with_stores(tmp_path, work, writer=writer)
 
 
 def test_another_life_of_the_process_has_the_ledger_read_again(
@@ -120,18 +120,18 @@ def test_another_life_of_the_process_has_the_ledger_read_again(
 ) -> None:
     writer = Writer(tmp_path)
 
-    async def work(bank: Bank) -> None:
-        counter, doubts = Counter(bank, writer, workspace), []
-        bank.on_ledger_replaced = lambda: doubts.append(True)
+    async def work(stores: ProcessStores) -> None:
+        counter, doubts = Counter(stores, writer, workspace), []
+        stores.on_ledger_replaced = lambda: doubts.append(True)
         await counter.read()
         made = counter.calls
         # While a call runs the process does not begin anew.
-        running = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 5))
-        bank.admitted(running)
-        await asyncio.to_thread(declare_dead, bank.process_id)
+        running = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 5))
+        stores.records.admitted(running)
+        await asyncio.to_thread(declare_dead, stores.process_id)
         with pytest.raises(DatabaseUnavailable):
-            await hold(bank, str(workspace.pk), 9_000_000)
-        end(bank, running, 0)
+            await hold(stores, str(workspace.pk), 9_000_000)
+        end(stores, running, 0)
 
         async def has_heard() -> bool:
             return bool(doubts)
@@ -141,4 +141,4 @@ def test_another_life_of_the_process_has_the_ledger_read_again(
         assert counter.total_nusd == counter.calls * COST_NUSD
         assert counter.calls > made
 
-    run_at_bank(tmp_path, work, writer=writer)
+    run_with_stores(tmp_path, work, writer=writer)

@@ -19,8 +19,8 @@ from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.periodic_proof import FULL_EVERY, prove_what_is_due
 from gateway.services.proof_marks import find_mark, plan_mark
 from gateway.services.proving import Proof, prove, record_proof
-from gateway.stores.bank import Bank
-from tests.money.office import admitted, end, hold, make_rich, run_at_bank
+from gateway.stores.process_stores import ProcessStores
+from tests.money.office import admitted, end, hold, make_rich, run_with_stores
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -33,14 +33,14 @@ def workspace(tmp_path: Path) -> Workspace:
     """Two calls of 900 and 800 nUSD three hours ago, and a mark set after them."""
     workspace = make_rich(100_000)
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for charge in (900, 800):
-            held = await hold(bank, str(workspace.pk), 1_000)
+            held = await hold(stores, str(workspace.pk), 1_000)
             record = admitted(str(workspace.pk), held, at=time.time() - LONG_AGO_S)
-            bank.admitted(record)
-            end(bank, record, charge)
+            stores.records.admitted(record)
+            end(stores, record, charge)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
     record_proof(prove())
     return workspace
 
@@ -49,14 +49,14 @@ def workspace(tmp_path: Path) -> Workspace:
 def recent(tmp_path: Path, workspace: Workspace) -> None:
     """After the mark: calls of 300 and 200 nUSD, an aborted one, a grant, another workspace."""
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for charge in (300, 200, None):
-            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
-            bank.admitted(record)
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 700))
+            stores.records.admitted(record)
             if charge is not None:
-                end(bank, record, charge, streamed=charge == 300)
+                end(stores, record, charge, streamed=charge == 300)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
     money.grant(workspace, amount_nusd=50, actor="tests", reason="more")
     make_rich(7)
 
@@ -75,14 +75,14 @@ def test_recent_rows_are_proved_on_top_of_the_mark() -> None:
 def test_a_mark_within_a_quarter_of_an_hour_counts_its_calls_once(tmp_path: Path) -> None:
     workspace = make_rich(10_000)
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for charge in (60, 50):
-            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
-            bank.admitted(record)
-            end(bank, record, charge)
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 700))
+            stores.records.admitted(record)
+            end(stores, record, charge)
 
     for _ in range(3):
-        run_at_bank(tmp_path, work)
+        run_with_stores(tmp_path, work)
         proof = due()
         assert proof.since is not None
         assert proof.holds
@@ -94,14 +94,14 @@ def test_a_call_that_runs_at_the_mark_is_counted_when_it_ends(
 ) -> None:
     began_s = time.time() - LONG_AGO_S
 
-    async def work(bank: Bank) -> None:
-        held = await hold(bank, str(workspace.pk), 700)
+    async def work(stores: ProcessStores) -> None:
+        held = await hold(stores, str(workspace.pk), 700)
         record = admitted(str(workspace.pk), held, at=began_s)
-        bank.admitted(record)
+        stores.records.admitted(record)
         await sync_to_async(prove_while_it_runs)()
-        end(bank, record, 400)
+        end(stores, record, 400)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     mark = find_mark()
     assert mark is not None
@@ -174,13 +174,13 @@ def test_rows_that_come_late_are_proved_with_all_the_others(
 ) -> None:
     """A journal of hours ago that is posted now: its calls lie before the mark."""
 
-    async def work(bank: Bank) -> None:
-        held = await hold(bank, str(workspace.pk), 700)
+    async def work(stores: ProcessStores) -> None:
+        held = await hold(stores, str(workspace.pk), 700)
         record = admitted(str(workspace.pk), held, at=time.time() - LONG_AGO_S)
-        bank.admitted(record)
-        end(bank, record, 500)
+        stores.records.admitted(record)
+        end(stores, record, 500)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     proof = due()
 

@@ -17,16 +17,16 @@ from django.conf import settings
 from django.core.management import call_command
 from gateway.services.proof_marks import find_mark
 from gateway.services.proving import prove, record_proof
-from tests.money.office import admitted, end, hold, make_rich, run_at_bank
+from tests.money.office import admitted, end, hold, make_rich, run_with_stores
 call_command("migrate", verbosity=0)
 workspace = str(make_rich(10_000).pk)
-async def make_calls(bank):
+async def make_calls(stores):
     for charge in (300, 0, 7):
-        held = await hold(bank, workspace, 700)
+        held = await hold(stores, workspace, 700)
         record = admitted(workspace, held)
-        bank.admitted(record)
-        end(bank, record, charge)
-run_at_bank(settings.HOME / "journal", make_calls)
+        stores.records.admitted(record)
+        end(stores, record, charge)
+run_with_stores(settings.HOME / "journal", make_calls)
 record_proof(prove())
 print(prove(mark=find_mark()).breaks)
 """

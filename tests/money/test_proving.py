@@ -14,8 +14,8 @@ from django.db import connection
 from accounts.models import Wallet
 from gateway.models import CallRecord, LedgerCheck
 from gateway.services.proving import prove
-from gateway.stores.bank import Bank
-from tests.money.office import admitted, end, hold, make_rich, run_at_bank
+from gateway.stores.process_stores import ProcessStores
+from tests.money.office import admitted, end, hold, make_rich, run_with_stores
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -25,14 +25,14 @@ def ledger(tmp_path: Path) -> None:
     """Three calls: 300 and 200 nUSD, and one left running that was aborted."""
     workspace = make_rich(10_000)
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for charge in (300, 200, None):
-            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
-            bank.admitted(record)
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 700))
+            stores.records.admitted(record)
             if charge is not None:
-                end(bank, record, charge, streamed=charge == 300)
+                end(stores, record, charge, streamed=charge == 300)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
 
 @pytest.mark.usefixtures("ledger")
@@ -101,13 +101,13 @@ def ledger_with_pages(tmp_path: Path) -> None:
     pages = {"pdf_pages": 2, "pdf_page_nusd": 100}
     nothing = {"charge_basis": "zero_empty", "absorbed_nusd": 200, "completion_tokens": 0}
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for charge, fields in ((500, {"completion_tokens": 300}), (0, nothing)):
-            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
-            bank.admitted(record)
-            end(bank, record, charge, **(fields | pages))
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 700))
+            stores.records.admitted(record)
+            end(stores, record, charge, **(fields | pages))
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
 
 @pytest.mark.usefixtures("ledger_with_pages")

@@ -30,12 +30,12 @@ def branch(loop: SteppedLoop, workspace: Workspace, tmp_path: Path) -> Branch:
     """A process with one call that has ended, one that runs, and nothing drained."""
     branch = Branch(loop, tmp_path)
     for charge in (300, None):
-        held = drive(loop, hold(branch.bank, str(workspace.pk), 700), [branch])
+        held = drive(loop, hold(branch.stores, str(workspace.pk), 700), [branch])
         record = admitted(str(workspace.pk), held)
-        branch.bank.admitted(record)
+        branch.stores.records.admitted(record)
         if charge is not None:
-            end(branch.bank, record, charge)
-    branch.bank.close()
+            end(branch.stores, record, charge)
+    branch.stores.credits.close()
     return branch
 
 

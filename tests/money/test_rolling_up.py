@@ -27,11 +27,11 @@ from gateway.selectors.usage_groups import usage_by
 from gateway.selectors.visible import Visible
 from gateway.services.proving import prove
 from gateway.services.rolling_up import roll_up
-from gateway.stores.bank import Bank
+from gateway.stores.process_stores import ProcessStores
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_workspace
-from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
+from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_with_stores
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,14 +42,14 @@ LONGER = (KeyUsage, WorkspaceUsage, WorkspaceLatency)
 def make_calls(folder: Path, workspace: Workspace, *ages_s: float) -> None:
     """Make a call of 100 nUSD that began each so many seconds ago and ends now."""
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for age_s in ages_s:
-            held = await hold(bank, str(workspace.pk), 1_000)
+            held = await hold(stores, str(workspace.pk), 1_000)
             record = admitted(str(workspace.pk), held, at=time.time() - age_s)
-            bank.admitted(record)
-            end(bank, record, 100)
+            stores.records.admitted(record)
+            end(stores, record, 100)
 
-    run_at_bank(folder, work)
+    run_with_stores(folder, work)
 
 
 def test_calls_that_come_late_are_added_to_hours_and_days_at_once(tmp_path: Path) -> None:

@@ -18,10 +18,10 @@ from gateway.core.spent import end_of_day
 from gateway.journal.record import Settled
 from gateway.models import CallRecord
 from gateway.services.proving import prove
-from gateway.stores.bank import Bank
+from gateway.stores.process_stores import ProcessStores
 from keys.models import ApiKey
 from keys.services import issue_key
-from tests.money.office import KEY_ID, admitted, hold, make_rich, run_at_bank, settled
+from tests.money.office import KEY_ID, admitted, hold, make_rich, run_with_stores, settled
 from tests.support.waiting import wait_for_a_day_that_lasts
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,17 +31,19 @@ def run_calls(home: Path, workspace: Workspace, costs: Sequence[int], **fields: 
     """Make calls that hold 100 each at the same time and cost more; return their ids."""
     workspace_id = str(workspace.pk)
 
-    async def work(bank: Bank) -> list[str]:
+    async def work(stores: ProcessStores) -> list[str]:
         records = [
-            admitted(workspace_id, await hold(bank, workspace_id, 100), **fields) for _ in costs
+            admitted(workspace_id, await hold(stores, workspace_id, 100), **fields) for _ in costs
         ]
         for record, cost in zip(records, costs, strict=True):
-            bank.admitted(record)
-            paid = bank.release(workspace_id, record.hold_nusd, cost)
-            bank.settled(settled(record, paid, owed_nusd=cost - paid, completion_tokens=cost))
+            stores.records.admitted(record)
+            paid = stores.credits.release(workspace_id, record.hold_nusd, cost)
+            stores.records.settled(
+                settled(record, paid, owed_nusd=cost - paid, completion_tokens=cost)
+            )
         return [record.call_id for record in records]
 
-    return run_at_bank(home, work)
+    return run_with_stores(home, work)
 
 
 def amounts(call_id: str) -> tuple[int, int]:
@@ -103,15 +105,19 @@ def test_losses_of_other_keys_and_what_providers_failed_at_refuse_nobody(
     workspace = make_rich(1_000)
     key = issue_key(workspace=workspace, label="k", actor="tests").key
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         workspace_id = str(workspace.pk)
-        beginning = admitted(workspace_id, await hold(bank, workspace_id, 100), key_id=str(key.pk))
-        bank.admitted(beginning)
-        bank.release(workspace_id, 100, 0)
+        beginning = admitted(
+            workspace_id, await hold(stores, workspace_id, 100), key_id=str(key.pk)
+        )
+        stores.records.admitted(beginning)
+        stores.credits.release(workspace_id, 100, 0)
         failed = {"status": "upstream_error", "charge_basis": "zero_upstream"}
-        bank.settled(settled(beginning, 0, absorbed_nusd=90, completion_tokens=90, **failed))
+        stores.records.settled(
+            settled(beginning, 0, absorbed_nusd=90, completion_tokens=90, **failed)
+        )
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
     run_calls(tmp_path, workspace, [2_000], key_id=KEY_ID)
 
     assert CallRecord.objects.filter(absorbed_nusd__gt=0).count() == 2

@@ -17,8 +17,8 @@ from gateway.services import walk
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import Proof, prove, record_proof
 from gateway.services.rolling_up import roll_up
-from gateway.stores.bank import Bank
-from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_at_bank
+from gateway.stores.process_stores import ProcessStores
+from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_with_stores
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -46,15 +46,15 @@ def workspace(tmp_path: Path) -> Workspace:
 def make_calls(folder: Path, workspace: Workspace, charge: int, age_s: int) -> None:
     """Make a call that cost so much and two that failed, all begun so many seconds ago."""
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for cost in (charge, None, None):
-            held = await hold(bank, str(workspace.pk), 1_000)
+            held = await hold(stores, str(workspace.pk), 1_000)
             record = admitted(str(workspace.pk), held, at=time.time() - age_s)
-            bank.admitted(record)
+            stores.records.admitted(record)
             if cost is not None:
-                end(bank, record, cost)
+                end(stores, record, cost)
 
-    run_at_bank(folder, work)
+    run_with_stores(folder, work)
 
 
 def test_a_proof_in_steps_looks_at_what_a_proof_at_once_looks_at(workspace: Workspace) -> None:
@@ -72,12 +72,14 @@ def test_a_proof_in_steps_looks_at_what_a_proof_at_once_looks_at(workspace: Work
 def test_refusals_that_are_counted_are_proved_in_steps_as_at_once(
     workspace: Workspace, tmp_path: Path
 ) -> None:
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         names = (new_request_id(), str(workspace.pk), KEY_ID, time.time() - 26 * HOUR_S)
         for counted in (3, 4):
-            bank.refused(Refused(*names, 404, "model_not_found", "a model", 1, counted=counted))
+            stores.records.refused(
+                Refused(*names, 404, "model_not_found", "a model", 1, counted=counted)
+            )
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     assert prove().breaks == []
     assert prove_in_steps().breaks == []

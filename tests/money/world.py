@@ -96,22 +96,22 @@ class MoneyWorld(RuleBasedStateMachine):
         assert wallet.drawn_nusd == sum(purses.values()) <= wallet.posted_nusd
         alive = self.alive()
         for branch in self.branches + self.frozen:
-            process_id = branch.bank.process_id
-            assert not (branch.bank.is_fenced and process_id in alive)
+            process_id = branch.stores.process_id
+            assert not (branch.stores.credits.is_fenced and process_id in alive)
             if process_id not in alive:
                 continue
             held = self.paper.held_nusd(process_id)
             purse = purses.get(uuid.UUID(process_id), 0)
             assert purse >= held + self.undrained_nusd(process_id, rows)
             if branch in self.branches:
-                assert branch.bank.held_nusd(self.workspace_id) == held
+                assert branch.stores.credits.held_nusd(self.workspace_id) == held
 
     def teardown(self) -> None:
         try:
             self.come_to_rest()
         finally:
             for branch in self.branches + self.frozen:
-                branch.bank.close()
+                branch.stores.credits.close()
                 branch.writer.die()
             self.loop.close()
             shutil.rmtree(self.home, ignore_errors=True)
@@ -123,7 +123,7 @@ class MoneyWorld(RuleBasedStateMachine):
     def come_to_rest(self) -> None:
         """Half of the processes stop in order, the rest is killed and reaped: all must be well."""
         for branch in self.frozen:
-            self.surviving.pop(branch.bank.process_id, None)
+            self.surviving.pop(branch.stores.process_id, None)
             branch.step()
         self.branches += self.frozen
         self.frozen = []
@@ -132,7 +132,7 @@ class MoneyWorld(RuleBasedStateMachine):
             branch = self.branches.pop()
             if len(self.branches) % 2:
                 branch.stop()
-                self.paper.bury(branch.bank.process_id)
+                self.paper.bury(branch.stores.process_id)
             else:
                 self.count_dead(branch)
                 branch.die()
@@ -157,8 +157,8 @@ class MoneyWorld(RuleBasedStateMachine):
 
     def count_dead(self, branch: Branch, kept: Any = None) -> None:
         """A reaper has to end this one, unless one already has."""
-        if branch.bank.process_id in self.alive():
-            self.surviving[branch.bank.process_id] = kept
+        if branch.stores.process_id in self.alive():
+            self.surviving[branch.stores.process_id] = kept
 
     # Questions
 
@@ -175,7 +175,7 @@ class MoneyWorld(RuleBasedStateMachine):
 
     def open_calls(self) -> dict[str, Branch]:
         """Return the calls that have not come to their end in the eyes of their process."""
-        living = {branch.bank.process_id: branch for branch in self.branches}
+        living = {branch.stores.process_id: branch for branch in self.branches}
         return {
             call_id: living[call.process_id]
             for call_id, call in self.paper.calls.items()
@@ -206,9 +206,9 @@ class MoneyWorld(RuleBasedStateMachine):
             if str(purse.process_id) in self.surviving:
                 available -= purse.amount_nusd
         for branch in self.branches:
-            if branch.bank.is_fenced:
+            if branch.stores.credits.is_fenced:
                 continue
-            process_id = branch.bank.process_id
+            process_id = branch.stores.process_id
             available -= self.paper.held_nusd(process_id) + self.undrained_nusd(process_id, rows)
         return available
 

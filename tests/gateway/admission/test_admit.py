@@ -94,7 +94,7 @@ class Door:
         self.admission = Admission(
             keyring=Keyring(self.load),
             snapshot=SnapshotHolder(),
-            bank=self.purse,
+            credits=self.purse,
             limits=self.limits,
             check=lambda call, model: (),
             write_down=write_down,
@@ -210,7 +210,7 @@ def test_a_key_revoked_while_money_is_fetched_is_not_let_in() -> None:
     async def run() -> None:
         door = Door(lambda grant: None)
         door.purse = FarPurse(lambda: revoke(door))
-        door.admission._bank = door.purse
+        door.admission._credits = door.purse
 
         with pytest.raises(InvalidKey):
             await door.admit(make_key())

@@ -1,4 +1,4 @@
-"""The bank with its real threads on a real database file."""
+"""A process's credits and records with real threads on a real database file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
 from gateway.services.reaping import end_process
 from gateway.stores import writer
-from gateway.stores.bank import Bank, ReservationTimeouts
-from tests.money.office import PATIENT, admitted, end, hold, make_rich, run_at_bank
+from gateway.stores.process_stores import ProcessStores
+from gateway.stores.purse_funding import ReservationTimeouts
+from gateway.stores.writer import Writer
+from tests.money.office import LONG_TIMEOUTS, admitted, end, hold, make_rich, run_with_stores
 from tests.support.waiting import async_wait_until, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,11 +33,11 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def test_ten_of_two_hundred_calls_fit_a_balance_for_ten(tmp_path: Path) -> None:
     workspace = make_rich(10 * 1_000)
 
-    async def work(bank: Bank) -> list[int | BaseException]:
-        waiting = [hold(bank, str(workspace.pk), 1_000) for _ in range(200)]
+    async def work(stores: ProcessStores) -> list[int | BaseException]:
+        waiting = [hold(stores, str(workspace.pk), 1_000) for _ in range(200)]
         return await asyncio.gather(*waiting, return_exceptions=True)
 
-    outcomes = run_at_bank(tmp_path, work)
+    outcomes = run_with_stores(tmp_path, work)
 
     assert [one for one in outcomes if isinstance(one, int)] == [1_000] * 10
     assert sum(isinstance(one, InsufficientCredits) for one in outcomes) == 190
@@ -44,29 +46,29 @@ def test_ten_of_two_hundred_calls_fit_a_balance_for_ten(tmp_path: Path) -> None:
 def test_last_call_gets_what_is_left(tmp_path: Path) -> None:
     workspace = make_rich(1_500)
 
-    async def work(bank: Bank) -> list[int]:
-        return [await hold(bank, str(workspace.pk), 1_000, least=100) for _ in range(2)]
+    async def work(stores: ProcessStores) -> list[int]:
+        return [await hold(stores, str(workspace.pk), 1_000, least=100) for _ in range(2)]
 
-    assert run_at_bank(tmp_path, work) == [1_000, 500]
+    assert run_with_stores(tmp_path, work) == [1_000, 500]
 
 
 def test_workspace_without_a_wallet_is_refused(tmp_path: Path) -> None:
     workspace = Workspace.objects.create(name="Poor", slug="poor")
 
     with pytest.raises(InsufficientCredits):
-        run_at_bank(tmp_path, lambda bank: hold(bank, str(workspace.pk), 1))
+        run_with_stores(tmp_path, lambda stores: hold(stores, str(workspace.pk), 1))
 
 
 def test_calls_are_charged_and_everything_else_goes_back(tmp_path: Path) -> None:
     workspace = make_rich(1_000_000)
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         for _ in range(50):
-            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700))
-            bank.admitted(record)
-            end(bank, record, 300)
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 700))
+            stores.records.admitted(record)
+            end(stores, record, 300)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     wallet = Wallet.objects.get(pk=workspace.pk)
     assert (wallet.posted_nusd, wallet.drawn_nusd) == (1_000_000 - 50 * 300, 0)
@@ -79,39 +81,41 @@ def test_calls_are_charged_and_everything_else_goes_back(tmp_path: Path) -> None
 def test_cancelled_wait_leaves_no_money_behind(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 
-    async def work(bank: Bank) -> int:
+    async def work(stores: ProcessStores) -> int:
         for spins in range(30):
-            task = asyncio.ensure_future(hold(bank, str(workspace.pk), 900))
+            task = asyncio.ensure_future(hold(stores, str(workspace.pk), 900))
             for _ in range(spins):
                 await asyncio.sleep(0.0005)
             task.cancel()
             [outcome] = await asyncio.gather(task, return_exceptions=True)
             if isinstance(outcome, int):
-                bank.release(str(workspace.pk), outcome, 0)
-        return await hold(bank, str(workspace.pk), 1_000)
+                stores.credits.release(str(workspace.pk), outcome, 0)
+        return await hold(stores, str(workspace.pk), 1_000)
 
-    assert run_at_bank(tmp_path, work) == 1_000
+    assert run_with_stores(tmp_path, work) == 1_000
 
 
 def test_a_refused_call_does_not_refuse_a_cheaper_one(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 
-    async def work(bank: Bank) -> list[int]:
+    async def work(stores: ProcessStores) -> list[int]:
         for dear_nusd in (1_001, 5_000):
             with pytest.raises(InsufficientCredits):
-                await hold(bank, str(workspace.pk), dear_nusd)
-        return [await hold(bank, str(workspace.pk), cheap_nusd) for cheap_nusd in (300, 700)]
+                await hold(stores, str(workspace.pk), dear_nusd)
+        return [await hold(stores, str(workspace.pk), cheap_nusd) for cheap_nusd in (300, 700)]
 
-    assert run_at_bank(tmp_path, work) == [300, 700]
+    assert run_with_stores(tmp_path, work) == [300, 700]
 
 
 def test_call_left_running_at_the_stop_is_aborted_for_free(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 
-    async def work(bank: Bank) -> None:
-        bank.admitted(admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 700)))
+    async def work(stores: ProcessStores) -> None:
+        stores.records.admitted(
+            admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 700))
+        )
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     call = CallRecord.objects.get()
     assert (call.status, call.charge_basis) == ("platform_aborted", "zero_platform")
@@ -121,20 +125,20 @@ def test_call_left_running_at_the_stop_is_aborted_for_free(tmp_path: Path) -> No
 def test_purse_goes_on_while_the_database_is_locked(tmp_path: Path) -> None:
     workspace = make_rich(1_000_000)
 
-    async def work(bank: Bank) -> None:
-        first = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 100))
+    async def work(stores: ProcessStores) -> None:
+        first = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 100))
         with locked():
             second = admitted(str(workspace.pk), 100)
-            assert bank.try_hold(str(workspace.pk), 100)
-            bank.admitted(first)
-            bank.admitted(second)
-            end(bank, first, 100)
-            end(bank, second, 100)
+            assert stores.credits.try_hold(str(workspace.pk), 100)
+            stores.records.admitted(first)
+            stores.records.admitted(second)
+            end(stores, first, 100)
+            end(stores, second, 100)
             with pytest.raises(DatabaseUnavailable) as refusal:
-                await hold(bank, str(workspace.pk), 900_000)
+                await hold(stores, str(workspace.pk), 900_000)
             assert refusal.value.retry_after_s
 
-    run_at_bank(tmp_path, work, timeouts=ReservationTimeouts(database_s=0.5))
+    run_with_stores(tmp_path, work, timeouts=ReservationTimeouts(database_s=0.5))
 
     assert CallRecord.objects.filter(status="ok", charge_nusd=100).count() == 2
     assert prove().breaks == []
@@ -145,16 +149,16 @@ def test_full_disk_refuses_new_calls_and_loses_no_settlement(
 ) -> None:
     workspace = make_rich(1_000)
 
-    async def work(bank: Bank) -> None:
-        record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 500))
-        bank.admitted(record)
+    async def work(stores: ProcessStores) -> None:
+        record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 500))
+        stores.records.admitted(record)
         with monkeypatch.context() as patch:
             patch.setattr(JournalWriter, "append", fill_disk)
             with pytest.raises(StorageUnavailable):
-                bank.admitted(admitted(str(workspace.pk), 1))
-            end(bank, record, 200)
+                stores.records.admitted(admitted(str(workspace.pk), 1))
+            end(stores, record, 200)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     assert CallRecord.objects.get().charge_nusd == 200
     assert Wallet.objects.get(pk=workspace.pk).posted_nusd == 800
@@ -163,15 +167,15 @@ def test_full_disk_refuses_new_calls_and_loses_no_settlement(
 def test_record_that_the_database_refuses_does_not_hold_up_the_rest(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         odd: list[tuple[int, dict[str, Any]]]
         odd = [(10, {"http_status": None}), (20, {}), (30, {"provider": "\ud800"})]
         for charge, fields in odd:
-            record = admitted(str(workspace.pk), await hold(bank, str(workspace.pk), 100))
-            bank.admitted(record)
-            end(bank, record, charge, **fields)
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), 100))
+            stores.records.admitted(record)
+            end(stores, record, charge, **fields)
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     charges = dict(CallRecord.objects.values_list("charge_nusd", "status"))
     assert charges == {0: "platform_aborted", 20: "ok", 30: "ok"}
@@ -183,34 +187,34 @@ def test_idle_money_of_another_process_is_called_back(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
     workspace_id = str(workspace.pk)
 
-    async def work(bank: Bank) -> int:
-        other = Bank(tmp_path, timeouts=PATIENT)
+    async def work(stores: ProcessStores) -> int:
+        other = ProcessStores(Writer(tmp_path), LONG_TIMEOUTS)
         other.start(asyncio.get_running_loop())
-        assert await hold(bank, workspace_id, 600) == 600
-        bank.release(workspace_id, 600, 0)
+        assert await hold(stores, workspace_id, 600) == 600
+        stores.credits.release(workspace_id, 600, 0)
         asking = asyncio.ensure_future(hold(other, workspace_id, 1_000))
         while not asking.done():
-            bank.on_recall(workspace_id)
+            stores.credits.on_recall(workspace_id)
             await asyncio.sleep(0.05)
         await other.stop()
         return asking.result()
 
-    assert run_at_bank(tmp_path, work) == 1_000
+    assert run_with_stores(tmp_path, work) == 1_000
 
 
 def test_money_that_nobody_needs_goes_back_by_itself(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 
-    async def work(bank: Bank) -> None:
-        assert await hold(bank, str(workspace.pk), 600) == 600
-        bank.release(str(workspace.pk), 600, 0)
+    async def work(stores: ProcessStores) -> None:
+        assert await hold(stores, str(workspace.pk), 600) == 600
+        stores.credits.release(str(workspace.pk), 600, 0)
         await asyncio.to_thread(wait_for_it)
 
     def wait_for_it() -> None:
         wait_until(lambda: Wallet.objects.get().drawn_nusd == 0, what="the money to come back")
         connection.close()
 
-    run_at_bank(tmp_path, work, timeouts=ReservationTimeouts(window_s=0.1))
+    run_with_stores(tmp_path, work, timeouts=ReservationTimeouts(window_s=0.1))
 
     assert Wallet.objects.get().posted_nusd == 1_000
 
@@ -219,21 +223,21 @@ def test_process_declared_dead_stops_and_begins_again(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
     workspace_id = str(workspace.pk)
 
-    async def work(bank: Bank) -> tuple[str, str]:
-        before = bank.process_id
-        record = admitted(workspace_id, await hold(bank, workspace_id, 100))
-        bank.admitted(record)
+    async def work(stores: ProcessStores) -> tuple[str, str]:
+        before = stores.process_id
+        record = admitted(workspace_id, await hold(stores, workspace_id, 100))
+        stores.records.admitted(record)
         await asyncio.to_thread(declare_dead, before)
         with pytest.raises(DatabaseUnavailable):
-            await hold(bank, workspace_id, 900)
+            await hold(stores, workspace_id, 900)
         with pytest.raises(DatabaseUnavailable):
-            bank.admitted(admitted(workspace_id, 0))
-        end(bank, record, 100)
-        await async_wait_until(is_readmitted(bank), what="a second session")
-        assert await hold(bank, workspace_id, 1_000) == 1_000
-        return before, bank.process_id
+            stores.records.admitted(admitted(workspace_id, 0))
+        end(stores, record, 100)
+        await async_wait_until(is_readmitted(stores), what="a second session")
+        assert await hold(stores, workspace_id, 1_000) == 1_000
+        return before, stores.process_id
 
-    before, after = run_at_bank(tmp_path, work)
+    before, after = run_with_stores(tmp_path, work)
 
     assert before != after
     assert Wallet.objects.get(pk=workspace.pk).posted_nusd == 1_000
@@ -246,14 +250,14 @@ def test_a_process_that_was_stopped_lets_nobody_in_until_it_knows_that_it_lives(
 ) -> None:
     workspace_id = str(make_rich(1_000).pk)
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         with monkeypatch.context() as patch:
             patch.setattr(writer, "SLEEP_S", -1)  # every moment counts as a long one
             with pytest.raises(DatabaseUnavailable):
-                bank.admitted(admitted(workspace_id, 0))
-        await async_wait_until(lets_in(bank, workspace_id), what="a call to be let in")
+                stores.records.admitted(admitted(workspace_id, 0))
+        await async_wait_until(lets_in(stores, workspace_id), what="a call to be let in")
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     assert CallRecord.objects.count() == 1
 
@@ -261,18 +265,18 @@ def test_a_process_that_was_stopped_lets_nobody_in_until_it_knows_that_it_lives(
 def test_a_clock_that_is_set_an_hour_forward_keeps_nobody_out(tmp_path: Path) -> None:
     workspace_id = str(make_rich(1_000).pk)
 
-    async def work(bank: Bank) -> None:
-        bank.admitted(admitted(workspace_id, 0, at=time.time() + 3600))
+    async def work(stores: ProcessStores) -> None:
+        stores.records.admitted(admitted(workspace_id, 0, at=time.time() + 3600))
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     assert CallRecord.objects.count() == 1
 
 
-def lets_in(bank: Bank, workspace_id: str) -> Callable[[], Awaitable[bool]]:
+def lets_in(stores: ProcessStores, workspace_id: str) -> Callable[[], Awaitable[bool]]:
     async def ask() -> bool:
         try:
-            bank.admitted(admitted(workspace_id, 0))
+            stores.records.admitted(admitted(workspace_id, 0))
         except DatabaseUnavailable:
             return False
         return True
@@ -288,24 +292,24 @@ def test_trouble_with_the_database_is_logged_once_from_its_beginning_to_its_end(
     async def is_logged() -> bool:
         return "has to try again" in caplog.text
 
-    async def work(bank: Bank) -> None:
+    async def work(stores: ProcessStores) -> None:
         with locked():
-            bank.admitted(admitted(workspace_id, 0))
+            stores.records.admitted(admitted(workspace_id, 0))
             for _ in range(60):
-                bank._writer.wake()  # there is nothing to do before the next try
+                stores._writer.wake()  # there is nothing to do before the next try
                 await asyncio.sleep(0.05)
             await async_wait_until(is_logged, what="the trouble to be noticed")
             assert caplog.text.count("has to try again") == 1
             assert "answers again" not in caplog.text
 
-    run_at_bank(tmp_path, work)
+    run_with_stores(tmp_path, work)
 
     assert CallRecord.objects.count() == 1
 
 
-def is_readmitted(bank: Bank) -> Callable[[], Awaitable[bool]]:
+def is_readmitted(stores: ProcessStores) -> Callable[[], Awaitable[bool]]:
     async def ask() -> bool:
-        return not bank.is_fenced
+        return not stores.credits.is_fenced
 
     return ask
 
