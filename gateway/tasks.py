@@ -13,8 +13,8 @@ from gateway.services.checkpointing import checkpoint
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
-from gateway.services.reaping import Reaper
 from gateway.services.rolling_up import roll_up
+from gateway.stores.reaping import Reaper
 
 log = logging.getLogger(__name__)
 _reaper = Reaper()  # it remembers its doubts from one look to the next

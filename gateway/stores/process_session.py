@@ -7,8 +7,8 @@ from pathlib import Path
 
 from gateway.journal.file import START, JournalWriter
 from gateway.models import ServingProcess
-from gateway.services.reaping import end_process
 from gateway.stores.process import register
+from gateway.stores.reaping import end_process
 from gateway.stores.wallet_client import WalletClient
 
 

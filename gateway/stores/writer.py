@@ -25,7 +25,6 @@ from django.db import connection
 
 from gateway.core.errors import DatabaseUnavailable, PlatformError, StorageUnavailable
 from gateway.journal.record import Record, Refused
-from gateway.services.reaping import Reaper
 from gateway.stores.backlog import Backlog
 from gateway.stores.client import Client
 from gateway.stores.clock import steady_s
@@ -36,6 +35,7 @@ from gateway.stores.jobs import Jobs
 from gateway.stores.process import HEARTBEAT_S, renew_lease
 from gateway.stores.process_session import ProcessSession
 from gateway.stores.queries import wait_briefly
+from gateway.stores.reaping import Reaper
 from gateway.stores.wallet_client import Draw, GiveBack
 
 log = logging.getLogger(__name__)

@@ -24,8 +24,7 @@ from gateway.core.money import Price, Usage
 from gateway.journal.file import START
 from gateway.journal.frames import HEADER, Frame, Segment
 from gateway.journal.record import Record
-from gateway.services import reaping
-from gateway.stores import backlog, drain, rollups, rows, shortfall, wallet_client
+from gateway.stores import backlog, drain, reaping, rollups, rows, shortfall, wallet_client
 from gateway.stores.account import Account, Waiter
 from gateway.stores.credit_reserver import CreditReserver
 from gateway.stores.inserts import Insert

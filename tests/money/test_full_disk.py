@@ -17,7 +17,7 @@ from gateway.core.ids import new_request_id
 from gateway.journal.record import Refused
 from gateway.models import CallRecord
 from gateway.services.proving import prove
-from gateway.services.reaping import Reaper
+from gateway.stores.reaping import Reaper
 from tests.money.branch import Branch, SteppedLoop, drive
 from tests.money.office import KEY_ID, admitted, end, hold
 

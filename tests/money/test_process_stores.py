@@ -19,10 +19,10 @@ from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, Storag
 from gateway.journal.file import JournalWriter
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
-from gateway.services.reaping import end_process
 from gateway.stores import writer
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.purse_funding import ReservationTimeouts
+from gateway.stores.reaping import end_process
 from gateway.stores.writer import Writer
 from tests.money.office import LONG_TIMEOUTS, admitted, end, hold, make_rich, run_with_stores
 from tests.support.waiting import async_wait_until, wait_until

@@ -17,8 +17,8 @@ from django.utils import timezone
 from accounts.models import Purse, Wallet, Workspace
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
-from gateway.services.reaping import Reaper, end_process
 from gateway.stores.process import is_locked
+from gateway.stores.reaping import Reaper, end_process
 from tests.money.branch import Branch, SteppedLoop, drive
 from tests.money.office import admitted, end, hold
 

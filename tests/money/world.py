@@ -16,7 +16,7 @@ from accounts.models import LedgerEntry, Purse, Wallet, Workspace
 from gateway.core.money import Price, Usage
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
-from gateway.services.reaping import Reaper
+from gateway.stores.reaping import Reaper
 from tests.money.branch import Branch, SteppedLoop
 from tests.money.paper import Paper, PaperCall, price_nusd
 
