@@ -14,9 +14,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from gateway import pipeline
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
-from gateway.core.events import Answer, Delta, Finish, Reported
+from gateway.core.events import Answer, Delta, Finish, UsageReported
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
@@ -102,7 +102,7 @@ class ChatCompletions:
 class ChatCaller:
     """The caller's side of one call. encode: there once a stream was begun."""
 
-    encode: Callable[[Delta | Finish | Reported], bytes]
+    encode: Callable[[Delta | Finish | UsageReported], bytes]
 
     __slots__ = (
         "_body_limit",
@@ -169,7 +169,7 @@ class ChatCaller:
         limit_bytes = self.profile.body_limit_bytes or self._body_limit
         return await read_body(self._head, self._receive, limit_bytes, self._reply, owner)
 
-    def begin(self, call: Call, grant: Grant, claim: pipeline.Claim | None) -> None:
+    def begin(self, call: ChatCall, grant: Grant, claim: pipeline.Claim | None) -> None:
         """Take note of what the answer has to look like, and whether it is to be kept."""
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
@@ -182,11 +182,11 @@ class ChatCaller:
             grant.episode_id,
             self._whole_credits,
         )
-        if call.stream:
-            self._writer = ChunkWriter(self._form, include_usage=call.include_usage)
+        if call.facts.stream:
+            self._writer = ChunkWriter(self._form, include_usage=call.payload.include_usage)
             self.encode = self._writer.write
 
-    def fall_back(self, call: Call, grant: Grant) -> None:
+    def fall_back(self, call: ChatCall, grant: Grant) -> None:
         """Take note that another model is at it. A head that is out cannot say so any more: the
         last frames will."""
         self.begin(call, grant, self._claim)

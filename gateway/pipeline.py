@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, NoUpstreamAvailable, ServerStopping
 from gateway.core.events import Answer
 from gateway.core.grant import Grant
@@ -40,9 +40,9 @@ class Caller(relay.Caller, CallerConnection, Protocol):
 
     async def read_body(self, owner: str) -> bytes: ...
 
-    def begin(self, call: Call, grant: Grant, claim: Claim | None) -> None: ...
+    def begin(self, call: ChatCall, grant: Grant, claim: Claim | None) -> None: ...
 
-    def fall_back(self, call: Call, grant: Grant) -> None: ...
+    def fall_back(self, call: ChatCall, grant: Grant) -> None: ...
 
     def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str: ...
 
@@ -82,31 +82,31 @@ class Stages:
     choose_profile: Callable[[RequestHead, Any], Profile]
     identify: Callable[[RequestHead], Awaitable[Any]]
     screen: Callable[[Any, RequestHead, str], None]
-    read_call: Callable[[bytes, RequestHead, Profile], Call]
-    read_long_call: Callable[[bytes, RequestHead, Profile], Awaitable[Call]]
-    choose_model: Callable[[Any, Call, Profile], tuple[Any, tuple[str, ...]]]
-    bring_files: Callable[[Any, Call, Any, HangUp], Awaitable[Call]]
-    claim: Callable[[Any, Call, RequestHead], Awaitable[Claim]]
-    find_others: Callable[[Any, Call, RequestHead, Profile, Any], Awaitable[Sequence[Any]]]
-    assemble: Callable[[Call, Any, Any, RequestHead], Awaitable[Call]]
+    read_call: Callable[[bytes, RequestHead, Profile], ChatCall]
+    read_long_call: Callable[[bytes, RequestHead, Profile], Awaitable[ChatCall]]
+    choose_model: Callable[[Any, ChatCall, Profile], tuple[Any, tuple[str, ...]]]
+    bring_files: Callable[[Any, ChatCall, Any, HangUp], Awaitable[ChatCall]]
+    claim: Callable[[Any, ChatCall, RequestHead], Awaitable[Claim]]
+    find_others: Callable[[Any, ChatCall, RequestHead, Profile, Any], Awaitable[Sequence[Any]]]
+    assemble: Callable[[ChatCall, Any, Any, RequestHead], Awaitable[ChatCall]]
     admit: Callable[
-        [Any, Call, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any], HangUp],
+        [Any, ChatCall, RequestHead, Profile, Any, tuple[str, ...], Sequence[Any], HangUp],
         Awaitable[Grant],
     ]
     refuse: Callable[[Any, RequestHead, str, GatewayError, int], None]
     route: Callable[[Any, Sequence[Any]], Sequence[Any]]
-    prepare: Callable[[Call, Grant, Any], relay.Exchange]
+    prepare: Callable[[ChatCall, Grant, Any], relay.Exchange]
     needs_count: Callable[[Meter, BaseException | None], bool]
-    count: Callable[[Call, Meter], Awaitable[Usage]]
+    count: Callable[[ChatCall, Meter], Awaitable[Usage]]
     settle: Callable[[Grant, Meter, BaseException | None, Usage], Receipt]
-    log: Callable[[Grant, Meter, Receipt, BaseException | None, Call, str, bytes], None]
+    log: Callable[[Grant, Meter, Receipt, BaseException | None, ChatCall, str, bytes], None]
     supervisor: CallSupervisor
 
 
 class Admitted(msgspec.Struct, frozen=True):
     """A call that may go on, and all that was found out about it so far."""
 
-    call: Call
+    call: ChatCall
     grant: Grant
     model: Any
     claim: Claim | None
@@ -129,19 +129,19 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
         else:
             call = await stages.read_long_call(body, head, caller.profile)
         model, dropped = stages.choose_model(known, call, caller.profile)
-        if call.idempotency_key:
+        if call.facts.idempotency_key:
             claim = await stages.claim(known, call, head)
             if claim.kept is not None:
                 await caller.replay(claim)
                 return None
-        if call.files or call.media_urls:
+        if call.payload.files or call.payload.media_urls:
             call = await stages.bring_files(known, call, model, hang_up)
             # That took its time, and it is known now what the files ask of the model.
             known = await identify(stages, head, caller)
             stages.screen(known, head, "completions")
             model, dropped = stages.choose_model(known, call, caller.profile)
         others: Sequence[Any] = ()
-        if call.models is not None or model.fallbacks:
+        if call.facts.fallback_names is not None or model.fallbacks:
             others = await stages.find_others(known, call, head, caller.profile, model)
         if model.prompt is not None:
             call = await stages.assemble(call, model, known, head)
@@ -160,7 +160,7 @@ async def admit(stages: Stages, head: RequestHead, caller: Caller) -> Admitted |
 
 
 def turn_away(
-    stages: Stages, known: Any, head: RequestHead, call: Call | None, cause: BaseException
+    stages: Stages, known: Any, head: RequestHead, call: ChatCall | None, cause: BaseException
 ) -> bool:
     """Log why a call was not admitted. Returns whether it was cancelled: nobody but the server,
     which stops, does that before a call is admitted."""
@@ -170,7 +170,7 @@ def turn_away(
     reason = ServerStopping() if was_stopped else cause
     if isinstance(reason, GatewayError):
         total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
-        stages.refuse(known, head, "" if call is None else call.model, reason, total_us)
+        stages.refuse(known, head, "" if call is None else call.facts.model, reason, total_us)
     return was_stopped
 
 
@@ -208,8 +208,8 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
             meter.begin_attempt(target)
             try:
                 meter.exchange = exchange = stages.prepare(call, grant, target)
-                if call.stream:
-                    covered = (grant.limit_tokens, call.n)
+                if call.facts.stream:
+                    covered = (grant.limit_tokens, call.payload.n)
                     await relay_stream(exchange, caller, meter, live, tab.close_well, *covered)
                 else:
                     await relay_answer(exchange, caller, meter, tab.close_well)
@@ -264,7 +264,7 @@ class Tab:
     def __init__(
         self,
         stages: Stages,
-        call: Call,
+        call: ChatCall,
         grant: Grant,
         meter: Meter,
         caller: Caller,
@@ -278,7 +278,7 @@ class Tab:
         self._claim = claim
         self._receipt: Receipt | None = None
 
-    def pass_to(self, target: Any) -> tuple[Grant, Call]:
+    def pass_to(self, target: Any) -> tuple[Grant, ChatCall]:
         """Return the grant under which the target is to work, and the call: others, which
         everybody is told of, where the target is another model's."""
         if target.model != self._grant.model:

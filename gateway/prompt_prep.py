@@ -6,10 +6,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from ipaddress import IPv4Network, IPv6Network
 
-from msgspec.structs import replace
-
 from gateway.admission.caller import Caller
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import PdfNotSupported
 from gateway.core.request import RequestHead
 from gateway.endpoints.chat_completions import attach
@@ -22,7 +20,7 @@ from gateway.prompts.renderer import Renderer
 from gateway.providers.parameters import check_parameters
 from gateway.snapshot.types import ModelRecord
 
-Vouched = Callable[[Caller, Call, ModelRecord], AbstractAsyncContextManager[None]]
+Vouched = Callable[[Caller, ChatCall, ModelRecord], AbstractAsyncContextManager[None]]
 
 
 class Contents:
@@ -56,19 +54,19 @@ class Contents:
     async def bring_files(
         self,
         caller: Caller,
-        call: Call,
+        call: ChatCall,
         model: ModelRecord,
         hang_up: Callable[[], Awaitable[None]],
-    ) -> Call:
+    ) -> ChatCall:
         """Return the call with its files as the model gets them, for a caller who could pay.
 
         Addresses that stay in the call are judged where a provider of ours would ask there.
         """
         owner = caller.key.workspace_id
-        if call.media_urls:
-            has_others = call.models is not None or bool(model.fallbacks)
+        if call.payload.media_urls:
+            has_others = call.facts.fallback_names is not None or bool(model.fallbacks)
             work = self._media_urls.check(
-                call.media_urls, model.targets, owner, may_go_elsewhere=has_others
+                call.payload.media_urls, model.targets, owner, may_go_elsewhere=has_others
             )
             await unless_gone(hang_up, work)
         wanted = self._bringer.wanted(call, model)
@@ -76,22 +74,24 @@ class Contents:
             return call
         async with self._vouched(caller, call, model):
             bringing = self._bringer.bring(call, model, wanted, owner)
-            brought: Call = await unless_gone(hang_up, bringing)
-        return replace(brought, pdf_page_nusd=self._page_nusd) if brought.pdf_pages else brought
+            brought: ChatCall = await unless_gone(hang_up, bringing)
+        if not brought.payload.pdf_pages:
+            return brought
+        return brought.with_payload(pdf_page_nusd=self._page_nusd)
 
-    def check_other(self, call: Call, model: ModelRecord) -> tuple[str, ...]:
+    def check_other(self, call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
         """Return the parameters that a model to fall back to would not get.
 
         Raises as check_parameters does, and PdfNotSupported for a model that would have to be
         given the call's PDFs in another way than the model before it.
         """
-        if call.files and self._bringer.wanted(call, model):
+        if call.payload.files and self._bringer.wanted(call, model):
             raise PdfNotSupported
         return check_parameters(call, model)
 
     async def assemble(
-        self, call: Call, model: ModelRecord, caller: Caller, head: RequestHead
-    ) -> Call:
+        self, call: ChatCall, model: ModelRecord, caller: Caller, head: RequestHead
+    ) -> ChatCall:
         """Return the call with the system prompt that the model gives it."""
         name = caller.key.workspace_name
         return await self._prompts.assemble(call, model, org_name=name, request_id=head.request_id)

@@ -31,7 +31,7 @@ from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.core.attachment_tokens import rules_of
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import (
     GatewayError,
     InvalidKey,
@@ -218,17 +218,17 @@ class Runtime:
         chosen = choose_profile(head, key, self._default_profile)
         return self._unified if chosen is UNIFIED else chosen
 
-    async def claim(self, caller: Caller, call: Call, head: RequestHead) -> Claim:
+    async def claim(self, caller: Caller, call: ChatCall, head: RequestHead) -> Claim:
         """Return the claim on the call's idempotency key."""
         return await self.idempotency.claim(
             workspace_id=caller.key.workspace_id,
-            key=call.idempotency_key,
-            fingerprint=sha256(call.body).hexdigest(),
+            key=call.facts.idempotency_key,
+            fingerprint=sha256(call.facts.body).hexdigest(),
             call_id=head.request_id,
             process_id=self.stores.process_id,
         )
 
-    def prepare(self, call: Call, grant: Grant, target: TargetRecord) -> ProviderExchange:
+    def prepare(self, call: ChatCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(target.kind)
         request = provider.build_request(call, grant, target)
         return ProviderExchange(provider, self.transports.for_kind(target.kind), request)
@@ -254,7 +254,7 @@ class Runtime:
         meter: Meter,
         receipt: Receipt,
         error: BaseException | None,
-        call: Call,
+        call: ChatCall,
         said: str,
         kept: bytes,
     ) -> None:
@@ -275,7 +275,7 @@ class Runtime:
             receipt,
             paid_nusd=paid_nusd,
             error=known,
-            request_body=call.body.decode(errors="replace") if grant.stores_bodies else "",
+            request_body=call.facts.body.decode(errors="replace") if grant.stores_bodies else "",
             response_body=said,
             kept=kept,
         )
@@ -372,28 +372,31 @@ def as_uuid_text(hexadecimal: str) -> str:
     return str(uuid.UUID(hexadecimal))
 
 
-def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], Call]:
+def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], ChatCall]:
     """Return the reader of bodies that keeps to the installation's rules."""
     rules = Rules(settings.MAX_STOP_SEQUENCES, settings.STRICT_TOOL_PAIRING)
     reader = read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody
     return partial(reader, rules=rules)
 
 
-def read_call_of_somebody(body: bytes, head: RequestHead, profile: Profile, rules: Rules) -> Call:
+def read_call_of_somebody(
+    body: bytes, head: RequestHead, profile: Profile, rules: Rules
+) -> ChatCall:
     """Return the call, its user for us as it says, and for providers a name that tells nothing."""
     call = read_call(body, head, profile, rules)
-    if not call.user:
+    user = call.facts.user
+    if not user:
         return call
-    alias = hmac.digest(settings.SECRET_KEY.encode(), call.user.encode(), "sha256").hex()
-    return replace(call, members={**call.members, "user": f'"{alias}"'.encode()})
+    alias = hmac.digest(settings.SECRET_KEY.encode(), user.encode(), "sha256").hex()
+    return call.with_payload(fields={**call.payload.fields, "user": f'"{alias}"'.encode()})
 
 
-async def count_call(call: Call, meter: Meter) -> Usage:
+async def count_call(call: ChatCall, meter: Meter) -> Usage:
     """Return our own count of what a call was."""
     return await asyncio.to_thread(_count_call, call, meter)
 
 
-def _count_call(call: Call, meter: Meter) -> Usage:
+def _count_call(call: ChatCall, meter: Meter) -> Usage:
     native_model = "" if meter.target is None else meter.target.native_model
     prompt_tokens = count_prompt(read_prompt(call), rules_of(native_model))
     return Usage(prompt_tokens, count_output(meter.pieces, meter.deltas, meter.chars))

@@ -40,7 +40,7 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import (
     InsufficientCredits,
     InsufficientScope,
@@ -88,7 +88,7 @@ class Admission:
         check: Check,
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
-        least_tokens: Callable[[Call], int],
+        least_tokens: Callable[[ChatCall], int],
         shedder: LoadShedder,
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
@@ -150,7 +150,7 @@ class Admission:
         self.screen(caller, head, scope)
 
     def choose_model(
-        self, caller: Caller, call: Call, profile: Profile
+        self, caller: Caller, call: ChatCall, profile: Profile
     ) -> tuple[ModelRecord, tuple[str, ...]]:
         """Return the model that the call is for, and the parameters that it will not get.
 
@@ -158,10 +158,10 @@ class Admission:
         not send.
         """
         model = resolve_model(
-            self._snapshot.current(), caller.key, call.model, hides=profile.hides_models
+            self._snapshot.current(), caller.key, call.facts.model, hides=profile.hides_models
         )
         dropped = self._check(call, model)
-        if not caller.key.may_use_chat_template and call.gives("chat_template"):
+        if not caller.key.may_use_chat_template and call.payload.has("chat_template"):
             raise InsufficientScope(
                 "The API key may not send chat_template, which providers run as code.",
                 param="chat_template",
@@ -170,7 +170,9 @@ class Admission:
         return model, dropped
 
     @asynccontextmanager
-    async def vouched(self, caller: Caller, call: Call, model: ModelRecord) -> AsyncIterator[None]:
+    async def vouched(
+        self, caller: Caller, call: ChatCall, model: ModelRecord
+    ) -> AsyncIterator[None]:
         """Keep the least that a call can cost set aside while its files are brought.
 
         Raises WorkspaceLocked, KeyLossExceeded, InsufficientCredits, KeyLimitExceeded, RateLimited,
@@ -194,7 +196,7 @@ class Admission:
     async def admit(
         self,
         caller: Caller,
-        call: Call,
+        call: ChatCall,
         head: RequestHead,
         profile: Profile,
         model: ModelRecord,
@@ -245,24 +247,24 @@ class Admission:
             head.request_id,
             key.workspace_id,
             key.key_id,
-            call.model,
+            call.facts.model,
             model.name,
-            call.stream,
+            call.facts.stream,
             key.stores_bodies,
             price,
             hold_nusd,
-            cap * call.n,
+            cap * call.payload.n,
             sent_cap,
             time.time(),
-            call.user,
+            call.facts.user,
             caller.ip,
             adopted_id or head.client_id(),
-            call.episode_id,
+            call.facts.episode_id,
             profile.name,
             dropped,
             adopted_id,
-            call.pdf_pages,
-            call.pdf_page_nusd,
+            call.payload.pdf_pages,
+            call.payload.pdf_page_nusd,
             lease,
             fallback_models_within(hold_nusd, call, others) if others else (),
         )
@@ -272,7 +274,7 @@ class Admission:
     async def _set_aside(
         self,
         workspace_id: str,
-        call: Call,
+        call: ChatCall,
         price: Price,
         limit: int,
         model: ModelRecord,

@@ -16,7 +16,7 @@ from gateway.admission.cost_bound import (
     to_nusd_up,
 )
 from gateway.admission.resolve_model import resolve_model
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError
 from gateway.core.grant import FallbackModel
 from gateway.core.money import Price
@@ -25,15 +25,15 @@ from gateway.core.request import RequestHead
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot
 
-Check = Callable[[Call, ModelRecord], tuple[str, ...]]
-Assemble = Callable[[Call, ModelRecord, Caller, RequestHead], Awaitable[Call]]
+Check = Callable[[ChatCall, ModelRecord], tuple[str, ...]]
+Assemble = Callable[[ChatCall, ModelRecord, Caller, RequestHead], Awaitable[ChatCall]]
 
 
 class Candidate(msgspec.Struct, frozen=True):
     """A model that could serve the call. call: as this model gets it; limit: output tokens of each
     choice; prompt_pusd, token_pusd: as gateway.admission.cost_bound.rates has them."""
 
-    call: Call
+    call: ChatCall
     model: ModelRecord
     dropped_params: tuple[str, ...]
     price: Price
@@ -42,7 +42,7 @@ class Candidate(msgspec.Struct, frozen=True):
     token_pusd: int
 
     @classmethod
-    def of(cls, call: Call, model: ModelRecord, dropped: tuple[str, ...]) -> Candidate:
+    def of(cls, call: ChatCall, model: ModelRecord, dropped: tuple[str, ...]) -> Candidate:
         price = max_price(model)
         return cls(call, model, dropped, price, limit_of(call, model), *rates(call, model, price))
 
@@ -73,7 +73,12 @@ class Fallbacks:
         self._assemble = assemble
 
     async def find(
-        self, caller: Caller, call: Call, head: RequestHead, profile: Profile, model: ModelRecord
+        self,
+        caller: Caller,
+        call: ChatCall,
+        head: RequestHead,
+        profile: Profile,
+        model: ModelRecord,
     ) -> Sequence[Candidate]:
         """Return the models that may serve in this one's place: those that the call names, or
         else the model's own. call: before it got this model's prompt.
@@ -85,7 +90,7 @@ class Fallbacks:
         def find(name: str) -> ModelRecord:
             return resolve_model(snapshot, key, name, hides=profile.hides_models)
 
-        if call.models is None:
+        if call.facts.fallback_names is None:
             others = list(chained_models(snapshot, key, model))
         else:
             others = list(named_models(call, find))
@@ -103,9 +108,9 @@ class Fallbacks:
         return found
 
 
-def named_models(call: Call, find: Callable[[str], ModelRecord]) -> Iterator[ModelRecord]:
+def named_models(call: ChatCall, find: Callable[[str], ModelRecord]) -> Iterator[ModelRecord]:
     """Yield the models of the caller's own list. Raises what `find` does, with their place."""
-    for index, name in enumerate(call.models or ()):
+    for index, name in enumerate(call.facts.fallback_names or ()):
         try:
             found = find(name)
         except GatewayError as error:
@@ -126,7 +131,7 @@ def chained_models(snapshot: Snapshot, key: KeyRecord, model: ModelRecord) -> It
 
 
 def candidates(
-    call: Call, asked: ModelRecord, models: Iterable[ModelRecord], check: Check
+    call: ChatCall, asked: ModelRecord, models: Iterable[ModelRecord], check: Check
 ) -> list[Candidate]:
     """Return those that can do what the call needs, each once and never the one asked for."""
     found: dict[str, Candidate] = {}
@@ -142,7 +147,7 @@ def candidates(
 
 
 def fallback_models_within(
-    hold_nusd: int, call: Call, found: Sequence[Candidate]
+    hold_nusd: int, call: ChatCall, found: Sequence[Candidate]
 ) -> tuple[FallbackModel, ...]:
     """Return those of which the hold covers an answer, limited to what it covers."""
     fallback_models = []
@@ -154,7 +159,7 @@ def fallback_models_within(
         cap, sent_cap = cap_of(call, one.limit, affordable)
         fallback_models.append(
             FallbackModel(
-                *(model.name, model.targets, one.price, cap * call.n, sent_cap),
+                *(model.name, model.targets, one.price, cap * call.payload.n, sent_cap),
                 *(one.dropped_params, one.call),
             )
         )

@@ -26,7 +26,7 @@ from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
-from gateway.endpoints.chat_completions.schema import ChatRequest
+from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
 from gateway.http.headers import IDEMPOTENCY_KEY
 
 Document = dict[str, Any]
@@ -101,7 +101,8 @@ def serve(request: HttpRequest) -> HttpResponse:
 
 
 def _schemas() -> Document:
-    _, schemas = msgspec.json.schema_components([ChatRequest, *shapes.ALL], ref_template=REF)
+    types = [ChatCompletionRequest, *shapes.ALL]
+    _, schemas = msgspec.json.schema_components(types, ref_template=REF)
     openapi_request.complete(schemas)
     return schemas
 
@@ -136,7 +137,9 @@ def _chat_completions() -> Document:
         ],
         "requestBody": {
             "required": True,
-            "content": {"application/json": content("ChatRequest") | {"examples": EXAMPLES}},
+            "content": {
+                "application/json": content("ChatCompletionRequest") | {"examples": EXAMPLES}
+            },
         },
         "responses": {
             "200": {

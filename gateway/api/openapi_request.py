@@ -84,7 +84,7 @@ VLLM_MEMBERS: Schemas = {
 
 def complete(schemas: Schemas) -> None:
     """Add the rules to the schemas of a request and of its parts."""
-    _complete_request(schemas["ChatRequest"])
+    _complete_request(schemas["ChatCompletionRequest"])
     # Within allOf: beside the properties, generators of clients take it for a choice of types.
     schemas["AssistantMessage"]["allOf"] = [
         {

@@ -1,56 +1,60 @@
-"""What a caller asks for, as far as the stages need to know it."""
+"""One call to a model: what holds for every operation, and what the operation asks for."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Generic, TypeVar
 
 import msgspec
-
-from gateway.core.attachment_tokens import Picture
-from gateway.core.files import Attachment
+from msgspec.structs import replace
 
 
-class Call(msgspec.Struct, frozen=True):
-    """One request for a completion.
+class CallFacts(msgspec.Struct, frozen=True):
+    """What is known of a call whatever its operation is."""
 
-    members: the caller's own top-level members in their order, each as raw JSON bytes; what
-    goes to a provider of the same format is made of these, so nothing is re-spelled.
-    max_tokens: the smaller of the two spellings, or None when the caller set no limit.
-    include_usage: what stream_options asked for, or None when it did not say.
-    prompt_tokens_bound: an upper bound, for the hold, without `pictures`, of which models make what
-    they do. unknown: names of members that are
-    neither OpenAI's nor ours. needs: abilities that its blocks ask of the model (vision, audio,
-    pdf). idempotency_key: empty when there is none.
-    requires_parameters: nothing may be dropped on the way to the provider. models: the names
-    to fall back to, or None when the caller leaves that to the model.
-    files: those that have to be fetched, and PDFs. media_urls: addresses that stay in the request,
-    each behind its place in it. pdf_pages: that were made into pictures, each
-    for pdf_page_nusd.
-    """
-
+    # As the caller wrote it.
     model: str
     stream: bool
-    include_usage: bool | None
-    max_tokens: int | None
-    n: int
+    # The caller's own user, for the record; empty when there is none.
     user: str
-    prompt_tokens_bound: int
-    members: Mapping[str, bytes]
-    unknown: tuple[str, ...]
-    needs: frozenset[str]
     episode_id: str
+    # Empty when there is none.
     idempotency_key: str
+    # Nothing may be dropped on the way to the provider.
     requires_parameters: bool
-    messages: Sequence[Any]
+    # The whole request, as it came.
     body: bytes
-    models: Sequence[str] | None = None
-    files: tuple[Attachment, ...] = ()
-    media_urls: tuple[tuple[str, str], ...] = ()
-    pdf_pages: int = 0
-    pdf_page_nusd: int = 0
-    pictures: tuple[Picture, ...] = ()
+    # The names to fall back to; None when the caller leaves that to the model.
+    fallback_names: Sequence[str] | None = None
 
-    def gives(self, name: str) -> bool:
-        """True when the caller gave the member a value: null means absent throughout."""
-        return self.members.get(name, b"null") != b"null"
+
+class Payload(msgspec.Struct, frozen=True):
+    """What an operation asks for. Operations derive their own (gateway.core.chat)."""
+
+    # The top-level fields in their order, each as raw JSON bytes, in OpenAI's spelling whatever
+    # format the call came in. A provider of that format gets these bytes.
+    fields: Mapping[str, bytes]
+    # Names of fields that are neither OpenAI's nor ours.
+    unknown: tuple[str, ...] = ()
+    # Abilities that the request asks of the model: vision, audio, pdf.
+    needs: frozenset[str] = frozenset()
+    # Answers that are asked for.
+    n: int = 1
+
+    def has(self, name: str) -> bool:
+        """True when the field has a value: null means absent throughout."""
+        return self.fields.get(name, b"null") != b"null"
+
+
+P_co = TypeVar("P_co", bound=Payload, covariant=True)
+
+
+class Call(msgspec.Struct, Generic[P_co], frozen=True):
+    """A call: the same facts for all operations, and the payload of its own one."""
+
+    facts: CallFacts
+    payload: P_co
+
+    def with_payload(self, **changes: object) -> Call[P_co]:
+        """Return the call with some attributes of its payload changed."""
+        return replace(self, payload=replace(self.payload, **changes))

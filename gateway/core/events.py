@@ -1,6 +1,6 @@
 """The answer in our words: what every provider's dialect is decoded to.
 
-The members of a delta or a message are OpenAI's, plus `reasoning`; they are plain JSON values.
+The fields of a delta or a message are OpenAI's, plus `reasoning`; they are plain JSON values.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ import msgspec
 
 from gateway.core.money import Usage
 
-Members = Mapping[str, Any]
+Fields = Mapping[str, Any]
 
 
 class Delta(msgspec.Struct, frozen=True):
     """A piece of one choice's message."""
 
     index: int
-    members: Members
+    fields: Fields
     logprobs: Any = None
 
 
@@ -32,25 +32,25 @@ class Finish(msgspec.Struct, frozen=True):
     native: str = ""
 
 
-class Reported(msgspec.Struct, frozen=True):
+class UsageReported(msgspec.Struct, frozen=True):
     """The provider's token counts, or its own fields such as system_fingerprint."""
 
     usage: Usage | None
-    extras: Members = msgspec.field(default_factory=dict)
+    extras: Fields = msgspec.field(default_factory=dict)
 
 
-class Ended(msgspec.Struct, frozen=True):
+class StreamEnd(msgspec.Struct, frozen=True):
     """The provider says that nothing follows."""
 
 
-StreamEvent = Delta | Finish | Reported | Ended
+StreamEvent = Delta | Finish | UsageReported | StreamEnd
 
 
 class Choice(msgspec.Struct, frozen=True):
     """One complete choice of a buffered answer. native: the reason in the provider's own word."""
 
     index: int
-    message: Members
+    message: Fields
     finish_reason: str
     logprobs: Any = None
     native: str = ""
@@ -61,7 +61,7 @@ class Answer(msgspec.Struct, frozen=True):
 
     choices: tuple[Choice, ...]
     usage: Usage | None
-    extras: Members = msgspec.field(default_factory=dict)
+    extras: Fields = msgspec.field(default_factory=dict)
 
     def forget(self) -> None:
         """Let go of what was generated, once it is written: it may be long, and whoever wrote it

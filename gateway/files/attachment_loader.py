@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import CallerLeft, PdfNotSupported
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
 from gateway.snapshot.types import ModelRecord
@@ -46,7 +46,7 @@ class Format(Protocol):
 
     def as_pages(self, filename: str, pages: Sequence[Page]) -> Placed: ...
 
-    def place(self, call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call: ...
+    def place(self, call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCall: ...
 
 
 class Bringer:
@@ -57,13 +57,13 @@ class Bringer:
         self._reader = reader
         self._form = form
 
-    def wanted(self, call: Call, model: ModelRecord) -> list[Attachment]:
+    def wanted(self, call: ChatCall, model: ModelRecord) -> list[Attachment]:
         """Return the files that the model cannot have as they are."""
-        return [file for file in call.files if file.address or converts(model)]
+        return [file for file in call.payload.files if file.address or converts(model)]
 
     async def bring(
-        self, call: Call, model: ModelRecord, wanted: Sequence[Attachment], owner: str
-    ) -> Call:
+        self, call: ChatCall, model: ModelRecord, wanted: Sequence[Attachment], owner: str
+    ) -> ChatCall:
         """Return the call with these files as the model gets them.
 
         owner: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.core.switch_interval import short_switch_interval
@@ -18,11 +18,11 @@ THREADS = 2
 class LongBodies:
     """For all calls of a process. read: gateway.endpoints.chat_completions.read.read_call."""
 
-    def __init__(self, read: Callable[[bytes, RequestHead, Profile], Call]) -> None:
+    def __init__(self, read: Callable[[bytes, RequestHead, Profile], ChatCall]) -> None:
         self._read = read
         self._threads = ThreadPoolExecutor(THREADS, "long-bodies")
 
-    async def read(self, body: bytes, head: RequestHead, profile: Profile) -> Call:
+    async def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
         """Return what the body asks for. Raises what reading raises."""
         loop = asyncio.get_running_loop()
         with short_switch_interval():

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import msgspec
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import UpstreamError
 from gateway.core.events import Answer, StreamEvent
 from gateway.core.grant import Grant
@@ -50,13 +50,13 @@ class Decoder(Protocol):
 class Provider(Protocol):
     """Stateless; one instance serves every call in the process."""
 
-    def check(self, call: Call, target: TargetRecord) -> Iterable[str]:
+    def check(self, call: ChatCall, target: TargetRecord) -> Iterable[str]:
         """Return the names of members that would be dropped.
 
         Raises UnsupportedParameter for what must not be dropped in silence.
         """
 
-    def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
+    def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         """Translate a call that passed the check."""
 
     def read_answer(self, body: bytes) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import (
     AudioNotSupported,
     GatewayError,
@@ -41,25 +41,26 @@ TAKEN_BY_ALL = frozenset(
 )
 
 
-def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
+def check_parameters(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
     """Return the parameters that will be dropped, sorted.
 
     Raises UnsupportedParameter for what the model's providers cannot be told, and for anything
     dropped when the caller requires every parameter; RequestError for an unknown one where the
     model rejects those.
     """
-    if call.members.keys() <= TAKEN_BY_ALL and not call.needs and call.n == 1:
+    payload = call.payload
+    if payload.fields.keys() <= TAKEN_BY_ALL and not payload.needs and payload.n == 1:
         return ()
     _check_abilities(call, model)
     dropped: set[str] = set()
-    if call.unknown and model.unknown_fields == "reject":
-        raise RequestError(f"Unknown parameter: {call.unknown[0]}.", param=call.unknown[0])
-    if call.unknown and model.unknown_fields == "drop":
-        dropped.update(call.unknown)
+    if payload.unknown and model.unknown_fields == "reject":
+        raise RequestError(f"Unknown parameter: {payload.unknown[0]}.", param=payload.unknown[0])
+    if payload.unknown and model.unknown_fields == "drop":
+        dropped.update(payload.unknown)
     for target in model.targets:
         dropped.update(adapter_of(target.kind).check(call, target))
     names = sorted(dropped)
-    if names and call.requires_parameters:
+    if names and call.facts.requires_parameters:
         raise UnsupportedParameter(
             f"{model.name} does not support {', '.join(names)}.",
             param=names[0],
@@ -68,11 +69,11 @@ def check_parameters(call: Call, model: ModelRecord) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_abilities(call: Call, model: ModelRecord) -> None:
-    for ability in sorted(call.needs):
+def _check_abilities(call: ChatCall, model: ModelRecord) -> None:
+    for ability in sorted(call.payload.needs):
         if not model.can(ability):
             raise LACKS[ability](f"{model.name} does not support {ability}.", param="messages")
     if not model.can("tools"):
         for name in ("tools", "functions"):
-            if call.gives(name):
+            if call.payload.has(name):
                 raise UnsupportedParameter(f"{model.name} does not support tools.", param=name)

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple, Protocol
 
 from gateway.core.errors import CallerLeft, StreamBroken, UpstreamError
-from gateway.core.events import Answer, Delta, Ended, Finish, Members, Reported, StreamEvent
+from gateway.core.events import Answer, Delta, Fields, Finish, StreamEnd, StreamEvent, UsageReported
 from gateway.core.receipt import Receipt
 from gateway.streaming.call_supervisor import LiveCall
 from gateway.streaming.meter import MAX_CHARS_OF_ONE_TOKEN, Meter
@@ -80,7 +80,7 @@ class Caller(Protocol):
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None: ...
 
-    def encode(self, event: Delta | Finish | Reported) -> bytes: ...
+    def encode(self, event: Delta | Finish | UsageReported) -> bytes: ...
 
     def write_at_once(self, frames: bytes) -> bool: ...
 
@@ -263,9 +263,9 @@ def take_batch(
     frames = b""
     for event in batch:
         if isinstance(event, Delta):
-            members = event.members
-            content = members.get("content")
-            if len(members) == 1 and isinstance(content, str):  # as most pieces are
+            fields = event.fields
+            content = fields.get("content")
+            if len(fields) == 1 and isinstance(content, str):  # as most pieces are
                 meter.count_delta(len(content))
                 if meter.keeps:
                     meter.keep(content)
@@ -274,7 +274,7 @@ def take_batch(
             frames += caller.encode(event)
             if meter.deltas > cut.deltas or meter.chars > cut.chars:
                 return frames, True
-        elif isinstance(event, Ended):
+        elif isinstance(event, StreamEnd):
             return frames, True
         else:
             frames += take(event, caller, meter)
@@ -283,15 +283,15 @@ def take_batch(
 
 def count_rich_delta(event: Delta, meter: Meter) -> None:
     """Count a piece with more in it than plain text."""
-    members = event.members
-    meter.count_delta(count_chars(members))
+    fields = event.fields
+    meter.count_delta(count_chars(fields))
     if meter.keeps:
-        meter.keep(text_of(members))
-    if "tool_calls" in members:
-        meter.note_tool_calls(event.index, members["tool_calls"])
+        meter.keep(text_of(fields))
+    if "tool_calls" in fields:
+        meter.note_tool_calls(event.index, fields["tool_calls"])
 
 
-def take(event: Finish | Reported, caller: Caller, meter: Meter) -> bytes:
+def take(event: Finish | UsageReported, caller: Caller, meter: Meter) -> bytes:
     """Note what a choice or the whole came to, and return the frames it amounts to."""
     if isinstance(event, Finish):
         meter.finish(event.index, event.reason, event.native)
@@ -300,10 +300,10 @@ def take(event: Finish | Reported, caller: Caller, meter: Meter) -> bytes:
     return caller.encode(event)
 
 
-def count_chars(members: Members) -> int:
+def count_chars(fields: Fields) -> int:
     """Return the characters of output in a delta or a message; any output counts at least 1."""
     chars = 0
-    for name, value in members.items():
+    for name, value in fields.items():
         if isinstance(value, str):
             chars += len(value) if name != "role" else 0
         elif name == "tool_calls" and isinstance(value, list):
@@ -325,10 +325,10 @@ def _texts_of_tool(call: Any) -> list[str]:
     return [text for text in said if isinstance(text, str)]
 
 
-def text_of(members: Members) -> str:
+def text_of(fields: Fields) -> str:
     """Return the text of output in a delta or a message: what was said, thought and called."""
     parts: list[str] = []
-    for name, value in members.items():
+    for name, value in fields.items():
         if isinstance(value, str):
             parts += [value] if name != "role" else []
         elif name == "tool_calls" and isinstance(value, list):

@@ -19,12 +19,13 @@ import os
 
 from tollhouse_client import AuthenticatedClient
 from tollhouse_client.api.calls import create_chat_completion
-from tollhouse_client.models import ChatCompletion, ChatRequest, UserMessage, UserMessageRole
+from tollhouse_client.models import ChatCompletion, ChatCompletionRequest
+from tollhouse_client.models import UserMessage, UserMessageRole
 
 client = AuthenticatedClient(base_url=os.environ["BASE_URL"], token=os.environ["KEY"])
 message = UserMessage(role=UserMessageRole.USER, content="Good morning")
 answer = create_chat_completion.sync(
-    client=client, body=ChatRequest(model="tollhouse/simulated", messages=[message])
+    client=client, body=ChatCompletionRequest(model="tollhouse/simulated", messages=[message])
 )
 assert isinstance(answer, ChatCompletion), answer
 print(answer.choices[0].message.content)

@@ -112,7 +112,7 @@ def test_more_stop_sequences_can_be_allowed(set_site: Site) -> None:
 
     assert json.loads(taken.echo["body_text"])["stop"] == list("abcdef")
     assert (refused.status, refused.error["param"]) == (400, "stop")
-    stop = document["components"]["schemas"]["ChatRequest"]["properties"]["stop"]
+    stop = document["components"]["schemas"]["ChatCompletionRequest"]["properties"]["stop"]
     assert [spelling["maxItems"] for spelling in stop["anyOf"] if "maxItems" in spelling] == [6]
 
 

@@ -18,7 +18,7 @@ from yarl import URL
 
 from gateway.admission.bearer import read_secret
 from gateway.admission.profile import choose_profile
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, InvalidJson, StreamBroken, UpstreamError
 from gateway.core.files import Attachment
 from gateway.core.profiles import ALL as PROFILES
@@ -92,20 +92,20 @@ def respelled(member: Any) -> Any:
     return {"type": "json_schema", "json_schema": {"name": "response", "schema": schema}}
 
 
-def check_call(call: Call, expected: Any) -> None:
+def check_call(call: ChatCall, expected: Any) -> None:
     """Assert that what was checked is what a provider will be told."""
-    assert call.model == expected["model"] != ""
-    assert len(call.messages) == len(expected["messages"]) > 0
-    assert set(call.members) == set(expected)
-    for name, raw in call.members.items():
+    assert call.facts.model == expected["model"] != ""
+    assert len(call.payload.messages) == len(expected["messages"]) > 0
+    assert set(call.payload.fields) == set(expected)
+    for name, raw in call.payload.fields.items():
         said = oracles.read_json(raw)
         # Files and schemas are told in one spelling, whichever they came in.
         assert said in (expected[name], respelled(expected[name])) or name == "messages", name
-    assert len(oracles.read_json(call.members["messages"])) == len(call.messages)
+    assert len(oracles.read_json(call.payload.fields["messages"])) == len(call.payload.messages)
     limits = [expected.get("max_tokens"), expected.get("max_completion_tokens")]
-    assert call.max_tokens == min(filter(None, limits), default=None)
-    assert call.n == (expected.get("n") or 1)
-    assert call.prompt_tokens_bound >= len(call.messages)
+    assert call.payload.max_tokens == min(filter(None, limits), default=None)
+    assert call.payload.n == (expected.get("n") or 1)
+    assert call.payload.prompt_tokens_bound >= len(call.payload.messages)
     for text in read_prompt(call).texts:
         text.encode()
 

@@ -23,7 +23,7 @@ from gateway.asgi import routes
 from gateway.consumers import ChatCompletions
 from gateway.core.error_page import FAMILIES, every_class
 from gateway.core.errors import CallerGone
-from gateway.endpoints.chat_completions.schema import KNOWN, ChatRequest
+from gateway.endpoints.chat_completions.schema import KNOWN, ChatCompletionRequest
 from tests.flows.caller import DONE, Answer, Caller
 from tests.support.servers import GatewayServer
 from tests.support.waiting import wait_until
@@ -59,7 +59,8 @@ def endpoints() -> Iterator[Item]:
 
 def fields() -> Iterator[Item]:
     """Yield every member of the request and of the answers, however deep."""
-    pending: list[Any] = [types.type_info(struct) for struct in (ChatRequest, *shapes.ALL)]
+    structs = (ChatCompletionRequest, *shapes.ALL)
+    pending: list[Any] = [types.type_info(struct) for struct in structs]
     seen = set()
     while pending:
         found = pending.pop()
@@ -73,7 +74,7 @@ def fields() -> Iterator[Item]:
             pending += found.types
         elif isinstance(found, types.ListType):
             pending.append(found.item_type)
-    yield from (("field", "ChatRequest", name) for name in KNOWN)
+    yield from (("field", "ChatCompletionRequest", name) for name in KNOWN)
 
 
 def codes() -> Iterator[Item]:

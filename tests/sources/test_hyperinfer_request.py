@@ -234,7 +234,7 @@ def read_document(site: Site) -> str:
 
 def test_S3_24_the_document_is_made_from_what_validates(site: Site, hyperinfer: Client) -> None:
     schemas = json.loads(read_document(site))["components"]["schemas"]
-    members = schemas["ChatRequest"]["properties"]
+    members = schemas["ChatCompletionRequest"]["properties"]
 
     ranges = {
         name: part

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import InvalidFile
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
 from gateway.core.tokens import TOKENS_PER_IMAGE, bound_file, bound_tokens
@@ -66,14 +66,14 @@ def as_pages(filename: str, pages: Sequence[Page]) -> Placed:
     return Placed(blocks, tokens, frozenset({"vision"} if pictures else ()), pictures)
 
 
-def place(call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call:
+def place(call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCall:
     """Return the call with these files in their places; the others stay as they are, and are known
     to be there."""
     by_row: dict[int, dict[int, Placed]] = {}
     for file, there in placed:
         by_row.setdefault(file.row, {})[file.column] = there
-    raw = _to_raw.decode(call.members["messages"])
-    messages = list(call.messages)
+    raw = _to_raw.decode(call.payload.fields["messages"])
+    messages = list(call.payload.messages)
     for row, places in by_row.items():
         blocks = _to_raw_list.decode(raw[row]["content"])
         raw[row]["content"] = msgspec.Raw(_encode(_spliced(blocks, places)))
@@ -81,13 +81,13 @@ def place(call: Call, placed: Sequence[tuple[Attachment, Placed]]) -> Call:
         messages[row] = replace(messages[row], content=[_as_part(part) for part in parts])
     brought = {(file.row, file.column) for file, _ in placed}
     tokens = sum(there.bound_tokens - file.bound_tokens for file, there in placed)
-    return replace(
-        call,
-        members={**call.members, "messages": _encode(raw)},
+    payload = call.payload
+    return call.with_payload(
+        fields={**payload.fields, "messages": _encode(raw)},
         messages=messages,
-        needs=call.needs.union(*(there.needs for _, there in placed)),
-        prompt_tokens_bound=call.prompt_tokens_bound + tokens,
-        files=tuple(file for file in call.files if (file.row, file.column) not in brought),
+        needs=payload.needs.union(*(there.needs for _, there in placed)),
+        prompt_tokens_bound=payload.prompt_tokens_bound + tokens,
+        files=tuple(file for file in payload.files if (file.row, file.column) not in brought),
         pdf_pages=sum(there.pages for _, there in placed),
     )
 

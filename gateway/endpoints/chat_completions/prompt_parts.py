@@ -4,7 +4,7 @@ bytes are decoded here, so call it in a thread."""
 from __future__ import annotations
 
 from gateway.core.attachment_tokens import Picture
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.prompt_parts import PromptParts
 from gateway.endpoints.chat_completions import schema
@@ -15,12 +15,12 @@ from gateway.media.media_types import sniff
 from gateway.media.picture_size import size_of
 
 
-def read_prompt(call: Call) -> PromptParts:
+def read_prompt(call: ChatCall) -> PromptParts:
     """Return everything of the call that its model reads."""
     texts: list[str] = []
     pictures: list[Picture] = []
     files: list[ReadyFile] = []
-    for message in call.messages:
+    for message in call.payload.messages:
         texts += texts_of(message)
         name = getattr(message, "name", None)
         if name:
@@ -35,13 +35,13 @@ def read_prompt(call: Call) -> PromptParts:
                 files.append(ReadyFile(content, sniff(content) or "audio/pcm", ""))
             elif isinstance(part, schema.FilePart):
                 _add_file(part, pictures, files)
-    members = call.members
-    tools = b"".join(members[name] for name in ("tools", "functions") if call.gives(name))
+    fields = call.payload.fields
+    tools = b"".join(fields[name] for name in ("tools", "functions") if call.payload.has(name))
     return PromptParts(
-        len(call.messages),
+        len(call.payload.messages),
         texts,
         tools,
-        members["response_format"] if call.gives("response_format") else b"",
+        fields["response_format"] if call.payload.has("response_format") else b"",
         pictures,
         files,
     )

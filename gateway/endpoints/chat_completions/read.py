@@ -11,10 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from gateway.core.attachment_tokens import Picture
-from gateway.core.call import Call
+from gateway.core.call import Call, CallFacts
+from gateway.core.chat import ChatCall, ChatRequest
 from gateway.core.errors import (
     PluginUnavailable,
     RequestError,
@@ -35,7 +35,7 @@ from gateway.endpoints.chat_completions import guided_decoding, schema
 from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
 from gateway.endpoints.chat_completions.request_rules import USUAL, Rules, check_rules
 from gateway.endpoints.chat_completions.response_format import read_format
-from gateway.endpoints.chat_completions.schema import ChatRequest
+from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
 from gateway.http import strict_json
 from gateway.http.headers import (
     check_ids,
@@ -56,7 +56,7 @@ _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 def read_call(
     body: bytes, head: RequestHead, profile: Profile = UNIFIED, rules: Rules = USUAL
-) -> Call:
+) -> ChatCall:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = _decode(body)
     check_ids(head)
@@ -65,12 +65,12 @@ def read_call(
     if not profile.is_ours:
         _check_profile(request, profile)
     raws = schema.member_decoder.decode(body)
-    members = {name: bytes(raw) for name, raw in raws.items()} if len(body) < LONG else share(raws)
+    fields = {name: bytes(raw) for name, raw in raws.items()} if len(body) < LONG else share(raws)
     unknown: tuple[str, ...] = ()
-    # Most calls have nothing but members whose type says everything about them.
-    if not members.keys() <= schema.SELF_EXPLANATORY:
-        unknown = tuple(name for name in members if name not in schema.KNOWN)
-        _check_members(request, members, unknown)
+    # Most calls have nothing but fields whose type says everything about them.
+    if not fields.keys() <= schema.SELF_EXPLANATORY:
+        unknown = tuple(name for name in fields if name not in schema.KNOWN)
+        _check_fields(request, fields, unknown)
     needs: frozenset[str] = frozenset()
     files: tuple[Attachment, ...] = ()
     media_urls: tuple[tuple[str, str], ...] = ()
@@ -82,38 +82,40 @@ def read_call(
         needs, files = blocks.needs, blocks.files
         media_urls, pictures = blocks.media_urls, blocks.pictures
         if blocks.respelled:
-            members["messages"] = respell(members["messages"], blocks)
+            fields["messages"] = respell(fields["messages"], blocks)
         bound_tokens = _bound_messages(request.messages) + blocks.bound_tokens
-    # In the order of the fields: more than fifteen names would cost more than all the rest.
-    call = Call(
-        request.model,
-        _streams_by_default(head, profile) if request.stream is None else request.stream,
-        request.stream_options.include_usage if request.stream_options else None,
-        _smaller(request.max_tokens, request.max_completion_tokens),
-        request.n or 1,
-        request.user or "",
-        bound_tokens + _bound_members(members),
-        members,
-        unknown,
-        needs,
-        read_episode(head, request.episode_id),
-        read_idempotency_key(head),
-        requires_parameters(head),
-        request.messages,
-        body,
-        request.models,
-        files,
-        media_urls,
+    facts = CallFacts(
+        model=request.model,
+        stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
+        user=request.user or "",
+        episode_id=read_episode(head, request.episode_id),
+        idempotency_key=read_idempotency_key(head),
+        requires_parameters=requires_parameters(head),
+        body=body,
+        fallback_names=request.models,
     )
-    return replace(call, pictures=pictures) if pictures else call
+    payload = ChatRequest(
+        fields=fields,
+        unknown=unknown,
+        needs=needs,
+        n=request.n or 1,
+        messages=request.messages,
+        include_usage=request.stream_options.include_usage if request.stream_options else None,
+        max_tokens=_smaller(request.max_tokens, request.max_completion_tokens),
+        prompt_tokens_bound=bound_tokens + _bound_fields(fields),
+        files=files,
+        media_urls=media_urls,
+        pictures=pictures,
+    )
+    return Call(facts, payload)
 
 
 def share(raws: dict[str, msgspec.Raw]) -> dict[str, bytes]:
-    """Return the members of a long body: its messages as a part of it, not as a copy of most."""
-    members: dict[str, Any] = {
+    """Return the fields of a long body: its messages as a part of it, not as a copy of most."""
+    fields: dict[str, Any] = {
         name: memoryview(raw) if name == "messages" else bytes(raw) for name, raw in raws.items()
     }
-    return members
+    return fields
 
 
 def _smaller(one: int | None, other: int | None) -> int | None:
@@ -122,8 +124,8 @@ def _smaller(one: int | None, other: int | None) -> int | None:
     return min(one, other)
 
 
-def _check_members(
-    request: ChatRequest, members: dict[str, bytes], unknown: tuple[str, ...]
+def _check_fields(
+    request: ChatCompletionRequest, fields: dict[str, bytes], unknown: tuple[str, ...]
 ) -> None:
     """Check what types cannot say, and say in the usual way what has an older one.
 
@@ -131,16 +133,16 @@ def _check_members(
     """
     _refuse_steering(unknown)
     _check_meaning(request)
-    _check_guided(request, members)
+    _check_guided(request, fields)
     if request.tool_choice == "any":
-        members["tool_choice"] = b'"required"'
+        fields["tool_choice"] = b'"required"'
     if isinstance(request.response_format, schema.ResponseJsonSchema):
-        raw = members["response_format"]
-        members["response_format"] = read_format(request.response_format, raw)
+        raw = fields["response_format"]
+        fields["response_format"] = read_format(request.response_format, raw)
     _check_unknown(request, unknown)
 
 
-def _check_profile(request: ChatRequest, profile: Profile) -> None:
+def _check_profile(request: ChatCompletionRequest, profile: Profile) -> None:
     """Refuse what the product whose profile it is does not take."""
     if request.n is not None and request.n > 1 and not profile.allows_many_choices:
         raise RequestError("n must be 1.", param="n")
@@ -161,12 +163,13 @@ def _streams_by_default(head: RequestHead, profile: Profile) -> bool:
     return b"application/json" not in accept or b"text/event-stream" in accept
 
 
-def least_prompt_tokens(call: Call) -> int:
+def least_prompt_tokens(call: ChatCall) -> int:
     """Return how many tokens the texts of the prompt are at least, whatever tokenizer counts."""
-    return sum(least_tokens(text) for message in call.messages for text in texts_of(message))
+    messages = call.payload.messages
+    return sum(least_tokens(text) for message in messages for text in texts_of(message))
 
 
-def _decode(body: bytes) -> ChatRequest:
+def _decode(body: bytes) -> ChatCompletionRequest:
     strict_json.check(body)
     try:
         return schema.decoder.decode(body)
@@ -200,7 +203,7 @@ def _refuse_steering(unknown: tuple[str, ...]) -> None:
             )
 
 
-def _check_meaning(request: ChatRequest) -> None:
+def _check_meaning(request: ChatCompletionRequest) -> None:
     if request.top_logprobs is not None and not request.logprobs:
         raise RequestError("top_logprobs requires logprobs: true.", param="top_logprobs")
     _check_tools(request)
@@ -216,8 +219,8 @@ def _refuse_processors(wanted: Sequence[str]) -> None:
     )
 
 
-def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:
-    raw = {name: members[name] for name in schema.VLLM.intersection(members)}
+def _check_guided(request: ChatCompletionRequest, fields: Mapping[str, bytes]) -> None:
+    raw = {name: fields[name] for name in schema.VLLM.intersection(fields)}
     if not raw:
         return
     wants_format = not isinstance(request.response_format, schema.ResponseText | None)
@@ -225,7 +228,7 @@ def _check_guided(request: ChatRequest, members: Mapping[str, bytes]) -> None:
     guided_decoding.check_objects(raw)
 
 
-def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
+def _check_unknown(request: ChatCompletionRequest, unknown: tuple[str, ...]) -> None:
     for name in unknown:
         if len(name) > MAX_NAME_CHARS:
             raise RequestError(f"A parameter name exceeds {MAX_NAME_CHARS} characters.")
@@ -235,7 +238,7 @@ def _check_unknown(request: ChatRequest, unknown: tuple[str, ...]) -> None:
         raise RequestError(f"Unknown parameter: {unknown[0]}.", param=unknown[0])
 
 
-def _check_tools(request: ChatRequest) -> None:
+def _check_tools(request: ChatCompletionRequest) -> None:
     names = [_name_of(tool) for tool in request.tools or ()]
     for index, name in enumerate(names):
         if name in names[:index]:
@@ -261,7 +264,7 @@ def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> t
     return "function", tool.function.name
 
 
-def _check_assistant_messages(request: ChatRequest) -> None:
+def _check_assistant_messages(request: ChatCompletionRequest) -> None:
     for index, message in enumerate(request.messages):
         if isinstance(message, schema.AssistantMessage) and message.content is None:
             others = (message.tool_calls, message.function_call, message.refusal, message.audio)
@@ -301,11 +304,11 @@ def _bound_messages(messages: Sequence[schema.Message]) -> int:
     return tokens
 
 
-def _bound_members(members: Mapping[str, bytes]) -> int:
+def _bound_fields(fields: Mapping[str, bytes]) -> int:
     """Return the bound of what providers add to the prompt: tools, and the schema of an answer."""
-    if BOUND_MEMBERS.isdisjoint(members):
+    if BOUND_MEMBERS.isdisjoint(fields):
         return 0
-    return sum(bound_tokens(members[name].decode()) for name in BOUND_MEMBERS & members.keys())
+    return sum(bound_tokens(fields[name].decode()) for name in BOUND_MEMBERS & fields.keys())
 
 
 def _bound_part(part: object) -> int:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import msgspec
 
 from gateway.core.errors import RequestError
-from gateway.endpoints.chat_completions.schema import AssistantMessage, ChatRequest, ToolMessage
+from gateway.endpoints.chat_completions.schema import (
+    AssistantMessage,
+    ChatCompletionRequest,
+    ToolMessage,
+)
 
 
 class Rules(msgspec.Struct, frozen=True):
@@ -19,7 +23,7 @@ class Rules(msgspec.Struct, frozen=True):
 USUAL = Rules()
 
 
-def check_rules(request: ChatRequest, rules: Rules) -> None:
+def check_rules(request: ChatCompletionRequest, rules: Rules) -> None:
     """Return when the request keeps to the rules. Raises RequestError with `param`."""
     stop = request.stop
     if isinstance(stop, list) and len(stop) > rules.stop_sequences:
@@ -28,7 +32,7 @@ def check_rules(request: ChatRequest, rules: Rules) -> None:
         _check_pairs(request)
 
 
-def _check_pairs(request: ChatRequest) -> None:
+def _check_pairs(request: ChatCompletionRequest) -> None:
     asked: set[str] = set()
     for index, message in enumerate(request.messages):
         if isinstance(message, AssistantMessage):

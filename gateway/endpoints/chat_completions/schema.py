@@ -234,7 +234,7 @@ class ToolsAllowed(Struct, tag_field="type", tag="allowed_tools"):
 ToolChoice = Literal["none", "auto", "required", "any"] | NamedTool | NamedCustomTool | ToolsAllowed
 
 
-class ChatRequest(Struct):
+class ChatCompletionRequest(Struct):
     """POST /chat/completions."""
 
     model: PublicName
@@ -312,7 +312,7 @@ VLLM = frozenset(
         "structured_outputs",
     }
 )
-KNOWN = NOT_LOOKED_INTO | VLLM | frozenset(ChatRequest.__struct_encode_fields__)
+KNOWN = NOT_LOOKED_INTO | VLLM | frozenset(ChatCompletionRequest.__struct_encode_fields__)
 # What these may be is said by their types alone: no other member, header or message matters.
 SELF_EXPLANATORY = frozenset(
     {
@@ -345,5 +345,5 @@ def words_for(param: str) -> str:
     return "1 to 64 letters, digits, underscores or hyphens"
 
 
-decoder = msgspec.json.Decoder(ChatRequest)
+decoder = msgspec.json.Decoder(ChatCompletionRequest)
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

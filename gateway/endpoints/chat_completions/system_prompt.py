@@ -6,14 +6,13 @@ callers' own bytes. What users, assistants and tools say is never rendered.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, Quarantined, RequestError
 from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.endpoints.chat_completions import schema
@@ -36,8 +35,8 @@ class SystemPrompts:
         self._renderer = renderer
 
     async def assemble(
-        self, call: Call, model: ModelRecord, *, org_name: str, request_id: str
-    ) -> Call:
+        self, call: ChatCall, model: ModelRecord, *, org_name: str, request_id: str
+    ) -> ChatCall:
         """Return the call with its system prompt, for a model that has one or renders any.
 
         Raises RequestError for a caller's text that asks for too much, and GatewayError when the
@@ -45,7 +44,7 @@ class SystemPrompts:
         """
         prompt: PromptRecord | None = model.prompt
         assert prompt is not None
-        settings = _read_settings(call.members.get("inferada", b"null")) or Inferada()
+        settings = _read_settings(call.payload.fields.get("inferada", b"null")) or Inferada()
         own = "" if settings.skip_model_default else prompt.text
         if prompt.mode == "off":
             return lead(call, own, None) if own else call
@@ -81,14 +80,15 @@ class SystemPrompts:
             ) from None
 
 
-def lead(call: Call, own: str, filling: Filling | None) -> Call:
+def lead(call: ChatCall, own: str, filling: Filling | None) -> ChatCall:
     """Return the call with one system message, its first: `own`, then the caller's in their order.
 
     filling: what the caller's are rendered with, or None to leave them as they are.
     """
     parts, others, raws = [own], list[Any](), list[bytes]()
-    bound = call.prompt_tokens_bound + TOKENS_PER_MESSAGE
-    for message, raw in zip(call.messages, _read_raw(call.members["messages"]), strict=True):
+    bound = call.payload.prompt_tokens_bound + TOKENS_PER_MESSAGE
+    raw_messages = _read_raw(call.payload.fields["messages"])
+    for message, raw in zip(call.payload.messages, raw_messages, strict=True):
         if isinstance(message, SYSTEM):
             said = text_of(message.content)
             parts.append(said if filling is None else filling.fill(said))
@@ -102,12 +102,12 @@ def lead(call: Call, own: str, filling: Filling | None) -> Call:
     return with_messages(call, messages, [first, *raws], bound + bound_tokens(whole))
 
 
-def fill_in_place(call: Call, filling: Filling) -> Call:
+def fill_in_place(call: ChatCall, filling: Filling) -> ChatCall:
     """Return the call with its system messages rendered where they stand; the call itself when
     that changes nothing."""
-    messages, raws = list(call.messages), list[bytes]()
-    bound, has_changed = call.prompt_tokens_bound, False
-    for index, raw in enumerate(_read_raw(call.members["messages"])):
+    messages, raws = list(call.payload.messages), list[bytes]()
+    bound, has_changed = call.payload.prompt_tokens_bound, False
+    for index, raw in enumerate(_read_raw(call.payload.fields["messages"])):
         message = messages[index]
         written = bytes(raw)
         if isinstance(message, SYSTEM) and "{{" in text_of(message.content):
@@ -139,10 +139,10 @@ def with_content(raw: bytes, content: schema.Text) -> bytes:
 
 
 def with_messages(
-    call: Call, messages: Sequence[Any], raws: Sequence[bytes], bound_tokens: int
-) -> Call:
-    members: Mapping[str, bytes] = {**call.members, "messages": b"[" + b",".join(raws) + b"]"}
-    return replace(call, messages=messages, members=members, prompt_tokens_bound=bound_tokens)
+    call: ChatCall, messages: Sequence[Any], raws: Sequence[bytes], bound_tokens: int
+) -> ChatCall:
+    fields = {**call.payload.fields, "messages": b"[" + b",".join(raws) + b"]"}
+    return call.with_payload(messages=messages, fields=fields, prompt_tokens_bound=bound_tokens)
 
 
 def text_of(content: schema.Text) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, Choice, Delta, Finish, Reported
+from gateway.core.events import Answer, Choice, Delta, Finish, UsageReported
 from gateway.core.money import Usage, credits_used, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
@@ -52,7 +52,7 @@ class Form(msgspec.Struct, frozen=True):
 
 
 def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
-    """Return the `usage` object: OpenAI's members and the cost in USD."""
+    """Return the `usage` object: OpenAI's fields and the cost in USD."""
     return {
         "prompt_tokens": usage.prompt_tokens,
         "completion_tokens": usage.completion_tokens,
@@ -63,12 +63,12 @@ def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
     }
 
 
-def spell_reasoning(members: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
-    """Return the members with reasoning, when there is any, under the profile's names."""
-    if "reasoning" not in members:
-        return members
-    reasoning = members["reasoning"]
-    others = {name: value for name, value in members.items() if name != "reasoning"}
+def spell_reasoning(fields: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
+    """Return the fields with reasoning, when there is any, under the profile's names."""
+    if "reasoning" not in fields:
+        return fields
+    reasoning = fields["reasoning"]
+    others = {name: value for name, value in fields.items() if name != "reasoning"}
     return others | dict.fromkeys(profile.reasoning, reasoning)
 
 
@@ -144,18 +144,18 @@ class ChunkWriter:
     def _frame(self, choices: list[dict[str, Any]]) -> bytes:
         return self._head + b'"choices":' + _encode(choices) + self._tail
 
-    def write(self, event: Delta | Finish | Reported) -> bytes:
+    def write(self, event: Delta | Finish | UsageReported) -> bytes:
         """Return the frames this event amounts to, possibly none."""
         if isinstance(event, Delta):
-            members = event.members
+            fields = event.fields
             # Nearly every piece is text of the first choice.
             if (
                 not event.index
                 and event.logprobs is None
                 and 0 in self._has_role
-                and "reasoning" not in members
+                and "reasoning" not in fields
             ):
-                return self._before_delta + _encode(members) + self._behind_delta
+                return self._before_delta + _encode(fields) + self._behind_delta
             return self._write_delta(event)
         if isinstance(event, Finish):
             self._held[event.index] = event
@@ -167,7 +167,7 @@ class ChunkWriter:
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
         choice: dict[str, Any] = {
             "index": event.index,
-            "delta": spell_reasoning(event.members, self._profile),
+            "delta": spell_reasoning(event.fields, self._profile),
             "finish_reason": None,
         }
         if event.logprobs is not None:

@@ -1,7 +1,7 @@
 """OpenAI's Chat Completions API, as OpenAI and its many look-alikes speak it.
 
 Reference: https://platform.openai.com/docs/api-reference/chat
-The caller's format is this dialect, so the caller's own bytes go upstream: members of ours are
+The caller's format is this dialect, so the caller's own bytes go upstream: fields of ours are
 removed, the model is renamed, a limit we lowered is replaced, what the provider spells
 differently is respelled (respelling.py), and a stream is asked to report its
 usage. Facts in which look-alikes differ are in gateway.providers.catalogue.
@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import ProviderUnavailable, StreamBroken, UnsupportedParameter
-from gateway.core.events import Answer, Choice, Delta, Ended, Finish, Reported, StreamEvent
+from gateway.core.events import Answer, Choice, Delta, Finish, StreamEnd, StreamEvent, UsageReported
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.providers.base import Decoder, UpstreamRequest
@@ -55,22 +55,24 @@ _decode = msgspec.json.decode
 class OpenAICompatible:
     """One adapter for every kind of the `openai` dialect."""
 
-    def check(self, call: Call, target: TargetRecord) -> set[str]:
-        kind = BY_NAME[target.kind]
-        if call.n > 1 and not kind.takes_many_choices:
-            raise UnsupportedParameter(f"{call.model} only supports n = 1.", param="n")
-        dropped = {name for name in kind.drops.intersection(call.members) if call.gives(name)}
+    def check(self, call: ChatCall, target: TargetRecord) -> set[str]:
+        kind, payload = BY_NAME[target.kind], call.payload
+        if payload.n > 1 and not kind.takes_many_choices:
+            raise UnsupportedParameter(f"{call.facts.model} only supports n = 1.", param="n")
+        dropped = {name for name in kind.drops.intersection(payload.fields) if payload.has(name)}
         if kind.name == "vllm":
-            return dropped | vllm.dropped(call.members, target.structured_dialect)
-        for name in VLLM_ONLY.intersection(call.members):
-            if call.gives(name):
-                raise UnsupportedParameter(f"{call.model} does not support {name}.", param=name)
+            return dropped | vllm.dropped(payload.fields, target.structured_dialect)
+        for name in VLLM_ONLY.intersection(payload.fields):
+            if payload.has(name):
+                raise UnsupportedParameter(
+                    f"{call.facts.model} does not support {name}.", param=name
+                )
         return dropped
 
-    def build_request(self, call: Call, grant: Grant, target: TargetRecord) -> UpstreamRequest:
+    def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         headers = {
             "content-type": "application/json",
-            "accept": "text/event-stream" if call.stream else "application/json",
+            "accept": "text/event-stream" if call.facts.stream else "application/json",
             "accept-encoding": "identity",
             "user-agent": "tollhouse",
             "x-request-id": grant.call_id,
@@ -81,7 +83,7 @@ class OpenAICompatible:
             url=f"{target.base_url}/chat/completions",
             headers=headers,
             body=_write_body(call, grant, target, BY_NAME[target.kind]),
-            prompt_tokens=len(call.members["messages"]) // BYTES_PER_TOKEN + 1,
+            prompt_tokens=len(call.payload.fields["messages"]) // BYTES_PER_TOKEN + 1,
             omits_finish_reason=BY_NAME[target.kind].omits_finish_reason,
         )
 
@@ -131,7 +133,7 @@ class OpenAIDecoder:
 
     def feed(self, data: bytes) -> list[StreamEvent]:
         if data == b"[DONE]":
-            return [Ended()]
+            return [StreamEnd()]
         try:
             chunk = _decode_chunk(data)
             if chunk.error:
@@ -145,12 +147,12 @@ class OpenAIDecoder:
             ) from None
 
 
-def _write_body(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind) -> bytes:
-    """Return the upstream body: the caller's members, in their order and their own bytes, but
+def _write_body(call: ChatCall, grant: Grant, target: TargetRecord, kind: ProviderKind) -> bytes:
+    """Return the upstream body: the caller's fields, in their order and their own bytes, but
     for ours, which stay here, and those we have to say differently."""
     ours = _say_ourselves(call, grant, target, kind)
     parts: list[bytes] = []
-    for name, raw in call.members.items():
+    for name, raw in call.payload.fields.items():
         said = ours.pop(name, raw)
         if said is not None and name not in OURS and not name.startswith(OURS_PREFIX):
             parts += (_write_name(name), said)
@@ -164,33 +166,33 @@ def _write_body(call: Call, grant: Grant, target: TargetRecord, kind: ProviderKi
 
 @lru_cache(maxsize=1024)
 def _write_name(name: str) -> bytes:
-    """Return `,"name":`. Most calls have the same few members."""
+    """Return `,"name":`. Most calls have the same few fields."""
     return b"," + _encode(name) + b":"
 
 
 def _say_ourselves(
-    call: Call, grant: Grant, target: TargetRecord, kind: ProviderKind
+    call: ChatCall, grant: Grant, target: TargetRecord, kind: ProviderKind
 ) -> dict[str, bytes | None]:
-    """Return the members whose value is ours; None leaves one out."""
-    members = call.members
+    """Return the fields whose value is ours; None leaves one out."""
+    fields = call.payload.fields
     ours: dict[str, bytes | None] = {"model": _encode(target.native_model)}
     # Of what the provider does not take only nulls are left, and it may not take those either.
-    for name in NOT_TAKEN[kind.name] & members.keys():
+    for name in NOT_TAKEN[kind.name] & fields.keys():
         ours[name] = None
     for name in grant.dropped_params:
         ours[name] = None
     if kind.name == "vllm":
-        ours |= vllm.respell(members, target.structured_dialect)
+        ours |= vllm.respell(fields, target.structured_dialect)
     for name, raw in target.default_params:
-        if not call.gives(name):
+        if not call.payload.has(name):
             ours[name] = raw
     # stream_options are good for a stream that has to be asked for its usage, and an error else.
     ours["stream_options"] = None
-    if call.stream:
+    if call.facts.stream:
         # A profile may stream what did not ask for it.
         ours["stream"] = b"true"
         if kind.wants_usage_option:
-            ours["stream_options"] = _ask_for_usage(members.get("stream_options"))
+            ours["stream_options"] = _ask_for_usage(fields.get("stream_options"))
     limit_tokens = respelling.limit_to_send(call, kind, grant.cap_tokens)
     if limit_tokens is not None:
         ours |= respelling.place_limit(call, kind, limit_tokens)
@@ -213,15 +215,15 @@ def _read_chunk(chunk: Chunk) -> list[StreamEvent]:
         usage = read_usage(chunk.usage)
         marks = {name: getattr(chunk, name) for name in EXTRAS if getattr(chunk, name)}
         if usage is not None or marks:
-            events.append(Reported(usage, marks))
+            events.append(UsageReported(usage, marks))
     for choice in chunk.choices or ():
         # Nearly every chunk is text of the first choice, and nothing else.
         index = _read_index(choice.index) if choice.index else 0
-        reason, logprobs, members = choice.finish_reason, choice.logprobs, choice.delta or {}
-        if len(members) != 1 or not members.get("content"):
-            members = _read_members(members)
-        if members or (logprobs is not None and not reason):
-            events.append(Delta(index, members, logprobs))
+        reason, logprobs, fields = choice.finish_reason, choice.logprobs, choice.delta or {}
+        if len(fields) != 1 or not fields.get("content"):
+            fields = _read_members(fields)
+        if fields or (logprobs is not None and not reason):
+            events.append(Delta(index, fields, logprobs))
             logprobs = None
         if reason:
             events.append(Finish(index, read_finish_reason(reason), logprobs, native(reason)))
@@ -239,24 +241,24 @@ def _read_index(index: object) -> int:
 
 def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
     """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
-    members = {name: value for name, value in delta.items() if value is not None}
-    members.pop("role", None)
-    if "reasoning_content" in members:
-        other = members.pop("reasoning_content")
-        members.setdefault("reasoning", other)
+    fields = {name: value for name, value in delta.items() if value is not None}
+    fields.pop("role", None)
+    if "reasoning_content" in fields:
+        other = fields.pop("reasoning_content")
+        fields.setdefault("reasoning", other)
     for name, nothing in NOTHING:
-        if name in members and members[name] == nothing:
-            del members[name]
-    return members
+        if name in fields and fields[name] == nothing:
+            del fields[name]
+    return fields
 
 
 def _read_choice(choice: Mapping[str, Any]) -> Choice:
     raw, reason = choice["message"], choice.get("finish_reason")
-    members = _read_members(raw)
+    fields = _read_members(raw)
     message = {"role": "assistant", "content": raw.get("content")}
-    if message["content"] is None and "tool_calls" not in members:
+    if message["content"] is None and "tool_calls" not in fields:
         message["content"] = ""
-    message.update(members)
+    message.update(fields)
     return Choice(
         _read_index(choice.get("index")),
         message,

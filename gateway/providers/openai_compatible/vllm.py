@@ -23,21 +23,21 @@ SPELLINGS: Mapping[str, str] = {
 GUIDED = frozenset({*SPELLINGS.values(), "guided_decoding_backend", "structured_outputs"})
 
 
-def dropped(members: Mapping[str, bytes], dialect: str) -> set[str]:
+def dropped(fields: Mapping[str, bytes], dialect: str) -> set[str]:
     """Return the names that the dialect has no word for."""
-    backend = members.get("guided_decoding_backend", b"null")
+    backend = fields.get("guided_decoding_backend", b"null")
     if dialect == "structured_outputs" and backend != b"null":
         return {"guided_decoding_backend"}
     return set()
 
 
-def respell(members: Mapping[str, bytes], dialect: str) -> dict[str, bytes | None]:
-    """Return the members that say the caller's constraints in the dialect (guided or
+def respell(fields: Mapping[str, bytes], dialect: str) -> dict[str, bytes | None]:
+    """Return the fields that say the caller's constraints in the dialect (guided or
     structured_outputs); None leaves one out. Empty when there are none."""
-    given = GUIDED.intersection(members)
+    given = GUIDED.intersection(fields)
     if not given:
         return {}
-    constraints = _read(members)
+    constraints = _read(fields)
     said: dict[str, bytes | None] = dict.fromkeys(given)
     if dialect == "structured_outputs":
         if constraints:
@@ -47,15 +47,15 @@ def respell(members: Mapping[str, bytes], dialect: str) -> dict[str, bytes | Non
         if name == "structural_tag" and not isinstance(value, str):
             value = msgspec.json.encode(value).decode()
         said[SPELLINGS[name]] = msgspec.json.encode(value)
-    if members.get("guided_decoding_backend", b"null") != b"null":
-        said["guided_decoding_backend"] = members["guided_decoding_backend"]
+    if fields.get("guided_decoding_backend", b"null") != b"null":
+        said["guided_decoding_backend"] = fields["guided_decoding_backend"]
     return said
 
 
-def _read(members: Mapping[str, bytes]) -> dict[str, Any]:
-    constraints: dict[str, Any] = msgspec.json.decode(members.get("structured_outputs") or b"{}")
+def _read(fields: Mapping[str, bytes]) -> dict[str, Any]:
+    constraints: dict[str, Any] = msgspec.json.decode(fields.get("structured_outputs") or b"{}")
     constraints = {name: value for name, value in (constraints or {}).items() if value is not None}
     for name, spelling in SPELLINGS.items():
-        if (value := msgspec.json.decode(members.get(spelling, b"null"))) is not None:
+        if (value := msgspec.json.decode(fields.get(spelling, b"null"))) is not None:
             constraints[name] = value
     return constraints

@@ -12,7 +12,6 @@ from gateway.admission.caller import Caller
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
-from gateway.core.call import Call
 from gateway.core.errors import (
     DatabaseUnavailable,
     GatewayError,
@@ -28,10 +27,11 @@ from gateway.core.spent import Reading, Spent
 from gateway.endpoints.chat_completions.read import least_prompt_tokens
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, ModelRecord, SpendingLimits
+from tests.support.calls import chat_call
 from tests.support.waiting import async_wait_until
 
 HEAD = RequestHead("id", (), "", 0, {})
-CALL = Call("m", False, None, 10, 1, "", 5, {}, (), frozenset(), "", "", False, (), b"")
+CALL = chat_call("m", max_tokens=10, prompt_tokens_bound=5)
 MODEL = ModelRecord("m", "M", "", "us", 0, Price(1_000, 1_000, 1_000), None, 100, "forward", ())
 
 

@@ -8,34 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.admission.fallback import candidates, chained_models, fallback_models_within
-from gateway.core.call import Call
+from gateway.core.chat import ChatCall
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
 from gateway.routing.plan import plan
 from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot, TargetRecord
+from tests.support.calls import chat_call
 
 NAMES = ("a", "b", "c", "d")
 prices = st.builds(Price, *[st.integers(0, 3_000_000)] * 3)
 
 
-def make_call(max_tokens: int | None = None, n: int = 1, prompt_tokens: int = 10) -> Call:
-    return Call(
-        model="a",
-        stream=False,
-        include_usage=None,
-        max_tokens=max_tokens,
-        n=n,
-        user="",
-        prompt_tokens_bound=prompt_tokens,
-        members={},
-        unknown=(),
-        needs=frozenset(),
-        episode_id="",
-        idempotency_key="",
-        requires_parameters=False,
-        messages=(),
-        body=b"",
-    )
+def make_call(max_tokens: int | None = None, n: int = 1, prompt_tokens: int = 10) -> ChatCall:
+    return chat_call("a", n=n, max_tokens=max_tokens, prompt_tokens_bound=prompt_tokens)
 
 
 def make_model(
@@ -61,7 +46,7 @@ def make_key(allowed: frozenset[str] | None) -> KeyRecord:
     )
 
 
-def takes_all(call: Call, model: ModelRecord) -> tuple[str, ...]:
+def takes_all(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
     return ()
 
 
@@ -82,7 +67,7 @@ calls = st.builds(
 
 @given(calls, st.lists(models, max_size=6))
 def test_each_model_is_planned_for_once_in_order_and_never_the_one_asked_for(
-    call: Call, others: list[ModelRecord]
+    call: ChatCall, others: list[ModelRecord]
 ) -> None:
     asked = make_model("a")
 
@@ -95,27 +80,32 @@ def test_each_model_is_planned_for_once_in_order_and_never_the_one_asked_for(
 
 @given(calls, st.lists(models, max_size=6), st.integers(0, 2_000_000))
 def test_no_answer_of_a_planned_model_can_cost_more_than_the_hold(
-    call: Call, others: list[ModelRecord], hold_nusd: int
+    call: ChatCall, others: list[ModelRecord], hold_nusd: int
 ) -> None:
     found = candidates(call, make_model("a"), others, takes_all)
 
     for fallback in fallback_models_within(hold_nusd, call, found):
         [model] = [one.model for one in found if one.model.name == fallback.model]
-        prompt = min(call.prompt_tokens_bound, model.context_tokens or call.prompt_tokens_bound)
+        prompt = min(
+            call.payload.prompt_tokens_bound,
+            model.context_tokens or call.payload.prompt_tokens_bound,
+        )
         for target in fallback.targets:
             assert cost_nusd(Usage(prompt, fallback.limit_tokens), target.price) <= hold_nusd
             assert (
                 cost_nusd(Usage(prompt, fallback.limit_tokens, prompt), target.price) <= hold_nusd
             )
-        per_choice = fallback.limit_tokens // call.n
-        assert 1 <= per_choice <= min(call.max_tokens or per_choice, model.max_output_tokens)
+        per_choice = fallback.limit_tokens // call.payload.n
+        assert (
+            1 <= per_choice <= min(call.payload.max_tokens or per_choice, model.max_output_tokens)
+        )
         assert fallback.cap_tokens in (None, per_choice)
-        assert fallback.cap_tokens or call.max_tokens in (None, per_choice)
+        assert fallback.cap_tokens or call.payload.max_tokens in (None, per_choice)
 
 
 @given(calls, st.lists(models, max_size=6))
 def test_a_hold_of_the_dearest_allows_every_model_its_whole_limit(
-    call: Call, others: list[ModelRecord]
+    call: ChatCall, others: list[ModelRecord]
 ) -> None:
     found = candidates(call, make_model("a"), others, takes_all)
 
@@ -125,13 +115,13 @@ def test_a_hold_of_the_dearest_allows_every_model_its_whole_limit(
 
     assert [fallback.model for fallback in fallback_models] == [one.model.name for one in found]
     assert [fallback.limit_tokens for fallback in fallback_models] == [
-        one.limit * call.n for one in found
+        one.limit * call.payload.n for one in found
     ]
 
 
 @given(calls, models, st.integers(0, 2_000_000))
 def test_a_model_is_left_out_only_when_the_hold_covers_no_token_of_it(
-    call: Call, model: ModelRecord, hold_nusd: int
+    call: ChatCall, model: ModelRecord, hold_nusd: int
 ) -> None:
     found = candidates(call, make_model("z"), [model], takes_all)
 
@@ -143,7 +133,7 @@ def test_a_model_is_left_out_only_when_the_hold_covers_no_token_of_it(
 
 
 def test_a_model_that_cannot_do_what_the_call_needs_is_passed_over() -> None:
-    def check(call: Call, model: ModelRecord) -> tuple[str, ...]:
+    def check(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
         if model.name == "b":
             raise UnsupportedParameter("b cannot.")
         return (f"not by {model.name}",)

@@ -1,0 +1,38 @@
+"""A chat completion request, whatever format it came in, and its messages as types.
+
+`ChatRequest.fields` are in OpenAI's spelling. An adapter of another dialect reads the messages with
+`read_messages` instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gateway.core.attachment_tokens import Picture
+from gateway.core.call import Call, Payload
+from gateway.core.files import Attachment
+
+
+class ChatRequest(Payload, frozen=True, kw_only=True):
+    """What a chat completion asks for."""
+
+    # The messages as the endpoint's own types.
+    messages: Sequence[Any]
+    # What stream_options asked for; None when it did not say.
+    include_usage: bool | None = None
+    # The smaller of the two spellings; None when the caller set no limit.
+    max_tokens: int | None = None
+    # An upper bound of the prompt, without `pictures`, which models count differently.
+    prompt_tokens_bound: int = 0
+    # Files that have to be fetched, and PDFs.
+    files: tuple[Attachment, ...] = ()
+    # URLs that stay in the request, each after its path in it.
+    media_urls: tuple[tuple[str, str], ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    # Pages of PDFs that were made into pictures, each for pdf_page_nusd.
+    pdf_pages: int = 0
+    pdf_page_nusd: int = 0
+
+
+ChatCall = Call[ChatRequest]
