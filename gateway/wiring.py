@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import hmac
 import logging
 import uuid
 from collections.abc import Callable, Coroutine
@@ -374,21 +373,9 @@ def as_uuid_text(hexadecimal: str) -> str:
 
 def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], ChatCall]:
     """Return the reader of bodies that keeps to the installation's rules."""
-    rules = Rules(settings.MAX_STOP_SEQUENCES, settings.STRICT_TOOL_PAIRING)
-    reader = read_call if settings.FORWARD_USER == "plain" else read_call_of_somebody
-    return partial(reader, rules=rules)
-
-
-def read_call_of_somebody(
-    body: bytes, head: RequestHead, profile: Profile, rules: Rules
-) -> ChatCall:
-    """Return the call, its user for us as it says, and for providers a name that tells nothing."""
-    call = read_call(body, head, profile, rules)
-    user = call.facts.user
-    if not user:
-        return call
-    alias = hmac.digest(settings.SECRET_KEY.encode(), user.encode(), "sha256").hex()
-    return call.with_payload(fields={**call.payload.fields, "user": f'"{alias}"'.encode()})
+    secret = b"" if settings.FORWARD_USER == "plain" else settings.SECRET_KEY.encode()
+    rules = Rules(settings.MAX_STOP_SEQUENCES, settings.STRICT_TOOL_PAIRING, secret)
+    return partial(read_call, rules=rules)
 
 
 async def count_call(call: ChatCall, meter: Meter) -> Usage:

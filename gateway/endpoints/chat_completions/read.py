@@ -6,6 +6,7 @@ Every refusal names the member at fault as `param`, written messages[2].content[
 
 from __future__ import annotations
 
+import hmac
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -71,6 +72,9 @@ def read_call(
     if not fields.keys() <= schema.SELF_EXPLANATORY:
         unknown = tuple(name for name in fields if name not in schema.KNOWN)
         _check_fields(request, fields, unknown)
+    if request.user and rules.user_secret:
+        alias = hmac.digest(rules.user_secret, request.user.encode(), "sha256").hex()
+        fields["user"] = f'"{alias}"'.encode()
     needs: frozenset[str] = frozenset()
     files: tuple[Attachment, ...] = ()
     media_urls: tuple[tuple[str, str], ...] = ()

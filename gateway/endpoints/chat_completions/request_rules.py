@@ -14,10 +14,12 @@ from gateway.endpoints.chat_completions.schema import (
 
 class Rules(msgspec.Struct, frozen=True):
     """stop_sequences: how many a call may have. pairs_tools: every answer of a tool has to name a
-    call of it that stands before."""
+    call of it that stands before. user_secret: providers get `user` as a keyed hash with this
+    secret; empty sends it as it is."""
 
     stop_sequences: int = 4
     pairs_tools: bool = False
+    user_secret: bytes = b""
 
 
 USUAL = Rules()
