@@ -27,18 +27,18 @@ from gateway.core.errors import DatabaseUnavailable, InsufficientCredits
 from gateway.stores.account import Account, Waiter
 from gateway.stores.purse_funding import PurseFunding, ReservationTimeouts
 from gateway.stores.wallet_client import Answer
-from gateway.stores.writer import Writer
+from gateway.stores.writer_inbox import WriterInbox
 
 
 class CreditReserver:
     """The purses of one process, and what its running calls hold of them."""
 
-    def __init__(self, writer: Writer, timeouts: ReservationTimeouts | None = None) -> None:
+    def __init__(self, inbox: WriterInbox, timeouts: ReservationTimeouts | None = None) -> None:
         self._timeouts = timeouts or ReservationTimeouts()
         self._accounts: dict[str, Account] = {}
         self._holds = 0
-        self._writer = writer
-        self._funding = PurseFunding(self._accounts, writer, self._timeouts)
+        self._inbox = inbox
+        self._funding = PurseFunding(self._accounts, inbox, self._timeouts)
         self._stopping = False
         self._loop: asyncio.AbstractEventLoop
         self.is_fenced = False
@@ -109,7 +109,7 @@ class CreditReserver:
         account = self._accounts.get(workspace_id)
         if account is None or self.is_fenced:
             if self.may_rejoin:
-                self._writer.wake()
+                self._inbox.wake()
             return min(charge_nusd, hold_nusd)
         paid_nusd = account.purse.release(hold_nusd, charge_nusd)
         if account.empty_until:

@@ -34,7 +34,7 @@ class KeySpend:
     @property
     def recorded(self) -> int:
         """The number of the newest record, as Reading counts them."""
-        return self._writer.appended
+        return self._writer.backlog.appended
 
     async def read(self, key_id: str) -> Reading:
         """Return what a key has spent. Raises DatabaseUnavailable when that cannot be found out

@@ -22,7 +22,7 @@ class ProcessStores:
     def __init__(self, writer: Writer, timeouts: ReservationTimeouts | None = None) -> None:
         self._writer = writer
         self._loop: asyncio.AbstractEventLoop
-        self.credits = CreditReserver(writer, timeouts)
+        self.credits = CreditReserver(writer.inbox, timeouts)
         self.records = RecordLog(writer)
         # Called when the ledger has changed in a way that counting in memory does not show.
         self.on_ledger_replaced: Callable[[], None] | None = None
@@ -73,7 +73,7 @@ class ProcessStores:
         """
         self.credits.on_fenced()
         self.records.on_fenced()
-        self._writer.wake()
+        self._writer.inbox.wake()
 
     def on_rejoined(self) -> None:
         """This process has a row, a journal and empty purses again."""

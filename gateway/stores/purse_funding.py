@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gateway.stores.account import Account
 from gateway.stores.wallet_client import Answer, GiveBack
-from gateway.stores.writer import Writer
+from gateway.stores.writer_inbox import WriterInbox
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +32,10 @@ class PurseFunding:
     """
 
     def __init__(
-        self, accounts: dict[str, Account], writer: Writer, timeouts: ReservationTimeouts
+        self, accounts: dict[str, Account], inbox: WriterInbox, timeouts: ReservationTimeouts
     ) -> None:
         self._accounts = accounts
-        self._writer = writer
+        self._inbox = inbox
         self._timeouts = timeouts
         self._stopping = False
         self._timer: asyncio.TimerHandle | None = None
@@ -54,7 +54,7 @@ class PurseFunding:
 
     def draw(self, workspace_id: str, account: Account) -> None:
         account.drawing = account.wish(workspace_id)
-        self._writer.wish(account.drawing)
+        self._inbox.put(account.drawing)
 
     def refill(self, workspace_id: str, account: Account) -> None:
         """Top the purse up in the background, so that later calls need not wait."""
@@ -66,7 +66,7 @@ class PurseFunding:
     ) -> None:
         taken_nusd = account.purse.take_free(amount_nusd)
         if taken_nusd:
-            self._writer.wish(GiveBack(workspace_id, taken_nusd, announce))
+            self._inbox.put(GiveBack(workspace_id, taken_nusd, announce))
 
     def follow_recall(self, workspace_id: str, account: Account) -> None:
         """Return what is free, now or when the draw under way has come back."""
@@ -95,7 +95,7 @@ class PurseFunding:
         now = self._loop.time()
         if account.recall_until == 0.0:
             account.recall_until = now + self._timeouts.recall_s
-            self._writer.call_back(answer.workspace_id)
+            self._inbox.call_back(answer.workspace_id)
         elif now >= account.recall_until:
             return False
         self._loop.call_later(self._timeouts.look_s, self._look_again, answer.workspace_id)

@@ -33,7 +33,7 @@ class RecordLog:
         if self.is_fenced or self._writer.is_in_doubt(record.at):
             raise self._writer.outage or DatabaseUnavailable(retry_after_s=1)
         try:
-            self._writer.append(record)
+            self._writer.backlog.append(record)
         except OSError as error:
             raise StorageUnavailable(detail=str(error), retry_after_s=5) from error
         self._open.add(record.call_id)
@@ -45,12 +45,12 @@ class RecordLog:
             log.warning("late settle of call %s dropped", record.call_id)
             return
         self._open.discard(record.call_id)
-        self._writer.append_surely(record)
+        self._writer.backlog.append_surely(record)
 
     def refused(self, record: Refused) -> None:
         """Write down a call of a known key that was not let in. Never raises."""
         if not self.is_fenced:
-            self._writer.append_refusal(record)
+            self._writer.backlog.append_refusal(record)
 
     def on_fenced(self) -> None:
         """Another process has ended this one: its running calls have been settled by that."""

@@ -52,41 +52,41 @@ class SteppedWriter(Writer):
     """The writer without its threads."""
 
     def start(self, client: Client) -> None:
-        self._client = client
-        self.open()
+        self.steps.client = client
+        self.steps.open()
 
     def stop(self) -> None:
-        self.finish()
+        self.steps.finish()
 
     def run_step(self) -> bool:
         """Do one step with everything due but reaping; False when the database did not answer."""
-        self._next_drain = self._next_beat = 0.0
-        self._next_reap = float("inf")
+        self.steps.next_drain = self.steps.next_beat = 0.0
+        self.steps.next_reap = float("inf")
         try:
-            self.step(time.monotonic())
+            self.steps.step(time.monotonic())
         except OperationalError:
             return False
         return True
 
     def sync(self) -> None:
         """Do what the thread does that keeps the journal durable."""
-        self._backlog.keep_durable()
+        self.backlog.keep_durable()
 
     @property
     def folder(self) -> Path:
-        return self._session.folder
+        return self.steps.session.folder
 
     @property
     def drained(self) -> Position:
-        return self._session.drained
+        return self.steps.session.drained
 
     @property
     def written(self) -> Position:
-        return self._session.journal.end
+        return self.steps.session.journal.end
 
     def die(self) -> None:
         """What the kernel does for a killed process: its files are closed, its lock is gone."""
-        self._session.release_files()
+        self.steps.session.release_files()
 
 
 class Branch:
@@ -126,7 +126,7 @@ class Branch:
     def stop(self) -> None:
         """Leave in good order."""
         self.stores.credits.close()
-        self.writer.finish()
+        self.writer.steps.finish()
 
     def die(self, *, tail: bytes = b"", cut_to: int | None = None) -> None:
         """Die without a word; leave a torn write behind, or lose the end of the journal."""

@@ -172,7 +172,7 @@ def pages_are_on_the_record_and_not_in_the_price(patch: Patch) -> None:
 @bug
 def call_may_end_twice(patch: Patch) -> None:
     def settled(self: RecordLog, record: Any) -> None:
-        self._writer.append_surely(record)
+        self._writer.backlog.append_surely(record)
 
     patch.setattr(RecordLog, "settled", settled)
     patch.setattr(drain, "_still_in_progress", lambda rows, records: (records, []))
@@ -248,7 +248,7 @@ def dead_process_may_post(patch: Patch) -> None:
     """A process that was declared dead goes on as if it had not been."""
     patch.setattr(drain, "move_position", lambda process_id, old, new: True)
     patch.setattr(wallet_client, "renew_lease", lambda process_id: True)
-    patch.setattr("gateway.stores.writer.renew_lease", lambda process_id: True)
+    patch.setattr("gateway.stores.writer_steps.renew_lease", lambda process_id: True)
 
 
 @bug
@@ -302,8 +302,8 @@ def cancelled_hold_leaks(patch: Patch) -> None:
 def refusal_is_remembered_too_long(patch: Patch) -> None:
     real = CreditReserver.__init__
 
-    def begin(self: CreditReserver, writer: Any, timeouts: Any = None) -> None:
-        real(self, writer, ReservationTimeouts(empty_s=60))
+    def begin(self: CreditReserver, inbox: Any, timeouts: Any = None) -> None:
+        real(self, inbox, ReservationTimeouts(empty_s=60))
 
     patch.setattr(CreditReserver, "__init__", begin)
 

@@ -19,7 +19,7 @@ from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, Storag
 from gateway.journal.file import JournalWriter
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
-from gateway.stores import writer
+from gateway.stores import stall_monitor
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.purse_funding import ReservationTimeouts
 from gateway.stores.reaping import end_process
@@ -252,7 +252,7 @@ def test_a_process_that_was_stopped_lets_nobody_in_until_it_knows_that_it_lives(
 
     async def work(stores: ProcessStores) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(writer, "SLEEP_S", -1)  # every moment counts as a long one
+            patch.setattr(stall_monitor, "MAX_STALL_S", -1)  # every moment counts as a long one
             with pytest.raises(DatabaseUnavailable):
                 stores.records.admitted(admitted(workspace_id, 0))
         await async_wait_until(lets_in(stores, workspace_id), what="a call to be let in")
@@ -296,7 +296,7 @@ def test_trouble_with_the_database_is_logged_once_from_its_beginning_to_its_end(
         with locked():
             stores.records.admitted(admitted(workspace_id, 0))
             for _ in range(60):
-                stores._writer.wake()  # there is nothing to do before the next try
+                stores._writer.inbox.wake()  # there is nothing to do before the next try
                 await asyncio.sleep(0.05)
             await async_wait_until(is_logged, what="the trouble to be noticed")
             assert caplog.text.count("has to try again") == 1
