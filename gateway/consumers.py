@@ -177,9 +177,9 @@ class ChatCaller:
             self.profile.id_prefix + grant.shown_id,
             grant.shown_id,
             grant.model,
-            int(grant.admitted_at),
+            int(grant.identity.at),
             self.profile,
-            grant.episode_id,
+            grant.identity.episode_id,
             self._whole_credits,
         )
         if call.facts.stream:
@@ -348,8 +348,9 @@ class ChatCaller:
         headers = [(b"x-request-id", self._shown_id().encode())]
         if not self.profile.is_ours:
             headers.append((b"x-compat-profile", self.profile.name.encode()))
-        client_id = self._head.client_id() if self._grant is None else self._grant.client_request_id
-        if client_id and (self._grant is None or not self._grant.adopted_id):
+        grant = self._grant
+        client_id = self._head.client_id() if grant is None else grant.identity.client_request_id
+        if client_id and (grant is None or not grant.adopted_id):
             headers.append((b"x-client-request-id", client_id.encode()))
         return headers
 

@@ -9,7 +9,7 @@ back. Stages arrive as plain callables, wired once per process in gateway.wiring
 from __future__ import annotations
 
 from asyncio import CancelledError, current_task
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any, Protocol
@@ -22,7 +22,7 @@ from gateway.core.events import Answer
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.core.profiles import Profile
-from gateway.core.receipt import Receipt
+from gateway.core.receipt import Attempt, Receipt
 from gateway.core.request import RequestHead
 from gateway.streaming import relay
 from gateway.streaming.call_supervisor import CallerConnection, CallSupervisor
@@ -246,13 +246,13 @@ def explain_all(last: GatewayError | None, meter: Meter, model: str) -> GatewayE
     return last
 
 
-def told(attempt: Mapping[str, Any], model: str) -> dict[str, Any]:
+def told(attempt: Attempt, model: str) -> dict[str, Any]:
     """Return what a caller may know of an attempt: what a provider calls the model is ours."""
     return {
-        "provider": attempt["provider"],
-        "model": attempt.get("fallback", model),
-        "code": attempt["code"],
-        "status": attempt["status"],
+        "provider": attempt.provider,
+        "model": attempt.fallback or model,
+        "code": attempt.code,
+        "status": attempt.status,
     }
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import time
 import uuid
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.core.attachment_tokens import rules_of
+from gateway.core.call_identity import CallIdentity
 from gateway.core.chat import ChatCall
 from gateway.core.errors import (
     GatewayError,
@@ -236,16 +238,16 @@ class Runtime:
         self, caller: Caller, head: RequestHead, model: str, error: GatewayError, total_us: int
     ) -> None:
         """Log a call of a known key that was not let in."""
-        self.log.refused(
+        identity = CallIdentity(
             call_id=head.request_id,
             workspace_id=caller.key.workspace_id,
             key_id=caller.key.key_id,
-            error=error,
+            at=time.time(),
             requested_model=model,
-            total_us=total_us,
             client_request_id=head.client_id(),
             ip=caller.ip,
         )
+        self.log.refused(identity, error=error, total_us=total_us)
 
     def close(
         self,

@@ -9,7 +9,7 @@ Every outcome leads to one status and one charge basis (docs/adr/0009):
     the provider failed        upstream_error    zero_upstream
     we failed                  platform_aborted  zero_platform
 
-charge + absorbed is always the price of the tokens and PDF pages on the record. A charge above the
+charge + absorbed is always the price of the units and tool uses on the record. A charge above the
 hold is taken as far as the balance covers it (docs/adr/0034).
 """
 
@@ -20,7 +20,7 @@ from time import perf_counter_ns
 from gateway.core.errors import AdmissionError, CallerGone, UpstreamError
 from gateway.core.grant import Grant
 from gateway.core.money import Price, Usage, cost_nusd
-from gateway.core.receipt import Receipt
+from gateway.core.receipt import Receipt, tools_nusd
 from gateway.streaming.meter import NS_PER_US, Meter
 
 # A provider's count is believed up to so many times the hold, and so many tokens on top.
@@ -37,8 +37,9 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
     status, basis, usage = _judge(meter, error, counted)
     price = grant.price if meter.target is None else meter.target.price
     cost = cost_nusd(usage, price)
-    if grant.pdf_pages:
-        cost += fee_nusd(grant)
+    tools = (*grant.tools, *meter.tool_uses)
+    if tools:
+        cost += tools_nusd(tools)
     charge = 0 if basis.startswith("zero") else cost
     if charge > grant.hold_nusd:
         charge = min(charge, believable_nusd(grant, price))
@@ -48,6 +49,7 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
         status=status,
         charge_basis=basis,
         usage=usage,
+        tools=tools,
         charge_nusd=charge,
         absorbed_nusd=cost - charge,
         total_us=(now_ns - meter.started_ns) // NS_PER_US,
@@ -69,11 +71,6 @@ def believable_nusd(grant: Grant, price: Price) -> int:
     """
     odd = Usage(prompt_tokens=ODD_TOKENS, completion_tokens=ODD_TOKENS)
     return ODD_FACTOR * grant.hold_nusd + cost_nusd(odd, price)
-
-
-def fee_nusd(grant: Grant) -> int:
-    """Return what a call costs on top of its tokens: pages of PDFs that were made into pictures."""
-    return grant.pdf_pages * grant.pdf_page_nusd
 
 
 def _judge(meter: Meter, error: BaseException | None, counted: Usage) -> tuple[str, str, Usage]:

@@ -40,6 +40,7 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
+from gateway.core.call_identity import CallIdentity
 from gateway.core.chat import ChatCall
 from gateway.core.errors import (
     InsufficientCredits,
@@ -53,6 +54,7 @@ from gateway.core.errors import (
 from gateway.core.grant import Grant, Lease
 from gateway.core.money import Price
 from gateway.core.profiles import Profile
+from gateway.core.receipt import PDF, ToolUse
 from gateway.core.request import RequestHead
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyLimits, KeyRecord, ModelRecord
@@ -242,31 +244,32 @@ class Admission:
         if self._keyring.peek(key.digest) is not key:
             await self._look_again(key, hold_nusd, lease)
         cap, sent_cap = cap_of(call, limit, affordable)
-        # In the order of the fields: names are looked up one by one, and cost more than the rest.
+        facts = call.facts
         grant = Grant(
-            head.request_id,
-            key.workspace_id,
-            key.key_id,
-            call.facts.model,
-            model.name,
-            call.facts.stream,
-            key.stores_bodies,
-            price,
-            hold_nusd,
-            cap * call.payload.n,
-            sent_cap,
-            time.time(),
-            call.facts.user,
-            caller.ip,
-            adopted_id or head.client_id(),
-            call.facts.episode_id,
-            profile.name,
-            dropped,
-            adopted_id,
-            call.payload.pdf_pages,
-            call.payload.pdf_page_nusd,
-            lease,
-            fallback_models_within(hold_nusd, call, others) if others else (),
+            identity=CallIdentity(
+                call_id=head.request_id,
+                workspace_id=key.workspace_id,
+                key_id=key.key_id,
+                at=time.time(),
+                requested_model=facts.model,
+                streamed=facts.stream,
+                client_request_id=adopted_id or head.client_id(),
+                user=facts.user,
+                episode_id=facts.episode_id,
+                ip=caller.ip,
+                profile=profile.name,
+            ),
+            model=model.name,
+            price=price,
+            hold_nusd=hold_nusd,
+            limit_tokens=cap * call.payload.n,
+            cap_tokens=sent_cap,
+            stores_bodies=key.stores_bodies,
+            dropped_params=dropped,
+            adopted_id=adopted_id,
+            tools=_tools(call),
+            lease=lease,
+            fallback_models=fallback_models_within(hold_nusd, call, others) if others else (),
         )
         self._journal(grant)
         return grant
@@ -363,3 +366,11 @@ def may_call_from(key: KeyRecord, ip: str) -> bool:
     """
     address = parse_address(ip)
     return address is not None and is_in(address, key.networks or ())
+
+
+def _tools(call: ChatCall) -> tuple[ToolUse, ...]:
+    """Return what was done for the call before it was let in."""
+    payload = call.payload
+    if not payload.pdf_pages:
+        return ()
+    return (ToolUse(PDF, payload.pdf_pages, payload.pdf_page_nusd),)

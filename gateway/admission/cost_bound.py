@@ -7,20 +7,13 @@ from collections.abc import Callable
 from gateway.core.attachment_tokens import rules_of
 from gateway.core.chat import ChatCall
 from gateway.core.errors import PromptTooLong
-from gateway.core.money import PUSD_PER_NUSD, Price
+from gateway.core.money import PUSD_PER_NUSD, Price, highest
 from gateway.snapshot.types import ModelRecord
 
 
 def max_price(model: ModelRecord) -> Price:
     """Return the highest of each rate over the model's targets: what a hold must cover."""
-    if len(model.targets) == 1:
-        return model.targets[0].price
-    prices = [target.price for target in model.targets] or [model.price]
-    return Price(
-        max(price.input_pusd for price in prices),
-        max(price.cached_input_pusd for price in prices),
-        max(price.output_pusd for price in prices),
-    )
+    return highest([target.price for target in model.targets] or [model.price])
 
 
 def limit_of(call: ChatCall, model: ModelRecord) -> int:
@@ -65,10 +58,10 @@ def rates(call: ChatCall, model: ModelRecord, price: Price) -> tuple[int, int]:
         prompt_tokens += bound_pictures(call, model)
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
-    prompt_pusd = prompt_tokens * max(price.input_pusd, price.cached_input_pusd)
+    prompt_pusd = prompt_tokens * price.highest_of("prompt")
     if call.payload.pdf_pages:
         prompt_pusd += call.payload.pdf_pages * call.payload.pdf_page_nusd * PUSD_PER_NUSD
-    return prompt_pusd, call.payload.n * price.output_pusd
+    return prompt_pusd, call.payload.n * price.highest_of("completion")
 
 
 def bound_pictures(call: ChatCall, model: ModelRecord) -> int:

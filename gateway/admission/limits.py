@@ -160,7 +160,7 @@ class Limits:
         """Count what a call has cost. record: see Spending.charge."""
         spending = self.spendings.get(grant.key_id)
         if spending is not None:
-            spending.charge(charge_nusd, grant.admitted_at, record)
+            spending.charge(charge_nusd, grant.identity.at, record)
         if grant.lease is not None:
             grant.lease.settle()
 

@@ -7,7 +7,9 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from gateway.core.call_identity import CallIdentity
 from gateway.core.money import Price
+from gateway.core.receipt import ToolUse
 
 
 class FallbackModel(msgspec.Struct, frozen=True):
@@ -42,50 +44,52 @@ class Lease(Protocol):
         """The call was not let in after all: give back the request, too."""
 
 
-class Grant(msgspec.Struct, frozen=True):
-    """Given by admission, closed by settling.
+class Grant(msgspec.Struct, frozen=True, kw_only=True):
+    """Given by admission, closed by settling."""
 
-    price: the dearest of the model's targets at the moment of admission. limit_tokens: the output
-    that the hold covers, over all choices. cap_tokens: the limit per choice to send upstream, or
-    None to leave the caller's own words as they are. dropped_params: members that do not go
-    upstream because the model's provider does not take them. adopted_id: the caller's own id of
-    the call, empty where it has none that could be adopted (docs/adr/0021). pdf_pages: of PDFs,
-    those that were made into pictures for the call; pdf_page_nusd: what each of them costs.
-    lease: None for keys without limits. fallback_models: the models to fall back to, in order.
-    fallback_from: the model that was meant, empty unless another one is at it; fallback_depth:
-    which of the fallback models that is, 1 the first.
-    """
-
-    call_id: str
-    workspace_id: str
-    key_id: str
-    requested_model: str
+    identity: CallIdentity
+    # The public name of the model that is at it.
     model: str
-    streamed: bool
-    stores_bodies: bool
+    # The highest of the model's targets at the moment of admission.
     price: Price
     hold_nusd: int
+    # The output that the hold covers, over all choices.
     limit_tokens: int
+    # The limit per choice to send upstream; None leaves the caller's own words as they are.
     cap_tokens: int | None
-    admitted_at: float
-    user: str
-    ip: str
-    client_request_id: str
-    episode_id: str = ""
-    profile: str = ""
+    stores_bodies: bool = False
+    # Members that do not go upstream because the model's provider does not take them.
     dropped_params: tuple[str, ...] = ()
+    # The caller's own id of the call; empty where it has none that could be adopted
+    # (docs/adr/0021).
     adopted_id: str = ""
-    pdf_pages: int = 0
-    pdf_page_nusd: int = 0
+    # What tools of the gateway have done for the call before it goes to a provider.
+    tools: tuple[ToolUse, ...] = ()
+    # None for keys without limits.
     lease: Lease | None = None
+    # The models to fall back to, in order.
     fallback_models: tuple[FallbackModel, ...] = ()
+    # The model that was meant, empty unless another one is at it; which of the fallback models that
+    # is, 1 the first.
     fallback_from: str = ""
     fallback_depth: int = 0
 
     @property
+    def call_id(self) -> str:
+        return self.identity.call_id
+
+    @property
+    def workspace_id(self) -> str:
+        return self.identity.workspace_id
+
+    @property
+    def key_id(self) -> str:
+        return self.identity.key_id
+
+    @property
     def shown_id(self) -> str:
         """The id under which the caller knows the call."""
-        return self.adopted_id or self.call_id
+        return self.adopted_id or self.identity.call_id
 
     def passed_to(self, model: str) -> tuple[Grant, Any]:
         """Return the same permission for this fallback model, and the call as it gets it."""

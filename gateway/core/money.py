@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 
 import msgspec
+
+from gateway.core.units import UNITS, Unit, other_units, parts_of
 
 NUSD_PER_USD = 1_000_000_000
 PUSD_PER_NUSD = 1_000
@@ -14,22 +16,76 @@ CREDITS_PER_USD = 100
 MAX_NUSD = 2**63 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Pico-USD per token. The cached rate is for prompt tokens read from a provider's cache."""
-
-    input_pusd: int
-    cached_input_pusd: int
-    output_pusd: int
+Counts = dict[str, int]
 
 
-class Usage(msgspec.Struct, frozen=True, gc=False):
-    """Token counts in OpenAI's meaning: prompt includes cached, completion includes reasoning."""
+class Price(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Pico-USD per token, and per step of other units (gateway.core.units).
 
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    reasoning_tokens: int = 0
+    The names in quotes are those in the journal.
+    """
+
+    input_pusd: int = msgspec.field(name="i")
+    # For prompt tokens read from a provider's cache.
+    cached_input_pusd: int = msgspec.field(name="h")
+    output_pusd: int = msgspec.field(name="o")
+    # Of other units, those that have a price set: name and price.
+    others: tuple[tuple[str, int], ...] = msgspec.field(default=(), name="x")
+
+    def of(self, unit: str) -> int:
+        """Return what one step of a unit costs, by the price that applies to it."""
+        if unit in _FIELD_OF:
+            price_pusd: int = getattr(self, _FIELD_OF[unit])
+            return price_pusd
+        for name, pusd in self.others:
+            if name == unit:
+                return pusd
+        known = UNITS.get(unit)
+        return self.of(known.part_of) if known is not None and known.part_of else 0
+
+    def highest_of(self, whole: str) -> int:
+        """Return the highest price that a step of the whole or of a part of it can have."""
+        pusd = self.of(whole)
+        if whole == "prompt" and self.cached_input_pusd > pusd:
+            pusd = self.cached_input_pusd
+        if self.others:
+            pusd = max(pusd, *[self.of(unit.name) for unit in parts_of(whole)])
+        return pusd
+
+
+_FIELD_OF = {
+    "prompt": "input_pusd",
+    "cached": "cached_input_pusd",
+    "completion": "output_pusd",
+    "reasoning": "output_pusd",
+}
+
+
+class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a call used, in OpenAI's meaning: prompt includes cached, completion reasoning.
+
+    The names in quotes are those in the journal.
+    """
+
+    prompt_tokens: int = msgspec.field(default=0, name="p")
+    completion_tokens: int = msgspec.field(default=0, name="c")
+    cached_tokens: int = msgspec.field(default=0, name="h")
+    reasoning_tokens: int = msgspec.field(default=0, name="r")
+    # Counts of other units (gateway.core.units), by name.
+    others: Counts = msgspec.field(default_factory=dict, name="x")
+
+
+def highest(prices: Sequence[Price]) -> Price:
+    """Return the highest of each price."""
+    if len(prices) == 1:
+        return prices[0]
+    others = {name for price in prices for name, _ in price.others}
+    return Price(
+        max(price.input_pusd for price in prices),
+        max(price.cached_input_pusd for price in prices),
+        max(price.output_pusd for price in prices),
+        tuple((name, max(price.of(name) for price in prices)) for name in sorted(others)),
+    )
 
 
 def half_even(numerator: int, denominator: int) -> int:
@@ -53,7 +109,30 @@ def cost_nusd(usage: Usage, price: Price) -> int:
         + cached * price.cached_input_pusd
         + usage.completion_tokens * price.output_pusd
     )
+    if usage.others:
+        pusd += _others_pusd(usage, price)
     return half_even(pusd, PUSD_PER_NUSD)
+
+
+def _others_pusd(usage: Usage, price: Price) -> int:
+    """Return what the other units of a call add to its price; parts are taken off their wholes.
+
+    Parts are together never more than their whole: the first ones in the table count.
+    """
+    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    left = {"prompt": usage.prompt_tokens - cached, "completion": usage.completion_tokens}
+    pusd = 0
+    for unit in other_units():
+        count = usage.others.get(unit.name, 0)
+        if not count:
+            continue
+        step_pusd = price.of(unit.name)
+        if whole := unit.part_of:
+            count = min(count, left.setdefault(whole, usage.others.get(whole, 0)))
+            left[whole] -= count
+            step_pusd -= price.of(whole)
+        pusd += count * step_pusd
+    return pusd
 
 
 def read_usd(text: str) -> int:
@@ -69,7 +148,16 @@ def read_usd_per_mtok(text: str) -> int:
 
     Raises ValueError unless it is a plain, non-negative decimal, exact to the pico.
     """
-    pusd = _read_scaled(text, PUSD_PER_TOKEN_PER_USD_PER_MTOK, "a price in USD per million tokens")
+    return read_price(text, UNITS["prompt"])
+
+
+def read_price(text: str, unit: Unit) -> int:
+    """Return pico-USD per step for a unit's price as people give it.
+
+    Raises ValueError unless it is a plain, non-negative decimal, exact to the pico.
+    """
+    what = f"a price in USD per {unit.price_noun}"
+    pusd = _read_scaled(text, unit.pusd_per_shown_usd, what)
     if pusd < 0:
         raise ValueError("A price cannot be negative.")
     return pusd
@@ -107,8 +195,14 @@ def format_usd(nusd: int) -> str:
 
 def format_usd_per_mtok(pusd_per_token: int) -> str:
     """Return USD per million tokens as text that read_usd_per_mtok takes: `0.0375`, `2.00`."""
-    whole, rest = divmod(pusd_per_token, PUSD_PER_TOKEN_PER_USD_PER_MTOK)
-    decimals = f"{rest:06d}".rstrip("0").ljust(2, "0")
+    return format_price(pusd_per_token, UNITS["prompt"])
+
+
+def format_price(pusd: int, unit: Unit) -> str:
+    """Return a unit's price as text that read_price takes: `0.0375`, `2.00`."""
+    scale = unit.pusd_per_shown_usd
+    whole, rest = divmod(pusd, scale)
+    decimals = f"{rest:0{len(str(scale)) - 1}d}".rstrip("0").ljust(2, "0")
     return f"{whole}.{decimals}"
 
 

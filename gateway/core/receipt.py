@@ -1,23 +1,62 @@
-"""What a call came to: given back by settling, shown to the caller, kept in the record."""
+"""What a call came to: given back by settling, shown to the caller, kept in the record.
+
+Durations are microseconds, money is nano-USD. The names in quotes are those in the journal.
+"""
 
 from __future__ import annotations
 
-import msgspec
+from msgspec import Struct, field
 
 from gateway.core.money import Usage
 
 
-class Receipt(msgspec.Struct, frozen=True):
-    """status and charge_basis are the values of the call record. Durations in microseconds."""
+class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """One try of a target. As JSON it is what readers of call records get."""
 
-    status: str
-    charge_basis: str
-    usage: Usage
-    charge_nusd: int
-    absorbed_nusd: int
-    total_us: int
-    admit_us: int
-    queued_us: int
-    failed_us: int
-    upstream_us: int
-    ttft_us: int | None
+    provider: str
+    # The provider's own name for the model.
+    model: str
+    # Why it failed, a code of gateway.core.errors; empty where it served.
+    code: str
+    status: int
+    us: int
+    # The public name of the fallback model that was tried; empty for the model asked for.
+    fallback: str = ""
+
+
+# The tool that makes pages of PDFs into images.
+PDF = "pdf"
+
+
+class ToolUse(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a tool of the gateway did for a call, at a price each time."""
+
+    name: str = field(name="n")
+    uses: int = field(name="u")
+    nusd_each: int = field(default=0, name="e")
+
+
+class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """charge + absorbed is the price: of the usage, and of what tools did."""
+
+    # The values of gateway.models.CallRecord.
+    status: str = field(name="s")
+    charge_basis: str = field(name="b")
+    usage: Usage = field(name="u")
+    tools: tuple[ToolUse, ...] = field(default=(), name="x")
+    charge_nusd: int = field(default=0, name="c")
+    absorbed_nusd: int = field(default=0, name="a")
+    total_us: int = field(default=0, name="t")
+    admit_us: int = field(default=0, name="d")
+    queued_us: int = field(default=0, name="q")
+    # Attempts that did not serve.
+    failed_us: int = field(default=0, name="f")
+    # The attempt that served.
+    upstream_us: int = field(default=0, name="p")
+    # From the request to the first event of the provider; None where there was none.
+    ttft_us: int | None = field(default=None, name="y")
+
+
+def tools_nusd(tools: tuple[ToolUse, ...]) -> int:
+    """Return what the uses of tools cost."""
+    return sum([tool.uses * tool.nusd_each for tool in tools])

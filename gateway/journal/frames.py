@@ -6,7 +6,8 @@
 in big-endian order. The CRC is that of the payload, begun with the record's number. Neither magic
 nor end mark occurs in UTF-8, so that no text in a payload can pass for a frame.
 
-Processes of earlier versions wrote: length (4) | CRC-32 of the payload (4) | payload.
+Processes of earlier versions wrote: length (4) | CRC-32 of the payload (4) | payload. The payload
+itself was an array then: gateway.journal.array_records.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from zlib import crc32
 
 import msgspec
 
+from gateway.journal.array_records import is_array, read_array
 from gateway.journal.record import Record
 
 MAGIC = b"\xf5TJ2"
@@ -117,6 +119,6 @@ class Segment:
 
 def _decode(payload: bytes) -> Record | None:
     try:
-        return _decoder.decode(payload)
+        return read_array(payload) if is_array(payload) else _decoder.decode(payload)
     except msgspec.MsgspecError:
         return None

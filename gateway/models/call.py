@@ -76,6 +76,15 @@ class CallRecord(models.Model):
     cached_tokens = models.BigIntegerField(default=0)
     reasoning_tokens = models.BigIntegerField(default=0)
     num_tool_calls = models.BigIntegerField(default=0)
+    units = models.JSONField(
+        null=True,
+        help_text="Of units without columns of their own (gateway.core.units): the count, and the "
+        'price that applied, as {"cache_write": {"count": 12, "pusd": 3750000}}.',
+    )
+    tool_uses = models.JSONField(
+        null=True,
+        help_text="What tools other than pdf_pages did: [{name, uses, nusd_each}].",
+    )
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)
     output_pusd_per_token = models.BigIntegerField(default=0)

@@ -99,6 +99,12 @@ class LanguageModel(models.Model):
     input_pusd_per_token = models.BigIntegerField()
     cached_input_pusd_per_token = models.BigIntegerField()
     output_pusd_per_token = models.BigIntegerField()
+    # Prices of other units (gateway.core.units). Null: not set, so that a part costs what its whole
+    # does, and the others cost nothing.
+    cache_write_pusd_per_token = models.BigIntegerField(null=True, blank=True)
+    image_pusd = models.BigIntegerField(null=True, blank=True)
+    second_pusd_per_ms = models.BigIntegerField(null=True, blank=True)
+    character_pusd = models.BigIntegerField(null=True, blank=True)
     context_tokens = models.PositiveIntegerField(null=True, blank=True)
     max_output_tokens = models.PositiveIntegerField()
     unknown_fields = models.CharField(
@@ -132,6 +138,16 @@ class LanguageModel(models.Model):
                 & Q(cached_input_pusd_per_token__gte=0)
                 & Q(output_pusd_per_token__gte=0),
                 name="gateway_languagemodel_prices_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=(
+                    Q(cache_write_pusd_per_token__gte=0)
+                    | Q(cache_write_pusd_per_token__isnull=True)
+                )
+                & (Q(image_pusd__gte=0) | Q(image_pusd__isnull=True))
+                & (Q(second_pusd_per_ms__gte=0) | Q(second_pusd_per_ms__isnull=True))
+                & (Q(character_pusd__gte=0) | Q(character_pusd__isnull=True)),
+                name="gateway_languagemodel_unit_prices_not_negative",
             ),
             models.CheckConstraint(
                 condition=Q(max_output_tokens__gte=1),

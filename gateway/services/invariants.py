@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-# Token counts and prices above this could overflow 64 bits in SQL: see gateway.services.proving.
+# Token counts and prices above this could overflow 64 bits in SQL.
 LARGE = 2**29
 
 _CACHED = "CASE WHEN cached_tokens < prompt_tokens THEN cached_tokens ELSE prompt_tokens END"
@@ -28,8 +28,12 @@ COST_NUSD = (
 # What a call costs on top of its tokens: pages of PDFs that were made into pictures.
 FEE_NUSD = "(pdf_pages * pdf_page_nusd)"
 PRICE_NUSD = f"({COST_NUSD} + {FEE_NUSD})"
+# Calls whose price SQL can tell. Those with large numbers, with units beside the common ones, and
+# with tools beside PDF pages are recomputed one by one: see gateway.services.proving.
+PLAIN = "units IS NULL AND tool_uses IS NULL"
 SMALL = (
-    f"prompt_tokens <= {LARGE} AND completion_tokens <= {LARGE} AND cached_tokens <= {LARGE}"
+    f"{PLAIN}"
+    f" AND prompt_tokens <= {LARGE} AND completion_tokens <= {LARGE} AND cached_tokens <= {LARGE}"
     f" AND input_pusd_per_token <= {LARGE} AND cached_input_pusd_per_token <= {LARGE}"
     f" AND output_pusd_per_token <= {LARGE}"
 )
@@ -153,7 +157,8 @@ ALL: tuple[Invariant, ...] = (
         FROM calls
         WHERE charge_nusd < 0 OR absorbed_nusd < 0
            OR pdf_pages < 0 OR pdf_page_nusd < 0
-           OR (charge_nusd > {FEE_NUSD} AND prompt_tokens = 0 AND completion_tokens = 0)
+           OR (charge_nusd > {FEE_NUSD} AND prompt_tokens = 0 AND completion_tokens = 0
+               AND {PLAIN})
         """,  # noqa: S608 (constants only)
     ),
     Invariant(

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from fractions import Fraction
 from typing import Any
 
 from django.db import connection, transaction
@@ -18,6 +17,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from gateway.models import CallRecord, LedgerCheck, ProofMark
+from gateway.services.exact_prices import PRICED_BY, exact_cost_nusd
 from gateway.services.invariants import ALL, SMALL, Invariant
 from gateway.services.proof_marks import MarkPlan, drop_mark, keep_mark, plan_mark
 from gateway.services.proof_scope import Scope
@@ -86,7 +86,7 @@ def prove(
     with reading_one_moment():
         rules = (*ALL, *rollup_rules(), *total_rules(scope.since))
         findings = [_check(scope, invariant) for invariant in rules]
-        findings.append(check_large(scope.calls()))
+        findings.append(check_one_by_one(scope.calls()))
         if upstream_usage is not None:
             findings += [Finding(*result) for result in compare(upstream_usage, MAX_BREAKS_SHOWN)]
         next_mark = plan_mark(started_at)
@@ -137,27 +137,22 @@ def _check(scope: Scope, invariant: Invariant) -> Finding:
     return Finding(invariant.id, invariant.title, checked, breaks)
 
 
-def check_large(calls: QuerySet[CallRecord]) -> Finding:
-    """Check those calls whose numbers could overflow in SQL, one by one and exactly."""
+def check_one_by_one(calls: QuerySet[CallRecord]) -> Finding:
+    """Check those calls exactly whose price SQL cannot tell (gateway.services.invariants)."""
     ended = calls.exclude(status__in=[CallRecord.Status.IN_PROGRESS, CallRecord.Status.REFUSED])
-    large = ended.extra(where=[f"NOT ({SMALL})"])  # noqa: S610 (constant)
+    others = ended.extra(where=[f"NOT ({SMALL})"])  # noqa: S610 (constant)
     checked, breaks = 0, []
-    for call in large.iterator():
+    for call in others.only(*PRICED_BY).iterator():
         checked += 1
-        cost_nusd = round(_exact_nusd(call)) + call.pdf_fee_nusd  # a Fraction rounds half-even
+        cost_nusd = exact_cost_nusd(call)
+        if cost_nusd is None:
+            breaks.append(f"call {call.pk}: counts and prices that cannot be read: {call.units}")
+            continue
         least_nusd = most_nusd = 0
         if call.charge_basis in ("usage", "estimate"):
             least_nusd, most_nusd = min(cost_nusd, call.hold_nusd), cost_nusd
         adds_up = call.charge_nusd + call.absorbed_nusd == cost_nusd
         if not (adds_up and least_nusd <= call.charge_nusd <= most_nusd):
             breaks.append(f"call {call.pk}: charge {call.charge_nusd}, price {cost_nusd}")
-    title = "calls with very large numbers cost tokens x price too"
+    title = "calls with very large numbers, other units or tools cost counts x price too"
     return Finding("I9b", title, checked, breaks[:MAX_BREAKS_SHOWN])
-
-
-def _exact_nusd(call: CallRecord) -> Fraction:
-    cached = min(call.cached_tokens, call.prompt_tokens)
-    pusd = (call.prompt_tokens - cached) * call.input_pusd_per_token
-    pusd += cached * call.cached_input_pusd_per_token
-    pusd += call.completion_tokens * call.output_pusd_per_token
-    return Fraction(pusd, 1000)

@@ -13,6 +13,7 @@ from django.db.models import Prefetch
 
 from accounts.models import ConfigChange
 from gateway.core.money import Price
+from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider, Target
 from gateway.providers import catalogue
 from gateway.services.credential_encryption import DecryptionFailed, decrypt
@@ -96,11 +97,20 @@ def _spell_by_kind(target: TargetRecord) -> str:
     return f"{target.kind}::{target.native_model}"
 
 
+def _other_prices(row: LanguageModel) -> Iterator[tuple[str, int]]:
+    """Yield the prices that are set of units without fields of their own in Price."""
+    for unit in other_units():
+        pusd = getattr(row, unit.price_column) if unit.price_column else None
+        if pusd is not None:
+            yield unit.name, pusd
+
+
 def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRecord:
     price = Price(
         input_pusd=row.input_pusd_per_token,
         cached_input_pusd=row.cached_input_pusd_per_token,
         output_pusd=row.output_pusd_per_token,
+        others=tuple(_other_prices(row)),
     )
     usable: list[Target] = getattr(row, "usable_targets")  # noqa: B009  # set by the prefetch
     return ModelRecord(

@@ -29,7 +29,12 @@ from gateway.services import walk_sums
 from gateway.services.invariants import ALL
 from gateway.services.proof_marks import MarkPlan, plan_mark
 from gateway.services.proof_scope import ID_MARGIN
-from gateway.services.proving import MAX_BREAKS_SHOWN, Finding, check_large, reading_one_moment
+from gateway.services.proving import (
+    MAX_BREAKS_SHOWN,
+    Finding,
+    check_one_by_one,
+    reading_one_moment,
+)
 from gateway.services.total_rules import total_rules
 
 FORMAT = 1
@@ -179,7 +184,7 @@ class Walk:
         part = _Part(_CALLS, [stored_id(after), stored_id(until), moment])
         findings = [part.check(rule) for rule in OF_CALLS]
         calls = CallRecord.objects.filter(id__gt=after, id__lte=until, created_at__lt=self._since)
-        findings.append(check_large(calls))
+        findings.append(check_one_by_one(calls))
         charges = _named(part.ask(_CHARGES_OF_CALLS))
         usage = part.ask(walk_sums.question(walk_sums.USAGE))
         latency = part.ask(walk_sums.question(walk_sums.LATENCY))

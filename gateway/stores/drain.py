@@ -98,7 +98,7 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     losses: list[Settled] = []
     if any(record.owed_nusd for record in settled.values()):
         fresh, running, losses = cover_all(process_id, fresh, running)
-    fresh.sort(key=attrgetter("call_id"))
+    fresh.sort(key=attrgetter("identity.call_id"))
     inserts: dict[Row, list[Row]] = defaultdict(list)
     for quarter, group in _grouped(fresh):
         rollups.count(quarter, group)
@@ -204,7 +204,7 @@ def _same(value: Any) -> Any:
 def _charges(records: Sequence[Settled]) -> dict[str, int]:
     charges: dict[str, int] = {}
     for record in records:
-        if record.charge_nusd:
-            total_nusd = charges.get(record.workspace_id, 0) + record.charge_nusd
-            charges[record.workspace_id] = total_nusd
+        if paid_nusd := record.paid_nusd:
+            workspace_id = record.identity.workspace_id
+            charges[workspace_id] = charges.get(workspace_id, 0) + paid_nusd
     return charges

@@ -51,7 +51,7 @@ class ErrorTotals:
     def count(self, quarter: int, calls: Sequence[Settled]) -> None:
         """Add calls that have ended: of one key and provider, with one status and code."""
         like = calls[0]
-        group = (like.provider[:60], like.status, like.error_code[:60])
+        group = (like.served.provider[:60], like.receipt.status, like.error_code[:60])
         moments = [call.at for call in calls]
         self._add((quarter, like.workspace_id, like.key_id, *group), len(calls), moments)
 

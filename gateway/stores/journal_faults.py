@@ -18,7 +18,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from gateway.journal.file import Position
-from gateway.journal.record import Damage, Record
+from gateway.journal.record import Damage, Record, spelled_out
 from gateway.models import JournalFault
 
 log = logging.getLogger(__name__)
@@ -112,7 +112,7 @@ def _save(name: str, content: bytes) -> str:
 
 def _as_text(record: Record) -> bytes:
     try:
-        return msgspec.json.encode(record)
+        return msgspec.json.encode(spelled_out(record))
     except (ValueError, OverflowError, msgspec.MsgspecError):
         return repr(record).encode(errors="backslashreplace")
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 from django.db import InterfaceError, OperationalError, transaction
+from msgspec.structs import replace
 
 from gateway.journal.record import Damage, Entry, Record, Settled
 from gateway.models import JournalFault
@@ -68,8 +69,8 @@ def _apply_one(process_id: uuid.UUID, record: Entry, source: str) -> dict[str, i
 
 def cleaned(record: Record) -> Record:
     """Return the record with only such text and numbers as any database takes."""
-    fields = msgspec.structs.asdict(record)
-    return type(record)(**{name: _clean(value) for name, value in fields.items()})
+    clean: Record = _clean(record)
+    return clean
 
 
 def uncharged(record: Record) -> Record:
@@ -77,13 +78,14 @@ def uncharged(record: Record) -> Record:
     plain = cleaned(record)
     if not isinstance(plain, Settled):
         return plain
-    return msgspec.structs.replace(
-        plain,
+    receipt = plain.receipt
+    free = replace(
+        receipt,
         charge_nusd=0,
-        owed_nusd=0,
-        absorbed_nusd=min(plain.absorbed_nusd + plain.charge_nusd + plain.owed_nusd, MAX_INTEGER),
+        absorbed_nusd=min(receipt.absorbed_nusd + receipt.charge_nusd, MAX_INTEGER),
         charge_basis="zero_platform",
     )
+    return replace(plain, receipt=free, owed_nusd=0)
 
 
 def _clean(value: Any) -> Any:
@@ -91,4 +93,11 @@ def _clean(value: Any) -> Any:
         return value.encode("utf-8", "replace").decode().replace("\x00", "")
     if isinstance(value, int) and not isinstance(value, bool):
         return max(0, min(value, MAX_INTEGER))
+    if isinstance(value, msgspec.Struct):
+        fields = {name: _clean(getattr(value, name)) for name in value.__struct_fields__}
+        return type(value)(**fields)
+    if isinstance(value, tuple):
+        return tuple(map(_clean, value))
+    if isinstance(value, dict):
+        return {_clean(name): _clean(one) for name, one in value.items()}
     return value

@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-import msgspec
 from django.db import connection
 
 from gateway.core.errors import (
@@ -47,7 +46,7 @@ WHERE gateway_providerhealth.failure = ''
          OR gateway_providerhealth.answered_at < excluded.failing_since)
 """
 
-_failed_us = attrgetter("failed_us")
+_failed_us = attrgetter("receipt.failed_us")
 
 
 class ProviderOutcomes:
@@ -60,13 +59,14 @@ class ProviderOutcomes:
     def count(self, calls: Sequence[Settled]) -> None:
         """Add calls that have ended: of one provider, with one status and error."""
         like = calls[0]
-        if like.status == "ok":
-            self._answer(like.provider, calls[-1].at)
-        elif like.status == "upstream_error":
+        provider, status = like.served.provider, like.receipt.status
+        if status == "ok":
+            self._answer(provider, calls[-1].at)
+        elif status == "upstream_error":
             if like.error_code in FAILURES:
-                self._fail(like.provider, like.at, like.error_code)
+                self._fail(provider, like.at, like.error_code)
             else:
-                self._answer(like.provider, calls[-1].at)
+                self._answer(provider, calls[-1].at)
         if any(map(_failed_us, calls)):
             self._count_attempts(calls)
 
@@ -87,10 +87,10 @@ class ProviderOutcomes:
     def _count_attempts(self, calls: Sequence[Settled]) -> None:
         """Add attempts that failed before another provider served the call."""
         for call in calls:
-            if call.failed_us:
-                for attempt in msgspec.json.decode(call.attempts):
-                    if attempt["provider"] != call.provider and attempt["code"] in FAILURES:
-                        self._fail(attempt["provider"], call.at, attempt["code"])
+            if call.receipt.failed_us:
+                for attempt in call.attempts:
+                    if attempt.provider != call.served.provider and attempt.code in FAILURES:
+                        self._fail(attempt.provider, call.at, attempt.code)
 
     def _answer(self, provider: str, at: float) -> None:
         if at > self._answered_at.get(provider, 0.0):

@@ -23,6 +23,9 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.utils import timezone
 
 from accounts import ledger
+from gateway.core.call_identity import CallIdentity
+from gateway.core.money import Price, Usage
+from gateway.core.receipt import Receipt
 from gateway.journal.file import (
     DAMAGED_SUFFIX,
     Position,
@@ -31,7 +34,7 @@ from gateway.journal.file import (
     read_records,
     set_damaged_aside,
 )
-from gateway.journal.record import Damage, Entry, Record, Settled
+from gateway.journal.record import Damage, Entry, Record, Served, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
 from gateway.stores.journal_faults import damaged_segments, note_missing
@@ -186,39 +189,37 @@ def _abort_running(process_id: uuid.UUID, end: Position) -> int:
 
 def _aborted(call: CallRecord) -> Settled:
     return Settled(
-        call_id=str(call.pk),
-        workspace_id=str(call.workspace_id),
-        key_id=str(call.key_id),
-        at=call.created_at.timestamp(),
-        status=CallRecord.Status.PLATFORM_ABORTED.value,
-        charge_basis=CallRecord.ChargeBasis.ZERO_PLATFORM.value,
+        identity=CallIdentity(
+            call_id=str(call.pk),
+            workspace_id=str(call.workspace_id),
+            key_id=str(call.key_id),
+            at=call.created_at.timestamp(),
+            requested_model=call.requested_model,
+            streamed=call.streamed,
+            client_request_id=call.client_request_id,
+            user=call.user,
+            episode_id=str(call.episode_id or ""),
+            ip=call.ip,
+            profile=call.profile,
+        ),
+        receipt=Receipt(
+            status=CallRecord.Status.PLATFORM_ABORTED.value,
+            charge_basis=CallRecord.ChargeBasis.ZERO_PLATFORM.value,
+            usage=Usage(),
+        ),
+        served=Served(
+            model=call.model,
+            provider=call.provider,
+            native_model=call.native_model,
+            price=Price(
+                call.input_pusd_per_token,
+                call.cached_input_pusd_per_token,
+                call.output_pusd_per_token,
+            ),
+        ),
         hold_nusd=call.hold_nusd,
-        charge_nusd=0,
-        absorbed_nusd=0,
         http_status=503,
         error_code=ABORTED_CODE,
-        requested_model=call.requested_model,
-        model=call.model,
-        provider=call.provider,
-        native_model=call.native_model,
-        streamed=call.streamed,
-        finish_reason="",
-        prompt_tokens=0,
-        completion_tokens=0,
-        cached_tokens=0,
-        reasoning_tokens=0,
-        input_pusd=call.input_pusd_per_token,
-        cached_input_pusd=call.cached_input_pusd_per_token,
-        output_pusd=call.output_pusd_per_token,
-        total_us=0,
-        admit_us=0,
-        queued_us=0,
-        failed_us=0,
-        ttft_us=None,
-        upstream_us=0,
-        user=call.user,
-        client_request_id=call.client_request_id,
-        ip=call.ip,
     )
 
 

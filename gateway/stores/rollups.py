@@ -60,21 +60,22 @@ class Rollups:
         quarter: of an hour, since the epoch, in which all of them began; see `quarter_of`.
         """
         like = calls[0]
-        charges_nusd = [call.charge_nusd for call in calls if call.charge_nusd]
-        sums = self._sums(quarter, like, like.model[:200], like.status)
+        model, status = like.served.model[:200], like.receipt.status
+        charges_nusd = [paid for call in calls if (paid := call.paid_nusd)]
+        sums = self._sums(quarter, like, model, status)
         sums[0] += len(calls)
-        sums[1] += sum([call.prompt_tokens for call in calls])
-        sums[2] += sum([call.completion_tokens for call in calls])
+        sums[1] += sum([call.receipt.usage.prompt_tokens for call in calls])
+        sums[2] += sum([call.receipt.usage.completion_tokens for call in calls])
         sums[3] += sum(charges_nusd)
-        sums[4] += sum([call.absorbed_nusd for call in calls])
+        sums[4] += sum([call.receipt.absorbed_nusd for call in calls])
         if charges_nusd:
             spent = self._spent[like.workspace_id, like.key_id]
             spent[0] += sum(charges_nusd)
             spent[1] += len(charges_nusd)
         self._outcomes.count(calls)
-        if like.status == "ok":
-            self._count_durations((quarter, like.workspace_id, like.model[:200]), calls)
-        elif like.status in FAILED:
+        if status == "ok":
+            self._count_durations((quarter, like.workspace_id, model), calls)
+        elif status in FAILED:
             self._errors.count(quarter, calls)
 
     def count_refused(self, record: Refused) -> None:
@@ -124,10 +125,12 @@ class Rollups:
         return self._usage.setdefault(place, [0, 0, 0, 0, 0])
 
     def _count_durations(self, place: tuple[int, str, str], calls: Sequence[Settled]) -> None:
-        total = [call.total_us for call in calls]
+        receipts = [call.receipt for call in calls]
+        total = [receipt.total_us for receipt in receipts]
         self._latency[*place, "total"].update(map(bucket_of, total))
-        self._latency[*place, "added"].update(map(bucket_of, map(added_us, calls)))
-        ttft = [call.ttft_us for call in calls if call.streamed and call.ttft_us is not None]
+        self._latency[*place, "added"].update(map(bucket_of, map(added_us, receipts)))
+        streamed = [call.receipt for call in calls if call.identity.streamed]
+        ttft = [receipt.ttft_us for receipt in streamed if receipt.ttft_us is not None]
         if ttft:
             self._latency[*place, "ttft"].update(map(bucket_of, ttft))
 

@@ -6,14 +6,17 @@ pays it. Texts that callers and providers choose are cut to the column's width.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter, itemgetter
 from typing import Any
 
+import msgspec
 from django.db import connection
 
+from gateway.core.money import Price
+from gateway.core.receipt import PDF, ToolUse
 from gateway.journal.record import Admitted, Refused, Settled
 from gateway.stores.inserts import Insert, Row
 
@@ -40,30 +43,33 @@ COMMON_COLUMNS = (
     "fallback_depth",
     "pdf_pages",
     "pdf_page_nusd",
+    "tool_uses",
     "input_pusd_per_token",
     "cached_input_pusd_per_token",
     "output_pusd_per_token",
 )
-NUMBERS = (
-    "prompt_tokens",
-    "completion_tokens",
-    "cached_tokens",
-    "reasoning_tokens",
-    "num_tool_calls",
-    "hold_nusd",
-    "charge_nusd",
-    "absorbed_nusd",
-    "total_us",
-    "admit_us",
-    "queued_us",
-    "failed_us",
-    "ttft_us",
-    "upstream_us",
-)
+# Columns of numbers, each with its place in Settled.
+NUMBERS = {
+    "prompt_tokens": "receipt.usage.prompt_tokens",
+    "completion_tokens": "receipt.usage.completion_tokens",
+    "cached_tokens": "receipt.usage.cached_tokens",
+    "reasoning_tokens": "receipt.usage.reasoning_tokens",
+    "num_tool_calls": "num_tool_calls",
+    "hold_nusd": "hold_nusd",
+    "charge_nusd": "paid_nusd",
+    "absorbed_nusd": "receipt.absorbed_nusd",
+    "total_us": "receipt.total_us",
+    "admit_us": "receipt.admit_us",
+    "queued_us": "receipt.queued_us",
+    "failed_us": "receipt.failed_us",
+    "ttft_us": "receipt.ttft_us",
+    "upstream_us": "receipt.upstream_us",
+}
 OWN_COLUMNS = (
     "id",
     "created_at",
     *NUMBERS,
+    "units",
     "attempts",
     "user",
     "client_request_id",
@@ -104,6 +110,8 @@ BLANK: dict[str, Any] = {
     "cached_input_pusd_per_token": 0,
     "output_pusd_per_token": 0,
     "ttft_us": None,
+    "units": None,
+    "tool_uses": None,
     "streamed": False,
     "attempts": "[]",
     "dropped_params": "[]",
@@ -113,9 +121,23 @@ MICROS_PER_S = 1_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Parts = tuple[Row, Row]
 
-# The fields of Settled behind COMMON_COLUMNS, without the process.
-alike = attrgetter(*COMMON_COLUMNS[1:-3], "input_pusd", "cached_input_pusd", "output_pusd")
-_numbers = attrgetter(*NUMBERS)
+# What COMMON_COLUMNS are made of, without the process: records that agree in it share those.
+alike = attrgetter(
+    "identity.workspace_id",
+    "identity.key_id",
+    "identity.requested_model",
+    "identity.streamed",
+    "identity.ip",
+    "identity.profile",
+    "served",
+    "receipt.status",
+    "receipt.charge_basis",
+    "receipt.tools",
+    "http_status",
+    "error_code",
+    "dropped_params",
+)
+_numbers = attrgetter(*NUMBERS.values())
 _common = itemgetter(*COMMON_COLUMNS)
 _own = itemgetter(*OWN_COLUMNS)
 _ending = itemgetter(*map(COLUMNS.index, (*ENDING_COLUMNS, "id")))
@@ -137,17 +159,18 @@ class Rows:
 
     def of_admitted(self, record: Admitted) -> Parts:
         """Return the row of a call that runs."""
+        identity, price = record.identity, record.price
         return self._parts(
             record,
             status="in_progress",
             model=record.model[:200],
-            streamed=record.streamed,
-            user=record.user[:256],
-            profile=record.profile,
-            episode_id=self._id(record.episode_id) if record.episode_id else None,
-            input_pusd_per_token=record.input_pusd,
-            cached_input_pusd_per_token=record.cached_input_pusd,
-            output_pusd_per_token=record.output_pusd,
+            streamed=identity.streamed,
+            user=identity.user[:256],
+            profile=identity.profile,
+            episode_id=self._id(identity.episode_id) if identity.episode_id else None,
+            input_pusd_per_token=price.input_pusd,
+            cached_input_pusd_per_token=price.cached_input_pusd,
+            output_pusd_per_token=price.output_pusd,
             hold_nusd=record.hold_nusd,
         )
 
@@ -163,43 +186,49 @@ class Rows:
 
     def common_of(self, record: Settled) -> Row:
         """Return the part of a call that has ended which others may share: see `alike`."""
+        identity, served, receipt = record.identity, record.served, record.receipt
+        price, dropped = served.price, record.dropped_params
+        pages, page_nusd, tool_uses = _tools(receipt.tools)
         return (
             self._process,
-            self._id(record.workspace_id),
-            self._id(record.key_id),
-            record.status,
+            self._id(identity.workspace_id),
+            self._id(identity.key_id),
+            receipt.status,
             record.http_status,
             record.error_code[:60],
-            record.charge_basis,
-            record.model[:200],
-            record.requested_model[:256],
-            record.provider[:60],
-            record.native_model[:200],
-            record.streamed,
-            record.finish_reason[:32],
-            record.native_finish_reason[:32],
-            record.ip[:45],
-            record.profile,
-            record.dropped_params,
-            record.fallback_from[:200],
-            record.fallback_depth,
-            record.pdf_pages,
-            record.pdf_page_nusd,
-            record.input_pusd,
-            record.cached_input_pusd,
-            record.output_pusd,
+            receipt.charge_basis,
+            served.model[:200],
+            identity.requested_model[:256],
+            served.provider[:60],
+            served.native_model[:200],
+            identity.streamed,
+            served.finish_reason[:32],
+            served.native_finish_reason[:32],
+            identity.ip[:45],
+            identity.profile,
+            _as_json(dropped) if dropped else "[]",
+            served.fallback_from[:200],
+            served.fallback_depth,
+            pages,
+            page_nusd,
+            tool_uses,
+            price.input_pusd,
+            price.cached_input_pusd,
+            price.output_pusd,
         )
 
     def own_of(self, record: Settled) -> Row:
         """Return the part of a call that has ended which is its own."""
+        identity, others = record.identity, record.receipt.usage.others
         return (
-            self._id(record.call_id),
-            self._moment(record.at),
+            self._id(identity.call_id),
+            self._moment(identity.at),
             *_numbers(record),
-            record.attempts,
-            record.user[:256],
-            record.client_request_id[:128],
-            self._id(record.episode_id) if record.episode_id else None,
+            _units(others, record.served.price) if others else None,
+            _as_json(record.attempts),
+            identity.user[:256],
+            identity.client_request_id[:128],
+            self._id(identity.episode_id) if identity.episode_id else None,
         )
 
     def ending_of(self, record: Settled) -> Row:
@@ -218,15 +247,40 @@ class Rows:
 
     def _parts(self, record: Admitted | Refused, **known: Any) -> Parts:
         values = BLANK | known
-        values["id"] = self._id(record.call_id)
+        identity = record.identity
+        values["id"] = self._id(identity.call_id)
         values["process_id"] = self._process
-        values["workspace_id"] = self._id(record.workspace_id)
-        values["key_id"] = self._id(record.key_id)
-        values["created_at"] = self._moment(record.at)
-        values["requested_model"] = record.requested_model[:256]
-        values["client_request_id"] = record.client_request_id[:128]
-        values["ip"] = record.ip[:45]
+        values["workspace_id"] = self._id(identity.workspace_id)
+        values["key_id"] = self._id(identity.key_id)
+        values["created_at"] = self._moment(identity.at)
+        values["requested_model"] = identity.requested_model[:256]
+        values["client_request_id"] = identity.client_request_id[:128]
+        values["ip"] = identity.ip[:45]
         return _common(values), _own(values)
+
+
+def _as_json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _units(counts: Mapping[str, int], price: Price) -> str:
+    """Return the counts of units without columns of their own, each with the price that applied."""
+    return _as_json(
+        {name: {"count": count, "pusd": price.of(name)} for name, count in counts.items()}
+    )
+
+
+def _tools(tools: tuple[ToolUse, ...]) -> tuple[int, int, str | None]:
+    """Return how many pages of PDFs became images, what each of them costs, and other tools' uses
+    as JSON."""
+    pages = page_nusd = 0
+    others = []
+    for tool in tools:
+        if tool.name == PDF and not pages:
+            pages, page_nusd = tool.uses, tool.nusd_each
+        else:
+            others.append({"name": tool.name, "uses": tool.uses, "nusd_each": tool.nusd_each})
+    return pages, page_nusd, _as_json(others) if others else None
 
 
 def micros(at: float) -> int:

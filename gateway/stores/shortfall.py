@@ -35,12 +35,14 @@ def cover(process_id: uuid.UUID, record: Settled, losses: list[Settled]) -> Sett
         return record
     workspace_id = uuid.UUID(record.workspace_id)
     drawn_nusd = ledger.draw(workspace_id, process_id, want_nusd=owed_nusd, least_nusd=1)
-    covered = replace(
-        record,
-        charge_nusd=record.charge_nusd + drawn_nusd,
-        absorbed_nusd=record.absorbed_nusd + owed_nusd - drawn_nusd,
-        owed_nusd=0,
+    receipt = record.receipt
+    lost_nusd = owed_nusd - drawn_nusd
+    final = replace(
+        receipt,
+        charge_nusd=receipt.charge_nusd - lost_nusd,
+        absorbed_nusd=receipt.absorbed_nusd + lost_nusd,
     )
+    covered = replace(record, receipt=final, owed_nusd=0)
     if drawn_nusd < owed_nusd:
         losses.append(covered)
     return covered
@@ -51,7 +53,7 @@ def follow_losses(losses: Sequence[Settled]) -> None:
     as much as they may. Inside the transaction that has written the records."""
     lost: Counter[str] = Counter()
     for record in losses:
-        lost[record.key_id] += record.absorbed_nusd
+        lost[record.key_id] += record.receipt.absorbed_nusd
     now = time.time()
     for key_id, amount_nusd in lost.items():
         today_nusd = lost_today(uuid.UUID(key_id), now)

@@ -108,7 +108,7 @@ class LiveCall:
         self.caller = caller
         self.key_id = grant.key_id
         self.workspace_id = grant.workspace_id
-        self.is_stream = grant.streamed
+        self.is_stream = grant.identity.streamed
         self.outlives_caller = outlives_caller
         self.lease = grant.lease
         self.started_at = time.monotonic()

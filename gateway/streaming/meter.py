@@ -6,6 +6,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from gateway.core.money import Usage
+from gateway.core.receipt import Attempt, ToolUse
 
 if TYPE_CHECKING:
     from gateway.core.errors import GatewayError
@@ -24,6 +25,7 @@ class Meter:
     the answer went to the caller, so no other target may be tried. finished: the choices that
     the provider said are complete; finish_reason: why the first of them is, native_finish_reason:
     the same in the provider's word. tool_calls: which were made, by choice and position.
+    tool_uses: what tools of the gateway did, each at its price.
     fallback: the model that is tried in the place of the one asked for, empty for that itself.
     exchange: the attempt, which knows whether its request has gone out. pieces: the first texts of
     the output, all of them while `keeps` is true: they are counted if the provider does not.
@@ -48,6 +50,7 @@ class Meter:
         "started_ns",
         "target",
         "tool_calls",
+        "tool_uses",
         "upstream_ns",
         "usage",
     )
@@ -59,7 +62,7 @@ class Meter:
         self.upstream_ns = 0
         self.failed_ns = 0
         self.first_event_ns = 0
-        self.attempts: list[dict[str, Any]] = []
+        self.attempts: list[Attempt] = []
         self.target: Any = None
         self.deltas = 0
         self.chars = 0
@@ -67,6 +70,7 @@ class Meter:
         self.finish_reason = self.native_finish_reason = ""
         self.finished: set[int] = set()
         self.tool_calls: set[tuple[int, Any]] = set()
+        self.tool_uses: list[ToolUse] = []
         self.has_answered = False
         self.fallback = ""
         self.exchange: Any = None
@@ -128,13 +132,12 @@ class Meter:
         else:
             self.failed_ns += spent_ns
         self.attempts.append(
-            {
-                "provider": self.target.provider,
-                "model": self.target.native_model,
-                "code": "" if error is None else error.code,
-                "status": 200 if error is None else error.status,
-                "us": spent_ns // NS_PER_US,
-            }
+            Attempt(
+                provider=self.target.provider,
+                model=self.target.native_model,
+                code="" if error is None else error.code,
+                status=200 if error is None else error.status,
+                us=spent_ns // NS_PER_US,
+                fallback=self.fallback,
+            )
         )
-        if self.fallback:
-            self.attempts[-1]["fallback"] = self.fallback

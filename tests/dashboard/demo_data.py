@@ -5,7 +5,6 @@ Everything is drawn from a seed, so two runs differ in their moments alone.
 
 from __future__ import annotations
 
-import json
 import random
 import uuid
 from collections.abc import Iterator, Sequence
@@ -19,8 +18,10 @@ from msgspec.structs import replace
 
 from accounts import ledger
 from accounts.models import LedgerEntry, Workspace
+from gateway.core.call_identity import CallIdentity
 from gateway.core.money import NUSD_PER_USD, Price, Usage, cost_nusd
-from gateway.journal.record import Admitted, Record, Refused, Settled
+from gateway.core.receipt import Attempt, Receipt
+from gateway.journal.record import Admitted, Record, Refused, Served, Settled
 from gateway.selectors.id_times import first_id_at
 from gateway.stores.drain import apply
 from keys.models import ApiKey
@@ -175,7 +176,7 @@ def _fund(workspace: Workspace, at: datetime, calls: int) -> None:
 def _post(
     workspace: Workspace, process_id: uuid.UUID, records: Sequence[Record], at: datetime
 ) -> None:
-    charge = sum(record.charge_nusd for record in records if isinstance(record, Settled))
+    charge = sum(record.paid_nusd for record in records if isinstance(record, Settled))
     source = f"demo:{uuid.uuid4()}"
     with transaction.atomic():
         if charge:
@@ -214,13 +215,7 @@ def _calls(
 def _admitted(settled: Settled) -> Admitted:
     """Return the record that came before: a call that was never admitted cannot end."""
     return Admitted(
-        call_id=settled.call_id,
-        workspace_id=settled.workspace_id,
-        key_id=settled.key_id,
-        at=settled.at,
-        hold_nusd=settled.hold_nusd,
-        requested_model=settled.requested_model,
-        streamed=settled.streamed,
+        identity=settled.identity, hold_nusd=settled.hold_nusd, price=settled.served.price
     )
 
 
@@ -238,41 +233,41 @@ def _settled(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetim
     upstream = wait + int(usage.completion_tokens * model.us_per_token * dice.uniform(0.8, 1.3))
     streamed = dice.random() < 0.7
     return Settled(
-        call_id=str(_id_at(dice, at)),
-        workspace_id=str(workspace.pk),
-        key_id=str(key.pk),
-        at=at.timestamp(),
-        status=status,
-        charge_basis=basis,
+        identity=CallIdentity(
+            call_id=str(_id_at(dice, at)),
+            workspace_id=str(workspace.pk),
+            key_id=str(key.pk),
+            at=at.timestamp(),
+            requested_model=meant.name,
+            streamed=streamed,
+            user=f"customer-{dice.randint(1, 400)}",
+            ip=f"10.20.{dice.randint(0, 3)}.{dice.randint(2, 250)}",
+        ),
+        receipt=Receipt(
+            status=status,
+            charge_basis=basis,
+            usage=usage,
+            charge_nusd=charge,
+            absorbed_nusd=cost - charge,
+            total_us=admit + gateway + failed + upstream,
+            admit_us=admit,
+            failed_us=failed,
+            ttft_us=admit + gateway + failed + wait if usage.completion_tokens else None,
+            upstream_us=upstream,
+        ),
+        served=Served(
+            model=model.name,
+            provider=model.provider,
+            native_model=model.native,
+            price=model.price,
+            finish_reason="stop" if status == "ok" else "",
+            fallback_from=meant.name if meant is not model else "",
+            fallback_depth=int(meant is not model),
+        ),
         hold_nusd=cost * HOLD_FACTOR,
-        charge_nusd=charge,
-        absorbed_nusd=cost - charge,
         http_status=http,
         error_code=code,
-        requested_model=meant.name,
-        model=model.name,
-        provider=model.provider,
-        native_model=model.native,
-        streamed=streamed,
-        finish_reason="stop" if status == "ok" else "",
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cached_tokens=usage.cached_tokens,
-        reasoning_tokens=usage.reasoning_tokens,
-        input_pusd=model.price.input_pusd,
-        cached_input_pusd=model.price.cached_input_pusd,
-        output_pusd=model.price.output_pusd,
-        total_us=admit + gateway + failed + upstream,
-        admit_us=admit,
-        queued_us=0,
-        failed_us=failed,
-        ttft_us=admit + gateway + failed + wait if usage.completion_tokens else None,
-        upstream_us=upstream,
         attempts=_attempts(model, meant, code, failed_us=failed, upstream_us=upstream),
-        fallback_from=meant.name if meant is not model else "",
-        fallback_depth=int(meant is not model),
-        ip=f"10.20.{dice.randint(0, 3)}.{dice.randint(2, 250)}",
-        user=f"customer-{dice.randint(1, 400)}",
     )
 
 
@@ -302,38 +297,32 @@ def _usage(dice: random.Random, status: str) -> Usage:
 
 def _attempts(
     model: DemoModel, meant: DemoModel, code: str, *, failed_us: int, upstream_us: int
-) -> str:
-    tries = []
-    if failed_us:
-        tries.append(_attempt(meant, "provider_timeout", 504, failed_us))
-    tries.append(_attempt(model, code, 502 if code.startswith("provider") else 200, upstream_us))
+) -> tuple[Attempt, ...]:
+    status = 502 if code.startswith("provider") else 200
+    last = _attempt(model, code, status, upstream_us)
     if meant is not model:
-        tries[-1]["fallback"] = model.name
-    return json.dumps(tries)
+        last = replace(last, fallback=model.name)
+    return (_attempt(meant, "provider_timeout", 504, failed_us), last) if failed_us else (last,)
 
 
-def _attempt(model: DemoModel, code: str, status: int, us: int) -> dict[str, object]:
-    return {
-        "provider": model.provider,
-        "model": model.native,
-        "code": code,
-        "status": status,
-        "us": us,
-    }
+def _attempt(model: DemoModel, code: str, status: int, us: int) -> Attempt:
+    return Attempt(provider=model.provider, model=model.native, code=code, status=status, us=us)
 
 
 def _refused(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetime) -> Refused:
     code, http = dice.choices(REFUSALS, (6, 3, 1))[0]
     return Refused(
-        call_id=str(_id_at(dice, at)),
-        workspace_id=str(workspace.pk),
-        key_id=str(key.pk),
-        at=at.timestamp(),
+        identity=CallIdentity(
+            call_id=str(_id_at(dice, at)),
+            workspace_id=str(workspace.pk),
+            key_id=str(key.pk),
+            at=at.timestamp(),
+            requested_model="gpt-5-mini",
+            ip="10.20.0.9",
+        ),
         http_status=http,
         error_code=code,
-        requested_model="gpt-5-mini",
         total_us=dice.randint(40, 400),
-        ip="10.20.0.9",
     )
 
 
@@ -341,17 +330,17 @@ def _running(dice: random.Random, workspace: Workspace, key: ApiKey, now: dateti
     at = now - timedelta(seconds=dice.uniform(0.2, 9))
     model = MODELS[0]
     return Admitted(
-        call_id=str(_id_at(dice, at)),
-        workspace_id=str(workspace.pk),
-        key_id=str(key.pk),
-        at=at.timestamp(),
+        identity=CallIdentity(
+            call_id=str(_id_at(dice, at)),
+            workspace_id=str(workspace.pk),
+            key_id=str(key.pk),
+            at=at.timestamp(),
+            requested_model=model.name,
+            streamed=True,
+        ),
         hold_nusd=dice.randint(400_000, 9_000_000),
-        requested_model=model.name,
-        streamed=True,
         model=model.name,
-        input_pusd=model.price.input_pusd,
-        cached_input_pusd=model.price.cached_input_pusd,
-        output_pusd=model.price.output_pusd,
+        price=model.price,
     )
 
 

@@ -12,6 +12,7 @@ from zlib import crc32
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gateway.journal.file import read_records
 from gateway.journal.frames import HEADER, MAGIC
@@ -55,12 +56,13 @@ def change(segment: Path, place: int, to: Callable[[int], int]) -> None:
     segment.write_bytes(content)
 
 
-def rewrite(segment: Path, start: int, end: int, **fields: float) -> None:
-    """Replace the record of a frame by one that is as long, and says something else."""
+def redate(segment: Path, start: int, end: int, at: float) -> None:
+    """Replace the record of a frame by one that is as long, and of another moment."""
     content = bytearray(segment.read_bytes())
     number = HEADER.unpack_from(content, start)[1]
     record = msgspec.msgpack.decode(content[start + HEADER.size : end - 1], type=Settled)
-    payload = msgspec.msgpack.encode(msgspec.structs.replace(record, **fields))
+    dated = replace(record, identity=replace(record.identity, at=at))
+    payload = msgspec.msgpack.encode(dated)
     header = HEADER.pack(MAGIC, number, len(payload), crc32(payload, number))
     content[start : end - 1] = header + payload
     segment.write_bytes(content)
@@ -135,7 +137,7 @@ def test_a_record_that_does_not_post_is_set_aside_and_the_rest_go_on(
     segment = journal_of(home)
     poison = ids[CALLS // 2]
     start, end = end_of_call(segment, poison)
-    rewrite(segment, start, end, at=1e300)  # no date that any database knows
+    redate(segment, start, end, 1e300)  # no date that any database knows
 
     gateway.restart()
     known = statuses(home)

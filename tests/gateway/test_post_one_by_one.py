@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from msgspec.structs import asdict
+from typing import Any
 
 from gateway.journal.record import Settled
 from gateway.stores.post_one_by_one import MAX_INTEGER, cleaned, uncharged
+from tests.money import office
 
 
-def settled(**fields: object) -> Settled:
-    """Return a record of a call, zeros and empty texts where fields do not say otherwise."""
-    kinds = {name: Settled.__annotations__[name] for name in Settled.__struct_fields__}
-    blank = {"str": "", "int": 0, "bool": False, "float": 0.0}
-    return Settled(**{name: blank.get(kind) for name, kind in kinds.items()} | fields)  # type: ignore[arg-type]
+def settled(**fields: Any) -> Settled:
+    return office.settled(office.admitted("a workspace", 0), 0, **fields)
 
 
 def test_a_cost_beyond_64_bits_is_written_down_as_the_largest() -> None:
-    record = settled(charge_nusd=5, absorbed_nusd=2**64 - 1, charge_basis="usage")
+    record = settled(owed_nusd=5, absorbed_nusd=2**64 - 1, charge_basis="usage")
 
     plain = uncharged(record)
 
     assert isinstance(plain, Settled)
-    assert (plain.charge_nusd, plain.absorbed_nusd) == (0, MAX_INTEGER)
-    assert plain.charge_basis == "zero_platform"
+    receipt = plain.receipt
+    assert (receipt.charge_nusd, receipt.absorbed_nusd, plain.owed_nusd) == (0, MAX_INTEGER, 0)
+    assert receipt.charge_basis == "zero_platform"
 
 
 def test_text_that_no_database_takes_is_replaced() -> None:
@@ -30,5 +29,5 @@ def test_text_that_no_database_takes_is_replaced() -> None:
 
     plain = cleaned(record)
 
-    assert asdict(plain)["user"] == "ab?"
-    assert asdict(plain)["model"] == "m"
+    assert isinstance(plain, Settled)
+    assert (plain.identity.user, plain.served.model) == ("ab?", "m")

@@ -15,11 +15,12 @@ from hypothesis.stateful import initialize, precondition, rule
 from accounts import ledger
 from accounts.models import LedgerEntry
 from gateway.accounting.settle import settle
+from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import CallerLeft, DatabaseUnavailable, InsufficientCredits
 from gateway.core.grant import Grant
 from gateway.core.ids import new_request_id
 from gateway.core.money import Price, Usage
-from gateway.core.receipt import Receipt
+from gateway.core.receipt import PDF, Receipt, ToolUse
 from gateway.journal.file import Position
 from gateway.journal.log import CallLog
 from gateway.models import ServingProcess
@@ -189,23 +190,20 @@ class MoneyMachine(MoneyWorld):
 
     def write_admission(self, branch: Branch, prompt: int, held: int) -> str:
         grant = Grant(
-            call_id=new_request_id(),
-            workspace_id=self.workspace_id,
-            key_id=self.keys[prompt % 2],
-            requested_model="m",
+            identity=CallIdentity(
+                call_id=new_request_id(),
+                workspace_id=self.workspace_id,
+                key_id=self.keys[prompt % 2],
+                at=timezone.now().timestamp(),
+                requested_model="m",
+                streamed=bool(prompt % 2),
+            ),
             model="m",
-            streamed=bool(prompt % 2),
-            stores_bodies=False,
             price=self.price,
             hold_nusd=held,
             limit_tokens=1,
             cap_tokens=None,
-            admitted_at=timezone.now().timestamp(),
-            user="",
-            ip="",
-            client_request_id="",
-            pdf_pages=prompt % 3,
-            pdf_page_nusd=7,
+            tools=(ToolUse(PDF, prompt % 3, 7),),
         )
         CallLog(branch.stores.records).admitted(grant)
         call = PaperCall(branch.stores.process_id, grant, admitted_at=branch.writer.written)

@@ -9,15 +9,19 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from accounts import ledger
 from accounts.models import Workspace
 from gateway.core.ids import new_request_id
-from gateway.journal.record import Admitted, Settled
+from gateway.core.money import Price
+from gateway.journal.record import Admitted, Refused, Settled
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.purse_funding import ReservationTimeouts
 from gateway.stores.writer import Writer
 
 T = TypeVar("T")
+S = TypeVar("S", bound=msgspec.Struct)
 KEY_ID = str(uuid.UUID(int=7))
 # Nobody is refused because the machine is busy.
 LONG_TIMEOUTS = ReservationTimeouts(database_s=60, recall_s=60)
@@ -69,51 +73,62 @@ def admitted(workspace_id: str, hold_nusd: int, **fields: Any) -> Admitted:
         "at": time.time(),
         "hold_nusd": hold_nusd,
         "requested_model": "m",
-        "streamed": False,
+        "price": Price(0, 0, 0),
     }
-    return Admitted(**(values | fields))
+    return build(Admitted, values | fields)
 
 
 def settled(record: Admitted, charge_nusd: int, **fields: Any) -> Settled:
-    """Return the end of a call at a price of 1 nUSD per output token."""
-    values: dict[str, Any] = dict.fromkeys(
-        (
-            "absorbed_nusd",
-            "prompt_tokens",
-            "cached_tokens",
-            "reasoning_tokens",
-            "input_pusd",
-            "cached_input_pusd",
-            "admit_us",
-            "queued_us",
-            "failed_us",
-            "upstream_us",
-        ),
-        0,
-    )
-    values |= {
-        "call_id": record.call_id,
-        "workspace_id": record.workspace_id,
-        "key_id": record.key_id,
-        "at": record.at,
+    """Return the end of a call at a price of 1 nUSD per output token. charge_nusd: without what is
+    owed."""
+    values: dict[str, Any] = {
+        "identity": record.identity,
         "status": "ok",
         "charge_basis": "usage",
         "hold_nusd": record.hold_nusd,
-        "charge_nusd": charge_nusd,
-        "http_status": 200,
-        "error_code": "",
-        "requested_model": "m",
+        "charge_nusd": charge_nusd + fields.get("owed_nusd", 0),
         "model": "m",
         "provider": "p",
         "native_model": "n",
-        "streamed": False,
         "finish_reason": "stop",
         "completion_tokens": charge_nusd,
-        "output_pusd": 1000,
+        "price": Price(0, 0, 1000),
         "total_us": 1500,
-        "ttft_us": None,
     }
-    return Settled(**(values | fields))
+    return build(Settled, values | fields)
+
+
+def refused(workspace_id: str, **fields: Any) -> Refused:
+    values: dict[str, Any] = {
+        "call_id": new_request_id(),
+        "workspace_id": workspace_id,
+        "key_id": KEY_ID,
+        "at": time.time(),
+        "requested_model": "m",
+        "http_status": 429,
+        "error_code": "rate_limit_exceeded",
+        "total_us": 1,
+    }
+    return build(Refused, values | fields)
+
+
+def build(kind: type[S], fields: dict[str, Any]) -> S:
+    """Return a struct; those within it are made of the fields that it has not itself."""
+    record = _take(kind, fields, None)
+    assert not fields, f"{kind.__name__} has no {list(fields)}"
+    return record
+
+
+def _take(kind: type[S], fields: dict[str, Any], base: Any) -> S:
+    known: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        if field.name in fields:
+            known[field.name] = fields.pop(field.name)
+        elif base is not None:
+            known[field.name] = getattr(base, field.name)
+        if isinstance(field.type, type) and issubclass(field.type, msgspec.Struct):
+            known[field.name] = _take(field.type, fields, known.get(field.name))
+    return kind(**known)
 
 
 def end(stores: ProcessStores, record: Admitted, charge_nusd: int, **fields: Any) -> None:

@@ -166,7 +166,7 @@ def cached_tokens_are_paid_twice(patch: Patch) -> None:
 
 @bug
 def pages_are_on_the_record_and_not_in_the_price(patch: Patch) -> None:
-    patch.setattr(settling, "fee_nusd", lambda grant: 0)
+    patch.setattr(settling, "tools_nusd", lambda tools: 0)
 
 
 @bug

@@ -10,13 +10,12 @@ import pytest
 
 from accounts import ledger
 from accounts.models import LedgerEntry, Wallet, Workspace
-from gateway.core.ids import new_request_id
 from gateway.journal.file import START, Position
-from gateway.journal.record import Record, Refused
+from gateway.journal.record import Record
 from gateway.models import CallBody, CallRecord, LatencyRollup, ServingProcess, UsageRollup
 from gateway.services.proving import prove
 from gateway.stores.drain import Fenced, drain
-from tests.money.office import KEY_ID, admitted, make_rich, settled
+from tests.money.office import admitted, make_rich, refused, settled
 
 pytestmark = pytest.mark.django_db
 
@@ -102,7 +101,7 @@ def test_end_of_a_call_nobody_admitted_is_left_out(workspace: Workspace) -> None
 
 def test_refusals_bodies_and_free_calls_have_their_rows_too(workspace: Workspace) -> None:
     free = admitted(str(workspace.pk), 0)
-    refusal = Refused(new_request_id(), str(workspace.pk), KEY_ID, QUARTER, 402, "none", "m", 9)
+    refusal = refused(str(workspace.pk), at=QUARTER, http_status=402, error_code="none", total_us=9)
     said = settled(free, 0, output_pusd=0, request_body="hello", response_body="hi", streamed=True)
 
     drain(PROCESS, [refusal, free, said], START, FIRST)
@@ -145,7 +144,12 @@ def test_calls_that_land_together_keep_what_is_their_own(workspace: Workspace) -
     assert len(rows) == 87
     for record in ended:
         row = rows[record.call_id]
-        said = (record.charge_nusd, record.model, record.user, record.total_us)
+        said = (
+            record.paid_nusd,
+            record.served.model,
+            record.identity.user,
+            record.receipt.total_us,
+        )
         assert (row.charge_nusd, row.model, row.user, row.total_us) == said
     assert prove().breaks == []
 

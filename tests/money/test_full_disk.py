@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import logging
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,13 +12,12 @@ import pytest
 
 from accounts.models import Wallet, Workspace
 from gateway.core.errors import StorageUnavailable
-from gateway.core.ids import new_request_id
 from gateway.journal.record import Refused
 from gateway.models import CallRecord
 from gateway.services.proving import prove
 from gateway.stores.reaping import Reaper
 from tests.money.branch import Branch, SteppedLoop, drive
-from tests.money.office import KEY_ID, admitted, end, hold
+from tests.money.office import admitted, end, hold, refused
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = "x" * 100_000
@@ -43,8 +41,12 @@ def fill_journal(branch: Branch, workspace: Workspace) -> None:
 
 
 def refusal(workspace: Workspace) -> Refused:
-    names = (new_request_id(), str(workspace.pk), KEY_ID)
-    return Refused(*names, time.time(), 503, "storage_unavailable", LONG, 1)
+    return refused(
+        str(workspace.pk),
+        http_status=503,
+        error_code="storage_unavailable",
+        requested_model=LONG,
+    )
 
 
 def test_a_call_that_was_let_in_has_room_for_its_end(

@@ -22,7 +22,7 @@ from gateway.journal.file import (
     segments_in,
 )
 from gateway.journal.frames import MAGIC
-from gateway.journal.record import Admitted, Damage, Record
+from gateway.journal.record import Damage, Record
 from tests.money.office import admitted, settled
 
 WORKSPACE = "01a1fd64-aaf4-748d-be12-7b8f9dbccee1"
@@ -281,14 +281,3 @@ def test_room_that_is_to_be_left_is_there_for_the_next_record(
 
     assert [record for record, _ in read_records(tmp_path)] == [first, last]
     journal.close()
-
-
-def test_record_of_an_older_process_is_read_with_defaults(tmp_path: Path) -> None:
-    old = Admitted("c", "w", "k", 1.0, 5, "m", False)
-    journal = JournalWriter(tmp_path)
-    journal.append(old)
-    journal.close()
-
-    [(record, _)] = read_records(tmp_path)
-
-    assert record == old

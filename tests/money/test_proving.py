@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import Wallet
+from gateway.core.receipt import PDF, ToolUse
 from gateway.models import CallRecord, LedgerCheck
 from gateway.services.proving import prove
 from gateway.stores.process_stores import ProcessStores
@@ -98,7 +99,7 @@ PAGE_TAMPERINGS = [
 def ledger_with_pages(tmp_path: Path) -> None:
     """Two calls with two pages of 100 nUSD: one charged them and 300 for tokens, one nothing."""
     workspace = make_rich(10_000)
-    pages = {"pdf_pages": 2, "pdf_page_nusd": 100}
+    pages = {"tools": (ToolUse(PDF, 2, 100),)}
     nothing = {"charge_basis": "zero_empty", "absorbed_nusd": 200, "completion_tokens": 0}
 
     async def work(stores: ProcessStores) -> None:

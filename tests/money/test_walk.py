@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 from django.db import connection, transaction
+from msgspec.structs import replace
 
 from accounts import ledger as money
 from accounts.models import Workspace
-from gateway.core.ids import new_request_id
-from gateway.journal.record import Refused
 from gateway.models import ProofProgress
 from gateway.services import walk
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import Proof, prove, record_proof
 from gateway.services.rolling_up import roll_up
 from gateway.stores.process_stores import ProcessStores
-from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_with_stores
+from tests.money.office import admitted, end, hold, make_rich, refused, run_with_stores
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -73,11 +72,9 @@ def test_refusals_that_are_counted_are_proved_in_steps_as_at_once(
     workspace: Workspace, tmp_path: Path
 ) -> None:
     async def work(stores: ProcessStores) -> None:
-        names = (new_request_id(), str(workspace.pk), KEY_ID, time.time() - 26 * HOUR_S)
+        first = refused(str(workspace.pk), at=time.time() - 26 * HOUR_S)
         for counted in (3, 4):
-            stores.records.refused(
-                Refused(*names, 404, "model_not_found", "a model", 1, counted=counted)
-            )
+            stores.records.refused(replace(first, counted=counted))
 
     run_with_stores(tmp_path, work)
 

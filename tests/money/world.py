@@ -221,5 +221,5 @@ class MoneyWorld(RuleBasedStateMachine):
         cached = min(usage.cached_tokens, usage.prompt_tokens)
         tokens = (usage.prompt_tokens - cached, cached, usage.completion_tokens)
         pusd = (price.input_pusd, price.cached_input_pusd, price.output_pusd)
-        fee_nusd: int = call.grant.pdf_pages * call.grant.pdf_page_nusd
+        fee_nusd: int = sum(tool.uses * tool.nusd_each for tool in call.grant.tools)
         return price_nusd(tokens, pusd) + fee_nusd

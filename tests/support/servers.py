@@ -31,14 +31,19 @@ DESCRIPTORS = "TEST_DESCRIPTORS"
 LIMITED = 'ulimit -S -n 64; ulimit -H -n "$0"; exec "$@"'
 
 
-def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Return the environment of a child that shall use `home` and the product's own settings."""
+def environment(
+    home: Path, extra: Mapping[str, str] | None = None, *, root: Path = ROOT
+) -> dict[str, str]:
+    """Return the environment of a child that shall use `home` and the product's own settings.
+
+    root: where the product is, for tests that run another version of it.
+    """
     names = [n for n in os.environ if n.startswith("TOLLHOUSE_") or n.endswith("_API_KEY")]
     env = {name: value for name, value in os.environ.items() if name not in names}
     env |= {
         "DJANGO_SETTINGS_MODULE": "gateway.settings",
         "TOLLHOUSE_HOME": str(home),
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": str(root),
         "PYTHONUNBUFFERED": "1",
         # Every test calls from the same address, and many mean to be refused.
         "TOLLHOUSE_WRONG_KEYS": "1000000",
@@ -52,13 +57,17 @@ def environment(home: Path, extra: Mapping[str, str] | None = None) -> dict[str,
 
 
 def run_manage(
-    home: Path, *arguments: str, env: Mapping[str, str] | None = None, stdin: str | None = None
+    home: Path,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    stdin: str | None = None,
+    root: Path = ROOT,
 ) -> subprocess.CompletedProcess[str]:
     """Run `manage.py ARGUMENTS` against a home and return what it printed, whatever its exit."""
     return subprocess.run(
-        [sys.executable, str(ROOT / "manage.py"), *arguments],
-        env=environment(home, env),
-        cwd=ROOT,
+        [sys.executable, str(root / "manage.py"), *arguments],
+        env=environment(home, env, root=root),
+        cwd=root,
         input=stdin,
         capture_output=True,
         text=True,
@@ -67,9 +76,11 @@ def run_manage(
     )
 
 
-def manage_json(home: Path, *arguments: str, stdin: str | None = None) -> dict[str, Any]:
+def manage_json(
+    home: Path, *arguments: str, stdin: str | None = None, root: Path = ROOT
+) -> dict[str, Any]:
     """Run a command with --json and return its object. Raises AssertionError when it fails."""
-    done = run_manage(home, *arguments, "--json", stdin=stdin)
+    done = run_manage(home, *arguments, "--json", stdin=stdin, root=root)
     assert done.returncode == 0, f"{arguments}: {done.stdout}{done.stderr}"
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
@@ -81,13 +92,14 @@ class GatewayServer:
 
     home: Path
     port: int
-    process: subprocess.Popen[bytes]
     log: Path
     key: str
     model: str
     email: str
     password: str
     env: dict[str, str] = field(default_factory=dict, repr=False)
+    root: Path = ROOT
+    process: subprocess.Popen[bytes] = field(init=False, repr=False)
 
     @property
     def origin(self) -> str:
@@ -103,7 +115,7 @@ class GatewayServer:
         A model that it added is offered when this returns. Other changes are obeyed a moment
         later: wait for what they come to.
         """
-        answer = manage_json(self.home, *arguments, stdin=stdin)
+        answer = manage_json(self.home, *arguments, stdin=stdin, root=self.root)
         if arguments[0] == "add_model":
             self.wait_for_model(answer["name"])
         return answer
@@ -129,37 +141,38 @@ class GatewayServer:
         return self.process.wait(STOP_S)
 
     def restart(self) -> None:
-        """Start the same home on the same port again, after kill() or stop()."""
-        self.process = _spawn_gateway(self.home, self.port, self.log, self.env)
+        """Start the home on its port, also again after kill() or stop()."""
+        self.process = _spawn_gateway(self)
         _wait_for_gateway(self)
 
 
-def prepare_home(home: Path) -> None:
-    """Migrate and seed an empty home, as the first `make up` does, without starting servers."""
-    done = run_manage(home, "prepare", "--json")
+def prepare_home(home: Path, *, root: Path = ROOT) -> None:
+    """Migrate and seed a home, as `make up` does, without starting servers."""
+    done = run_manage(home, "prepare", "--json", root=root)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def start_gateway(
-    home: Path, *, port: int | None = None, env: Mapping[str, str] | None = None
+    home: Path,
+    *,
+    port: int | None = None,
+    env: Mapping[str, str] | None = None,
+    root: Path = ROOT,
 ) -> GatewayServer:
     """Start one serving process on a prepared home and wait until it answers."""
     seeded = json.loads((home / "quickstart.json").read_text())
-    port = port or free_port()
-    log = home / "server.log"
-    extra = dict(env or {})
     server = GatewayServer(
         home=home,
-        port=port,
-        process=_spawn_gateway(home, port, log, extra),
-        log=log,
+        port=port or free_port(),
+        log=home / "server.log",
         key=seeded["api_key"],
         model=seeded["model"],
         email=seeded["email"],
         password=seeded["password"],
-        env=extra,
+        env=dict(env or {}),
+        root=root,
     )
-    _wait_for_gateway(server)
+    server.restart()
     return server
 
 
@@ -221,22 +234,34 @@ def running_upstream() -> Iterator[UpstreamServer]:
             process.stdout.close()
 
 
-def _spawn_gateway(
-    home: Path, port: int, log: Path, extra: Mapping[str, str]
-) -> subprocess.Popen[bytes]:
-    from gateway.launch.programs import server_command
-
-    command = server_command(host="127.0.0.1", port=port)
-    if most := extra.get(DESCRIPTORS):
+def _spawn_gateway(server: GatewayServer) -> subprocess.Popen[bytes]:
+    command = _server_command(server)
+    if most := server.env.get(DESCRIPTORS):
         command = ["/bin/sh", "-c", LIMITED, most, *command]
-    with log.open("ab") as output:
+    with server.log.open("ab") as output:
         return subprocess.Popen(
             command,
-            cwd=ROOT,
-            env=environment(home, extra),
+            cwd=server.root,
+            env=environment(server.home, server.env, root=server.root),
             stdout=output,
             stderr=output,
         )
+
+
+def _server_command(server: GatewayServer) -> list[str]:
+    """Return how the version at server.root starts one serving process."""
+    if server.root == ROOT:
+        from gateway.launch.programs import server_command
+
+        return server_command(host="127.0.0.1", port=server.port)
+    program = (
+        "import json; from gateway.launch.programs import server_command;"
+        f"print(json.dumps(server_command(host='127.0.0.1', port={server.port})))"
+    )
+    env = environment(server.home, root=server.root)
+    printed = subprocess.check_output([sys.executable, "-c", program], cwd=server.root, env=env)
+    command: list[str] = json.loads(printed)
+    return command
 
 
 def _models_request(server: GatewayServer) -> urllib.request.Request:

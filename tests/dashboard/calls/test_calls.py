@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import time
 import uuid
 from decimal import Decimal
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from django.db.models import F
 from django.test import AsyncClient, Client
+from msgspec.structs import replace
 
 from accounts.models import Role, User, Workspace
 from dashboard.calls.detail import exact_usd
@@ -20,15 +20,14 @@ from dashboard.calls.export import HEADER, neutral
 from dashboard.calls.status_text import error_words
 from dashboard.templatetags.money import usd
 from dashboard.ui.period_choice import REVERSED
-from gateway.core.ids import new_request_id
 from gateway.core.latency_histogram import upper_us
-from gateway.journal.record import Refused
 from gateway.models import CallBody, CallRecord, LatencyRollup
 from gateway.stores.drain import apply
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import path_of, signed_in
 from tests.factories import make_member, make_user, make_workspace
+from tests.money.office import refused
 
 pytestmark = pytest.mark.django_db
 URL = "/calls"
@@ -126,13 +125,12 @@ def test_refusals_that_are_only_counted_say_how_many_they_are(
     client: Client, workspace: Workspace
 ) -> None:
     key = ApiKey.objects.filter(workspace=workspace).earliest("id")
-    names = (new_request_id(), str(workspace.pk), str(key.pk), time.time())
+    first = refused(str(workspace.pk), key_id=str(key.pk))
     for number, counted in enumerate((1_000, 234)):
-        record = Refused(*names, 429, "rate_limit_exceeded", "a-model", 1, counted=counted)
-        apply(uuid.uuid4(), [record], source=f"a batch {number}")
+        apply(uuid.uuid4(), [replace(first, counted=counted)], source=f"a batch {number}")
 
     page = client.get(URL).content.decode()
-    detail = client.get(f"{URL}/{names[0]}").content.decode()
+    detail = client.get(f"{URL}/{first.call_id}").content.decode()
 
     assert "\N{MULTIPLICATION SIGN} 1,234</span>" in page
     assert "1,234 calls in the same minute" in detail

@@ -28,7 +28,15 @@ MESSAGE: dict[str, Any] = {
     "reasoning": "They greet.",
     "tool_calls": [{**TOOL, "function": {"name": "look_up", "arguments": '{"city":"Oslo"}'}}],
 }
-RECEIPT = Receipt("ok", "usage", Usage(12, 34, 5, 6), 1, 0, 1000, 1, 0, 0, 900, None)
+RECEIPT = Receipt(
+    status="ok",
+    charge_basis="usage",
+    usage=Usage(12, 34, 5, 6),
+    charge_nusd=1,
+    total_us=1000,
+    admit_us=1,
+    upstream_us=900,
+)
 
 
 def stored_stream(profile: Profile, *, whole: bool = True) -> str:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import pytest
 
 from gateway.admission.limits import Lease, Limits, QueueLimits
+from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
     ConcurrencyLimited,
     DatabaseUnavailable,
@@ -112,11 +112,16 @@ def remaining(limits: Limits, key: KeyRecord) -> int:
 
 def charge(limits: Limits, nusd: int, record: int, lease: Lease | None = None) -> None:
     """Tell the limits what a call of the key has cost."""
-    names = ("call_id", "workspace_id", "requested_model", "model", "user", "ip")
-    call: dict[str, Any] = dict.fromkeys((*names, "client_request_id"), "")
-    call |= {"key_id": "key", "streamed": False, "stores_bodies": False, "hold_nusd": 0}
-    call |= {"price": Price(0, 0, 0), "limit_tokens": 0, "cap_tokens": None, "admitted_at": 0.0}
-    limits.charged(Grant(**call, lease=lease), nusd, record)
+    grant = Grant(
+        identity=CallIdentity(call_id="", workspace_id="", key_id="key", at=0.0),
+        model="",
+        price=Price(0, 0, 0),
+        hold_nusd=0,
+        limit_tokens=0,
+        cap_tokens=None,
+        lease=lease,
+    )
+    limits.charged(grant, nusd, record)
 
 
 def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:
