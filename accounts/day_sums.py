@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class DaySum:
     """What one key used on one day: the columns of LedgerDay."""
 
@@ -33,7 +33,7 @@ def sum_by_day(rows: Iterable[UsageRow]) -> dict[tuple[date, uuid.UUID], DaySum]
         day = created_at.astimezone(UTC).date()
         found = sums.get((day, key_id))
         if found is None:
-            found = sums[day, key_id] = DaySum(day, key_id, sequence)
+            found = sums[day, key_id] = DaySum(day=day, key_id=key_id, first_sequence=sequence)
         found.last_sequence = sequence
         found.balance_nusd = balance_nusd
         found.entries += 1

@@ -23,20 +23,20 @@ from accounts.models import LedgerDay, LedgerEntry, LedgerMark, Wallet
 MOST_UNSUMMED = 20_000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerLine:
-    """What one key used on one day, or one entry of another kind. sequence: of the last entry.
-
-    entry: None for usage. Amounts are signed; balance_nusd is after the last entry.
-    """
+    """What one key used on one day, or one entry of another kind. Amounts are signed."""
 
     day: date
+    # Of the last entry.
     sequence: int
     amount_nusd: int
+    # After the last entry.
     balance_nusd: int
     entries: int = 1
     calls: int = 0
     key_id: uuid.UUID | None = None
+    # None for usage.
     entry: LedgerEntry | None = None
 
 

@@ -80,21 +80,20 @@ class Problem(NamedTuple):
         return f"{where}: {self.words}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ImportRow:
-    """A key to be imported, without its secret.
-
-    by_digest: nobody has shown the secret itself. member: e-mail address of whose key it is to be;
-    empty: nobody's own. rules: as keys.services.read_rules returns them. limits: as
-    keys.limits.read_limits does.
-    """
+    """A key to be imported, without its secret."""
 
     line: int
     kept: KeptSecret
+    # Nobody has shown the secret itself.
     by_digest: bool
+    # E-mail address of the member whose key it is to be; empty: nobody's own.
     member: str
     profile: str
+    # As keys.services.read_rules returns them.
     rules: dict[str, Any]
+    # As keys.limits.read_limits returns them.
     limits: dict[str, int | None]
 
     def to_json(self) -> dict[str, Any]:

@@ -7,9 +7,9 @@ the keys they made; only who manages keys widens one (docs/adr/0037).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_network
-from typing import NamedTuple
 
 from django.conf import settings
 from django.utils import timezone
@@ -23,17 +23,20 @@ from keys.rules import Network
 ASK = "Owners and admins of this workspace can raise this."
 
 
-class Reach(NamedTuple):
-    """What a key may do. scopes, models, networks: None means any. limits: as they take effect,
-    by their names in keys.limits; None is no limit. expires_at: None means never. fixed_profile:
-    the compatibility profile that no request may leave, None where it may."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What a key may do."""
 
+    # None means any, for scopes, models and networks.
     scopes: frozenset[str] | None
     models: frozenset[str] | None
     networks: tuple[Network, ...] | None
+    # As they take effect, by their names in keys.limits; None is no limit.
     limits: Mapping[str, int | None]
     allows_chat_template: bool
+    # None means never.
     expires_at: datetime | None = None
+    # The compatibility profile that no request may leave; None where it may.
     fixed_profile: str | None = None
 
 

@@ -21,16 +21,17 @@ FAILED = "failed"  # a filter word that means all of FAILED_STATUSES
 MOST_KEY_BRANCHES = 30
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallFilters:
-    """Conditions on calls; the empty ones do not narrow. min_total_us: at least this long.
-    model: asked for, or the one that served. fell_back: to another model than the one asked for."""
+    """Conditions on calls; the empty ones do not narrow."""
 
     status: str = ""
+    # The model asked for, or the one that served.
     model: str = ""
     provider: str = ""
     key_id: uuid.UUID | None = None
     streamed: bool | None = None
+    # To another model than the one asked for.
     fell_back: bool | None = None
     error_code: str = ""
     min_total_us: int = 0

@@ -15,18 +15,17 @@ from gateway.selectors.stretches import error_rows
 from gateway.selectors.visible import Visible
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorCount:
-    """Calls that failed in one way in one step of a period. provider: "" where none was reached.
-
-    first_at, last_at: when the first and the last of them began.
-    """
+    """Calls that failed in one way in one step of a period."""
 
     step: int
+    # "" where none was reached.
     provider: str
     status: str
     code: str
     calls: int
+    # When the first and the last of them began.
     first_at: datetime
     last_at: datetime
 
@@ -45,9 +44,19 @@ def error_counts(visible: Visible, period: Period) -> list[ErrorCount]:
     """Return the failed calls of a period, from the totals."""
     last = period.steps - 1
     return [
-        ErrorCount(min(step, last), *rest)
+        ErrorCount(
+            step=min(step, last),
+            provider=provider,
+            status=status,
+            code=code,
+            calls=calls,
+            first_at=first_at,
+            last_at=last_at,
+        )
         for rows in error_rows(visible, period.starts_at, period.ends_at, longest_s=period.step_s)
-        for step, *rest in rows.annotate(step=step_number(period))
+        for step, provider, status, code, calls, first_at, last_at in rows.annotate(
+            step=step_number(period)
+        )
         .values_list("step", "provider", "status", "error_code")
         .annotate(Sum("calls"), Min("first_at"), Max("last_at"))
         .order_by()

@@ -27,17 +27,16 @@ _MAX_STEPS = 60
 _EARLIEST_YEAR, _LATEST_YEAR = 2000, 2200  # what a UUIDv7 and a calendar both take with ease
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """From starts_at (on a quarter of an hour) up to, not including, ends_at.
+    """From starts_at (on a quarter of an hour) up to, not including, ends_at."""
 
-    length_s: how far back the period before this one lies. name: as in the URL.
-    """
-
+    # As in the URL.
     name: str
     label: str
     starts_at: datetime
     ends_at: datetime
+    # How far back the period before this one lies.
     length_s: int
     step_s: int
 
@@ -93,7 +92,14 @@ def named_period(name: str, *, now: datetime) -> Period:
         starts_at = round_down(now, DAY_S)
     else:
         starts_at = round_down(now, step_s) - timedelta(seconds=length_s - step_s)
-    return Period(name, label, starts_at, now, length_s, step_s)
+    return Period(
+        name=name,
+        label=label,
+        starts_at=starts_at,
+        ends_at=now,
+        length_s=length_s,
+        step_s=step_s,
+    )
 
 
 def _custom_period(start: str, end: str, *, now: datetime) -> Period | None:
@@ -107,7 +113,14 @@ def _custom_period(start: str, end: str, *, now: datetime) -> Period | None:
     starts_at = round_down(starts_at, min(step_s, DAY_S))
     ends_at = round_down(ends_at + timedelta(seconds=QUARTER_S - 1), QUARTER_S)
     length_s = int((ends_at - starts_at).total_seconds())
-    return Period("custom", "Chosen period", starts_at, ends_at, length_s, step_s)
+    return Period(
+        name="custom",
+        label="Chosen period",
+        starts_at=starts_at,
+        ends_at=ends_at,
+        length_s=length_s,
+        step_s=step_s,
+    )
 
 
 def _ends(start: str, end: str, now: datetime) -> tuple[datetime | None, datetime | None]:

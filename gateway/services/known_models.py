@@ -10,57 +10,90 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 
-class KnownModel(NamedTuple):
-    """Public name and native name are the same. cached: None means as dear as other input.
-    abilities: those that the model has (vision, pdf, audio, tools); it lacks the others."""
+class ListPrices(NamedTuple):
+    """USD per million tokens."""
 
-    name: str
     input_usd: str
     output_usd: str
-    cached_usd: str | None
+    # None: as much as other input.
+    cached_usd: str | None = None
+
+
+class KnownModel(NamedTuple):
+    """Public name and native name are the same."""
+
+    name: str
+    prices: ListPrices
     context_tokens: int
     max_output_tokens: int
+    # Those that the model has (vision, pdf, audio, tools); it lacks the others.
     abilities: str = "tools"
 
 
 BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
     "openai": (
-        KnownModel("gpt-4o-mini", "0.15", "0.60", "0.075", 128_000, 16_384, "vision pdf tools"),
-        KnownModel("gpt-4.1-mini", "0.40", "1.60", "0.10", 1_047_576, 32_768, "vision pdf tools"),
-        KnownModel("gpt-4.1", "2.00", "8.00", "0.50", 1_047_576, 32_768, "vision pdf tools"),
-        KnownModel("gpt-5-mini", "0.25", "2.00", "0.025", 400_000, 128_000, "vision pdf tools"),
-        KnownModel("gpt-5", "1.25", "10.00", "0.125", 400_000, 128_000, "vision pdf tools"),
+        KnownModel(
+            "gpt-4o-mini", ListPrices("0.15", "0.60", "0.075"), 128_000, 16_384, "vision pdf tools"
+        ),
+        KnownModel(
+            "gpt-4.1-mini",
+            ListPrices("0.40", "1.60", "0.10"),
+            1_047_576,
+            32_768,
+            "vision pdf tools",
+        ),
+        KnownModel(
+            "gpt-4.1", ListPrices("2.00", "8.00", "0.50"), 1_047_576, 32_768, "vision pdf tools"
+        ),
+        KnownModel(
+            "gpt-5-mini", ListPrices("0.25", "2.00", "0.025"), 400_000, 128_000, "vision pdf tools"
+        ),
+        KnownModel(
+            "gpt-5", ListPrices("1.25", "10.00", "0.125"), 400_000, 128_000, "vision pdf tools"
+        ),
     ),
     "together": (
-        KnownModel("meta-llama/Llama-3.3-70B-Instruct-Turbo", "0.88", "0.88", None, 131_072, 8_192),
+        KnownModel(
+            "meta-llama/Llama-3.3-70B-Instruct-Turbo", ListPrices("0.88", "0.88"), 131_072, 8_192
+        ),
     ),
     "deepseek": (
-        KnownModel("deepseek-chat", "0.28", "0.42", "0.028", 128_000, 8_192),
-        KnownModel("deepseek-reasoner", "0.28", "0.42", "0.028", 128_000, 65_536),
+        KnownModel("deepseek-chat", ListPrices("0.28", "0.42", "0.028"), 128_000, 8_192),
+        KnownModel("deepseek-reasoner", ListPrices("0.28", "0.42", "0.028"), 128_000, 65_536),
     ),
     "fireworks": (
         KnownModel(
             "accounts/fireworks/models/llama-v3p3-70b-instruct",
-            *("0.90", "0.90", None),
-            *(131_072, 16_384),
+            ListPrices("0.90", "0.90"),
+            131_072,
+            16_384,
         ),
     ),
     "hyperbolic": (
-        KnownModel("meta-llama/Llama-3.3-70B-Instruct", "0.40", "0.40", None, 131_072, 8_192),
+        KnownModel("meta-llama/Llama-3.3-70B-Instruct", ListPrices("0.40", "0.40"), 131_072, 8_192),
     ),
     "xai": (
-        KnownModel("grok-3-mini", "0.30", "0.50", "0.075", 131_072, 16_384),
-        KnownModel("grok-4", "3.00", "15.00", "0.75", 256_000, 64_000, "vision tools"),
+        KnownModel("grok-3-mini", ListPrices("0.30", "0.50", "0.075"), 131_072, 16_384),
+        KnownModel("grok-4", ListPrices("3.00", "15.00", "0.75"), 256_000, 64_000, "vision tools"),
     ),
     "mistral": (
-        KnownModel("mistral-small-latest", "0.10", "0.30", None, 128_000, 16_384, "vision tools"),
-        KnownModel("mistral-large-latest", "2.00", "6.00", None, 128_000, 16_384, "vision tools"),
+        KnownModel(
+            "mistral-small-latest", ListPrices("0.10", "0.30"), 128_000, 16_384, "vision tools"
+        ),
+        KnownModel(
+            "mistral-large-latest", ListPrices("2.00", "6.00"), 128_000, 16_384, "vision tools"
+        ),
     ),
     "openrouter": (
         KnownModel(
-            *("openai/gpt-4o-mini", "0.15", "0.60", "0.075"),
-            *(128_000, 16_384, "vision pdf tools"),
+            "openai/gpt-4o-mini",
+            ListPrices("0.15", "0.60", "0.075"),
+            128_000,
+            16_384,
+            "vision pdf tools",
         ),
-        KnownModel("meta-llama/llama-3.3-70b-instruct", "0.13", "0.40", None, 131_072, 16_384),
+        KnownModel(
+            "meta-llama/llama-3.3-70b-instruct", ListPrices("0.13", "0.40"), 131_072, 16_384
+        ),
     ),
 }

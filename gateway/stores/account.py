@@ -18,7 +18,7 @@ class Waiter(NamedTuple):
     granted: asyncio.Future[int]
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Account:
     """A workspace's purse and what is going on about it. Moments are the event loop's."""
 

@@ -13,7 +13,7 @@ from gateway.stores.wallet_client import Answer, GiveBack
 from gateway.stores.writer_inbox import WriterInbox
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReservationTimeouts:
     """How long each step of a reservation may take, in seconds."""
 
