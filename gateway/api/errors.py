@@ -85,7 +85,7 @@ def as_gateway_error(error: Exception) -> GatewayError:
         return RequestError("The query has too many parameters.")
     if isinstance(error, exceptions.APIException | PermissionDenied | SuspiciousOperation):
         return RequestError()
-    logger.error("A view failed for a reason of ours.", exc_info=error)
+    logger.error("A view failed with an unexpected error.", exc_info=error)
     return GatewayError()
 
 

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 import gateway
 from gateway.api.authentication import inbound_of
+from gateway.api.schemas.installation import Health, Status
 from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable
 from gateway.models import LedgerCheck
@@ -15,29 +16,29 @@ from gateway.selectors.journal_faults import count_journal_faults
 from gateway.selectors.money import find_last_check
 
 
-class Health(KeyView):
-    """Answers 200 while the process takes calls and its database answers."""
+class HealthView(KeyView):
+    """Check that the process serves calls and its database responds."""
 
     authentication_classes = ()
 
-    @answers("HealthShape", operation_id="getHealth", tags=["installation"])
+    @answers(Health, operation_id="getHealth", tags=["installation"])
     def get(self, request: Request) -> Response:
         outage = inbound_of(request).outage
         if outage is not None:
             raise outage
         read_last_check()
-        return Response({"status": "ok"})
+        return Response(Health("ok"))
 
 
-class Status(KeyView):
-    """The version, how many models there are, when the ledger was last verified, and what is wrong.
+class StatusView(KeyView):
+    """Get the version, the number of models, the last check of the ledger, and current problems.
 
-    Answers 503 when the database cannot be read.
+    Returns 503 when the database cannot be read.
     """
 
     authentication_classes = ()
 
-    @answers("StatusShape", operation_id="getStatus", tags=["installation"])
+    @answers(Status, operation_id="getStatus", tags=["installation"])
     def get(self, request: Request) -> Response:
         inbound = inbound_of(request)
         outage = inbound.outage
@@ -45,15 +46,15 @@ class Status(KeyView):
             raise outage
         check = read_last_check()
         return Response(
-            {
-                "status": "ok" if outage is None else "unavailable",
-                "problem": None if outage is None else str(outage),
-                "version": gateway.__version__,
-                "models": len(inbound.snapshot.offered()),
-                "ledger_checked_at": None if check is None else check.checked_at.isoformat(),
-                "ledger_breaks": None if check is None else len(check.breaks),
-                "journal_faults": count_journal_faults(),
-            }
+            Status(
+                status="ok" if outage is None else "unavailable",
+                problem=None if outage is None else str(outage),
+                version=gateway.__version__,
+                models=len(inbound.snapshot.offered()),
+                ledger_checked_at=None if check is None else check.checked_at,
+                ledger_breaks=None if check is None else len(check.breaks),
+                journal_faults=count_journal_faults(),
+            )
         )
 
 

@@ -1,10 +1,12 @@
-"""The OpenAPI 3.1 document, made from what validates and answers.
+"""The OpenAPI 3.1 document, made from the code that reads and answers requests.
 
-REST framework's views are read by drf-spectacular; the request is the very type that msgspec
-decodes (gateway.endpoints.chat_completions.schema) with the rules of
-gateway.api.openapi_request, answers are gateway.api.shapes, and every error code is a class of
-gateway.core.errors. Nothing is written twice. Tests hold a running gateway against the whole of it
-(tests/contract).
+- Paths and parameters of REST framework's views: drf-spectacular.
+- The body of a call: gateway.endpoints.chat_completions.schema, the type that decodes it, with the
+  rules that types cannot express (gateway.api.openapi_request).
+- Answers: the structs that encode them.
+- Errors: the classes of gateway.core.errors.
+
+Tests compare a running gateway with the whole document (tests/contract).
 """
 
 from __future__ import annotations
@@ -20,18 +22,35 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
 
 import gateway
-from gateway.api import openapi_request, shapes
+from gateway.api import openapi_request
 from gateway.api.errors import READS, json_error
+from gateway.api.schemas.generation import GenerationResponse
+from gateway.api.schemas.installation import Health, Status
+from gateway.api.schemas.models import Model, ModelList
+from gateway.api.schemas.usage import UsageResponse
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
+from gateway.endpoints.chat_completions.response_schema import ChatCompletion, ChatCompletionChunk
 from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
+from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
 
 Document = dict[str, Any]
 REF = "#/components/schemas/{name}"
-# What those may be told who only read; the rest of the catalogue is for calls to models.
+RESPONSES = (
+    ChatCompletion,
+    ChatCompletionChunk,
+    ErrorResponse,
+    GenerationResponse,
+    Health,
+    Model,
+    ModelList,
+    Status,
+    UsageResponse,
+)
+# Statuses of the endpoints that only read; the others are for calls to models.
 READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
 
 
@@ -64,9 +83,9 @@ def _document() -> Document:
         "title": "Tollhouse",
         "version": gateway.__version__,
         "summary": "An OpenAI-compatible gateway.",
-        "description": "The same under "
+        "description": "Base paths: "
         + ", ".join(MOUNTS)
-        + " and /compat/{profile}/v1. Profiles: "
+        + " and /compat/{profile}/v1. Compatibility profiles: "
         + ", ".join(profile.name for profile in PROFILES)
         + ".",
     }
@@ -101,8 +120,9 @@ def serve(request: HttpRequest) -> HttpResponse:
 
 
 def _schemas() -> Document:
-    types = [ChatCompletionRequest, *shapes.ALL]
-    _, schemas = msgspec.json.schema_components(types, ref_template=REF)
+    _, schemas = msgspec.json.schema_components(
+        [ChatCompletionRequest, *RESPONSES], ref_template=REF
+    )
     openapi_request.complete(schemas)
     return schemas
 
@@ -143,7 +163,7 @@ def _chat_completions() -> Document:
         },
         "responses": {
             "200": {
-                "description": "The answer; with stream: true, a stream of chunks.",
+                "description": "The completion. With stream: true, a stream of chunks.",
                 "content": {
                     "application/json": content("ChatCompletion"),
                     "text/event-stream": {"schema": EVENT},
@@ -177,9 +197,9 @@ EVENT: Document = {
                 },
                 TEXT
                 | {
-                    "description": "The error that a broken stream ends with, before [DONE].",
+                    "description": "The last event before [DONE] if the stream fails.",
                     "contentMediaType": "application/json",
-                    "contentSchema": {"$ref": REF.format(name="ErrorShape")},
+                    "contentSchema": {"$ref": REF.format(name="ErrorResponse")},
                 },
                 {"const": "[DONE]"},
             ]
@@ -188,24 +208,24 @@ EVENT: Document = {
 }
 HEADERS: dict[str, tuple[str, Document]] = {
     "Idempotency-Key": (
-        "Send again safely: the same key and body get the same answer for a day.",
+        "Makes retries safe: the same key and body get the same response for 24 hours.",
         TEXT | {"pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
     ),
     "X-Compat-Profile": (
-        "Speak as another product does.",
+        "Compatibility profile of the response.",
         openapi_request.or_empty({"enum": [profile.name for profile in PROFILES]}),
     ),
     "X-Episode-Id": (
-        "A UUID that groups calls.",
+        "Groups calls. A UUID.",
         openapi_request.or_empty(openapi_request.UUID),
     ),
     "X-Request-Id": (
-        "A UUID that you never used becomes the id of the call; else as the next.",
+        "A new UUID becomes the ID of the call. Any other value is treated as X-Client-Request-Id.",
         TEXT,
     ),
-    "X-Client-Request-Id": ("Your own id of the request, echoed and kept.", TEXT),
-    "X-Disable-Fallback": ("true: no other model may take the place of this one.", TEXT),
-    "X-Require-Parameters": ("true: refuse rather than drop a parameter.", TEXT),
+    "X-Client-Request-Id": ("Your own ID of the request. It is returned and stored.", TEXT),
+    "X-Disable-Fallback": ("true: do not use fallback models.", TEXT),
+    "X-Require-Parameters": ("true: fail if a parameter would be dropped.", TEXT),
 }
 LINKS: Document = {
     "record": {
@@ -218,17 +238,17 @@ LINKS: Document = {
         "first": {"operationId": "getModel", "parameters": {"name": "$response.body#/data/0/id"}}
     },
 }
-REQUEST_ID = ("X-Request-Id", "Name it when you ask about this answer.")
+REQUEST_ID = ("X-Request-Id", "Quote it in questions about this response.")
 OF_STATUS = {
     "401": ("WWW-Authenticate", "Bearer."),
-    "405": ("Allow", "The methods that the address takes."),
+    "405": ("Allow", "Allowed methods."),
     **dict.fromkeys(("409", "429", "503", "529"), ("Retry-After", "Seconds to wait.")),
 }
-# Of callers whose calls a minute are limited; X-RateLimit-Limit-Requests etc. are as OpenAI's.
+# Sent where requests per minute are limited. X-RateLimit-Limit-Requests etc. are as OpenAI's.
 RATES = (
-    ("X-RateLimit-Limit", "How many calls may be made at once."),
-    ("X-RateLimit-Remaining", "How many of them may be made now."),
-    ("X-RateLimit-Reset", "When that is as many as ever: seconds since 1970."),
+    ("X-RateLimit-Limit", "Burst: requests that can be made at once."),
+    ("X-RateLimit-Remaining", "Requests that can be made now."),
+    ("X-RateLimit-Reset", "When the full burst is available again, in seconds since 1970."),
 )
 
 
@@ -254,7 +274,7 @@ def _error_responses(*, for_calls: bool) -> Document:
         str(status): {
             "description": "\n".join(f"- `{code}`: {text}" for code, text in codes.items()),
             "content": {
-                "application/json": {"schema": {"$ref": REF.format(name="ErrorShape")}},
+                "application/json": {"schema": {"$ref": REF.format(name="ErrorResponse")}},
             },
         }
         for status, codes in sorted(by_status.items())

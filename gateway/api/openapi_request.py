@@ -37,7 +37,7 @@ ITS_TEXT: Schema = {
 OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
 ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
 NONE_OF_THEM: Schema = {"anyOf": [{"type": "array", "items": {}, "maxItems": 0}, NOTHING]}
-NO_PROCESSORS: Schema = NONE_OF_THEM | {"description": "None is available here."}
+NO_PROCESSORS: Schema = NONE_OF_THEM | {"description": "No processors are available."}
 
 
 def optional(schema: Schema) -> Schema:
@@ -75,7 +75,7 @@ VLLM_MEMBERS: Schemas = {
     "structural_tag": GUIDED["structural_tag"],
     "structured_outputs": {
         "type": "object",
-        "description": "At most one constraint, here or beside it.",
+        "description": "At most one constraint, here or at the top level.",
         "properties": {name: optional(schema) for name, schema in GUIDED.items()},
         "additionalProperties": False,
     },
@@ -108,9 +108,9 @@ def _complete_request(request: Schema) -> None:
     members = request["properties"]
     members |= {name: optional(schema) for name, schema in VLLM_MEMBERS.items()}
     for name in sorted(NOT_LOOKED_INTO):
-        members.setdefault(name, {"description": "Passed on as it is."})
-    members["plugins"] = NONE_OF_THEM | {"description": "Not available here."}
-    members["models"]["description"] = "To fall back to, in this order, instead of the model's own."
+        members.setdefault(name, {"description": "Passed on unchanged."})
+    members["plugins"] = NONE_OF_THEM | {"description": "Not available."}
+    members["models"]["description"] = "Fallback models in order. Replaces the model's own list."
     for spelling in members["stop"]["anyOf"]:
         if spelling.get("type") == "array":
             spelling["maxItems"] = settings.MAX_STOP_SEQUENCES

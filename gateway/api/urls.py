@@ -5,18 +5,18 @@ from __future__ import annotations
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
-from gateway.api.health import Health, Status
+from gateway.api.health import HealthView, StatusView
 from gateway.api.openapi import serve
-from gateway.api.usage import UsageReport
-from gateway.api.views import Generation, ModelDetail, ModelList, unknown_path
+from gateway.api.usage import UsageView
+from gateway.api.views import GenerationView, ModelListView, ModelView, unknown_path
 
 urlpatterns = [
     path("openapi.json", csrf_exempt(serve)),
-    path("health", Health.as_view()),
-    path("status", Status.as_view()),
-    path("models", ModelList.as_view()),
-    path("models/<path:name>", ModelDetail.as_view()),
-    path("generation", Generation.as_view()),
-    path("usage", UsageReport.as_view()),
+    path("health", HealthView.as_view()),
+    path("status", StatusView.as_view()),
+    path("models", ModelListView.as_view()),
+    path("models/<path:name>", ModelView.as_view()),
+    path("generation", GenerationView.as_view()),
+    path("usage", UsageView.as_view()),
     re_path(r"^.*$", csrf_exempt(unknown_path)),
 ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
-from django.conf import settings
 from django.db import Error as DatabaseError
 from django.http import QueryDict
 from django.utils import timezone
@@ -16,9 +14,9 @@ from rest_framework.response import Response
 
 from gateway.admission.caller import Caller
 from gateway.api.openapi_request import or_empty
+from gateway.api.schemas.usage import UsageReport, UsageResponse, write_group, write_total
 from gateway.api.views import KeyView, answers, read_by
 from gateway.core.errors import DatabaseUnavailable, RequestError
-from gateway.core.money import credits_used, usd
 from gateway.selectors.usage_groups import usage_by
 from keys.models import Scope
 
@@ -29,28 +27,32 @@ LONGEST_SPAN = timedelta(days=366)
 YEARS = range(2000, 3000)  # far from the ends of what a date can be: spans are added to it
 
 
-class UsageReport(KeyView):
-    """Totals from the rollups, which follow a call by a tenth of a second.
+class UsageView(KeyView):
+    """Get usage totals. A call is included about 0.1 s after it ends.
 
-    A key reads what it has used itself; with the scope usage.workspace, what all keys of its
-    workspace have.
+    An API key reads its own usage. With the scope usage.workspace it reads the usage of its
+    workspace.
     """
 
     scope = Scope.USAGE.value
     wider_scope = Scope.USAGE_WORKSPACE.value
 
     @answers(
-        "UsageAnswer",
+        UsageResponse,
         operation_id="getUsage",
         tags=["usage"],
         parameters=[
-            OpenApiParameter("start", MOMENT, description="A date, or a date and time; UTC."),
-            OpenApiParameter("end", MOMENT, description="Not included."),
+            OpenApiParameter(
+                "start",
+                MOMENT,
+                description="A date, or a date and time. UTC. Default: 30 days before end.",
+            ),
+            OpenApiParameter("end", MOMENT, description="Exclusive. Default: now."),
             OpenApiParameter(
                 "group_by",
                 {"type": "array", "items": {"type": "string", "enum": (*GROUPS, "")}},
                 explode=False,
-                description="Separated by commas; empty for one total.",
+                description="Separated by commas. Empty for one total. Default: model.",
             ),
         ],
     )
@@ -67,33 +69,15 @@ class UsageReport(KeyView):
             groups = usage_by(visible, start=start, end=end, by=by)
         except DatabaseError as error:
             raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
-        total = {name: sum(group[name] for group in groups) for name in NUMBERS}
-        return Response(
-            {
-                "data": {
-                    "start": start.isoformat(),
-                    "end": end.isoformat(),
-                    "of": "workspace" if visible.is_everything else "key",
-                    "group_by": list(by),
-                    "groups": [write_group(group, by) for group in groups],
-                    "total": write_group(total, ()),
-                }
-            }
+        report = UsageReport(
+            start=start.isoformat(),
+            end=end.isoformat(),
+            of="workspace" if visible.is_everything else "key",
+            group_by=list(by),
+            groups=[write_group(group, by) for group in groups],
+            total=write_total(groups),
         )
-
-
-NUMBERS = ("calls", "failed", "refused", "prompt_tokens", "completion_tokens", "charge_nusd")
-
-
-def write_group(group: dict[str, Any], by: tuple[str, ...]) -> dict[str, Any]:
-    """Return the group as shown; cost in USD, cost_nano_usd exact."""
-    shown: dict[str, Any] = {name: group[name] for name in by}
-    shown |= {name: group[name] for name in NUMBERS if name != "charge_nusd"}
-    shown["total_tokens"] = group["prompt_tokens"] + group["completion_tokens"]
-    shown["cost"] = usd(group["charge_nusd"])
-    shown["cost_nano_usd"] = str(group["charge_nusd"])
-    shown["credits_used"] = credits_used(group["charge_nusd"], whole=settings.CREDITS_INTEGER)
-    return shown
+        return Response(UsageResponse(report))
 
 
 def read_groups(query: QueryDict) -> tuple[str, ...]:
@@ -101,7 +85,7 @@ def read_groups(query: QueryDict) -> tuple[str, ...]:
     names = [part.strip() for part in query.get("group_by", "model").split(",") if part.strip()]
     for name in names:
         if name not in GROUPS:
-            raise RequestError(f"group_by takes {', '.join(GROUPS)}.", param="group_by")
+            raise RequestError(f"group_by must be some of {', '.join(GROUPS)}.", param="group_by")
     return tuple(dict.fromkeys(names))
 
 
@@ -122,5 +106,5 @@ def read_moment(query: QueryDict, name: str) -> datetime | None:
     if moment is None:
         raise RequestError(f"{name} must be a date such as 2026-01-31.", param=name)
     if moment.year not in YEARS:
-        raise RequestError(f"{name} must be of the years {YEARS[0]} to {YEARS[-1]}.", param=name)
+        raise RequestError(f"{name} must be in the years {YEARS[0]} to {YEARS[-1]}.", param=name)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

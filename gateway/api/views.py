@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from django.db import Error as DatabaseError
 from django.http import HttpRequest, HttpResponse, QueryDict
 from drf_spectacular.utils import OpenApiExample, OpenApiParameter, extend_schema
+from msgspec import UNSET, Struct
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -22,7 +23,8 @@ from gateway.api.authentication import (
     inbound_of,
 )
 from gateway.api.errors import handle, missing_endpoint, sign
-from gateway.api.written import write_generation, write_model
+from gateway.api.schemas.generation import GenerationResponse, write_generation
+from gateway.api.schemas.models import Model, ModelList, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
@@ -61,9 +63,10 @@ class KeyView(APIView):
         return final
 
 
-def answers(name: str, **more: Any) -> Callable[[Method], Method]:
-    """Say in the OpenAPI document what a view answers with: a type of gateway.api.shapes."""
-    return extend_schema(responses={200: {"$ref": f"#/components/schemas/{name}"}}, **more)
+def answers(struct: type[Struct], **more: Any) -> Callable[[Method], Method]:
+    """Name the type of a view's answer for the OpenAPI document."""
+    reference = {"$ref": f"#/components/schemas/{struct.__name__}"}
+    return extend_schema(responses={200: reference}, **more)
 
 
 class CatalogueView(KeyView):
@@ -76,20 +79,20 @@ class CatalogueView(KeyView):
         return caller is None or caller.key.may_use(name)
 
 
-class ModelList(CatalogueView):
-    """The models the key may use, by name: all of them, or a page."""
+class ModelListView(CatalogueView):
+    """List the models that the API key may use, sorted by name."""
 
     @answers(
-        "ModelListShape",
+        ModelList,
         operation_id="listModels",
         tags=["models"],
         parameters=[
             OpenApiParameter(
                 "limit",
                 {"type": "integer", "minimum": 1, "maximum": MOST_MODELS},
-                description="How many; all of them when it is not given.",
+                description="Models per page. Default: all models.",
             ),
-            OpenApiParameter("after", str, description="The last model of the page before."),
+            OpenApiParameter("after", str, description="The last model of the previous page."),
         ],
     )
     def get(self, request: Request) -> Response:
@@ -97,17 +100,15 @@ class ModelList(CatalogueView):
         names = [name for name in sorted(models) if self.shows(request, name)]
         start, end = read_page(request.query_params, names)
         shown = [write_model(models[name]) for name in names[start:end]]
-        answer: dict[str, Any] = {"object": "list", "data": shown}
-        if "limit" in request.query_params:
-            answer["has_more"] = len(names) > end
-        return Response(answer)
+        has_more = len(names) > end if "limit" in request.query_params else UNSET
+        return Response(ModelList("list", shown, has_more))
 
 
-class ModelDetail(CatalogueView):
-    """One model. A hidden one answers as an absent one does."""
+class ModelView(CatalogueView):
+    """Get a model. A model that the API key may not use is reported as missing."""
 
     @answers(
-        "ModelShape",
+        Model,
         operation_id="getModel",
         tags=["models"],
         parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL])],
@@ -119,16 +120,17 @@ class ModelDetail(CatalogueView):
         return Response(write_model(model))
 
 
-class Generation(KeyView):
-    """What happened to one call of the key, by any spelling of its id.
+class GenerationView(KeyView):
+    """Get the record of a call by its ID, in any of its spellings.
 
-    A key with the scope usage.workspace reads every call of its workspace.
+    An API key reads its own calls. With the scope usage.workspace it reads all calls of its
+    workspace.
     """
 
     scope = ""
 
     @answers(
-        "GenerationAnswer",
+        GenerationResponse,
         operation_id="getGeneration",
         tags=["usage"],
         parameters=[OpenApiParameter("id", {"type": "string", "minLength": 1}, required=True)],
@@ -140,10 +142,11 @@ class Generation(KeyView):
         caller: Caller = request.auth  # type: ignore[assignment]
         record = find_record(text, read_by(caller))
         if record is None:
-            raise NotFound(f"There is no generation {text[:64]}.", param="id")
+            raise NotFound(f"The generation {text[:64]} does not exist.", param="id")
         asked = find_request_id(text)
         is_theirs = asked is not None and asked != record.pk
-        return Response({"data": write_generation(record, str(asked) if is_theirs else "")})
+        shown = write_generation(record, str(asked) if is_theirs else "")
+        return Response(GenerationResponse(shown))
 
 
 def read_page(query: QueryDict, names: list[str]) -> tuple[int, int]:
@@ -153,15 +156,15 @@ def read_page(query: QueryDict, names: list[str]) -> tuple[int, int]:
     """
     for name in ("limit", "after"):
         if len(query.getlist(name)) > 1:
-            raise RequestError(f"{name} is there twice.", param=name)
+            raise RequestError(f"{name} was sent twice.", param=name)
     after, limit = query.get("after"), query.get("limit")
     if after is not None and after not in names:
-        raise RequestError("after is no model of this list.", param="after")
+        raise RequestError("after is not a model of this list.", param="after")
     start = 0 if after is None else names.index(after) + 1
     if limit is None:
         return start, len(names)
     if not LIMIT.fullmatch(limit) or not 1 <= int(limit) <= MOST_MODELS:
-        raise RequestError(f"limit is a number from 1 to {MOST_MODELS}.", param="limit")
+        raise RequestError(f"limit must be a number from 1 to {MOST_MODELS}.", param="limit")
     return start, start + int(limit)
 
 

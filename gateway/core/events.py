@@ -13,6 +13,7 @@ import msgspec
 from gateway.core.money import Usage
 
 Fields = Mapping[str, Any]
+FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 
 
 class Delta(msgspec.Struct, frozen=True):

@@ -7,13 +7,34 @@ respell its code and type or add members; none takes the object away.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.errors import GatewayError, InvalidJson, UpstreamError
 from gateway.core.profiles import Profile
 
 Body = dict[str, Any]
-Rendered = tuple[int, Body]
+
+
+class ErrorObject(Struct):
+    message: Annotated[str, Meta(description="For people. It may change.")]
+    type: str
+    code: Annotated[
+        str | int,
+        Meta(description="Stable. The HTTP status where the profile is bud."),
+    ]
+    param: Annotated[str | None, Meta(description="The field of the request that is wrong.")]
+    request_id: str
+    details: Body | UnsetType = UNSET
+
+
+class ErrorResponse(Struct):
+    error: ErrorObject
+
+
+Rendered = tuple[int, ErrorResponse | Body]
 
 # The stable taxonomy of hyperinfer, each code at its only status.
 TAXONOMY: Mapping[str, int] = {
@@ -71,17 +92,16 @@ INFERADA_TYPES: Mapping[int, str] = {
 
 def render_error(error: GatewayError, request_id: str, profile: Profile) -> Rendered:
     """Return the HTTP status and the body of an error."""
-    body: Body = {
-        "message": error.message,
-        "type": error.type,
-        "code": error.code,
-        "param": error.param,
-        "request_id": request_id,
-    }
-    if error.details:
-        body["details"] = error.details
+    found = ErrorObject(
+        error.message, error.type, error.code, error.param, request_id, error.details or UNSET
+    )
     renderer = _RENDERERS.get(profile.name)
-    return (error.status, {"error": body}) if renderer is None else renderer(error, body)
+    if renderer is None:
+        return error.status, ErrorResponse(found)
+    body = msgspec.structs.asdict(found)
+    if not error.details:
+        del body["details"]
+    return renderer(error, body)
 
 
 def _inferada(error: GatewayError, body: Body) -> Rendered:

@@ -44,13 +44,13 @@ MESSAGES = re.compile(
             r"The (image|audio|file|file type) is (not|\S+, not) ?",
             # What only the installation knows.
             r"The (file|model) \S+ does not exist",
-            r"after is no model of this list",
+            r"after is not a model of this list",
             r".* does not support ",
             r"The prompt exceeds the model's context window",
             r"The Idempotency-Key was already used",
             # What moments nobody can mean.
             r"The time in the episode ID is in the future",
-            r"(start|end) must be of the years",
+            r"(start|end) must be in the years",
             # What another product does not take, where its profile is asked for.
             r"(n|reasoning_effort) must be .*",
         )

@@ -15,8 +15,7 @@ import pytest
 from django.urls.resolvers import RoutePattern
 from msgspec import inspect as types
 
-from gateway.api import shapes
-from gateway.api.openapi import document
+from gateway.api.openapi import RESPONSES, document
 from gateway.api.urls import urlpatterns
 from gateway.api.views import KeyView, unknown_path
 from gateway.asgi import routes
@@ -59,8 +58,7 @@ def endpoints() -> Iterator[Item]:
 
 def fields() -> Iterator[Item]:
     """Yield every member of the request and of the answers, however deep."""
-    structs = (ChatCompletionRequest, *shapes.ALL)
-    pending: list[Any] = [types.type_info(struct) for struct in structs]
+    pending: list[Any] = [types.type_info(struct) for struct in (ChatCompletionRequest, *RESPONSES)]
     seen = set()
     while pending:
         found = pending.pop()
@@ -206,7 +204,7 @@ def assert_listed(served: Document, name: str, answer: Answer) -> None:
     schema = {"$ref": f"#/components/schemas/{name}"}
     streamed = answer.headers["content-type"].startswith("text/event-stream")
     values = [e for e in answer.events if e != DONE] if streamed else [answer.json]
-    failure = {"$ref": "#/components/schemas/ErrorShape"}
+    failure = {"$ref": "#/components/schemas/ErrorResponse"}
     found = {
         part
         for value in values
@@ -222,7 +220,7 @@ def test_what_calls_are_answered_is_in_the_document(
 ) -> None:
     buffered, streamed = caller.ask(prompt, **members), caller.stream(prompt, **members)
 
-    assert_listed(served, "ChatCompletion" if buffered.status == 200 else "ErrorShape", buffered)
+    assert_listed(served, "ChatCompletion" if buffered.status == 200 else "ErrorResponse", buffered)
     assert_listed(served, "ChatCompletionChunk", streamed)
 
 
@@ -235,16 +233,16 @@ def test_what_readers_are_answered_is_in_the_document(served: Document, caller: 
         what="the record",
     )
     paths = {
-        "models": "ModelListShape",
-        "models?limit=1": "ModelListShape",
-        "models/fake-model": "ModelShape",
-        f"generation?id={call_id}": "GenerationAnswer",
-        "usage?group_by=model,key,day,member": "UsageAnswer",
-        "health": "HealthShape",
-        "status": "StatusShape",
-        "models/none": "ErrorShape",
-        "generation": "ErrorShape",
-        "nothing": "ErrorShape",
+        "models": "ModelList",
+        "models?limit=1": "ModelList",
+        "models/fake-model": "Model",
+        f"generation?id={call_id}": "GenerationResponse",
+        "usage?group_by=model,key,day,member": "UsageResponse",
+        "health": "Health",
+        "status": "Status",
+        "models/none": "ErrorResponse",
+        "generation": "ErrorResponse",
+        "nothing": "ErrorResponse",
     }
 
     for path, shape in paths.items():

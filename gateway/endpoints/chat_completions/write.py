@@ -8,27 +8,40 @@ profile's: see place_usage.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gateway.core.errors import GatewayError
 from gateway.core.events import Answer, Choice, Delta, Finish, UsageReported
 from gateway.core.money import Usage, credits_used, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
+from gateway.endpoints.chat_completions.response_schema import (
+    AnswerChoice,
+    AnswerMessage,
+    ChatCompletion,
+    ChatCompletionChunk,
+    ChunkChoice,
+    ChunkHead,
+    CompletionTokensDetails,
+    CompletionUsage,
+    Fallback,
+    PromptTokensDetails,
+    Timings,
+)
 from gateway.http.error_format import render_error
 
 DONE = b"data: [DONE]\n\n"
 KEEP_ALIVE = b": keep-alive\n\n"
-MARKERS = ("system_fingerprint", "service_tier")
 # Where the usage of a stream goes.
 NOWHERE, ON_FINISH, AFTER_FINISH = "nowhere", "on_finish", "after_finish"
 TRAILING, TWICE = "trailing", "twice"
 # Nobody asked for the usage, so its chunk has a choice for the loops that read one in each chunk,
 # and no finish_reason: one client passes over the reason of a chunk with usage, another joins
 # the reasons of all chunks.
-EMPTY_CHOICE: list[dict[str, Any]] = [{"index": 0, "delta": {}, "finish_reason": None}]
+EMPTY_CHOICE = ChunkChoice(0, {}, None)
 _encode = msgspec.json.encode
 
 
@@ -51,16 +64,16 @@ class Form(msgspec.Struct, frozen=True):
         return credits_used(receipt.charge_nusd, whole=self.whole_credits)
 
 
-def write_usage(usage: Usage, charge_nusd: int) -> dict[str, Any]:
+def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
     """Return the `usage` object: OpenAI's fields and the cost in USD."""
-    return {
-        "prompt_tokens": usage.prompt_tokens,
-        "completion_tokens": usage.completion_tokens,
-        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-        "completion_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-        "cost": usd(charge_nusd),
-    }
+    return CompletionUsage(
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        usage.prompt_tokens + usage.completion_tokens,
+        PromptTokensDetails(usage.cached_tokens),
+        CompletionTokensDetails(usage.reasoning_tokens),
+        usd(charge_nusd),
+    )
 
 
 def spell_reasoning(fields: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
@@ -72,13 +85,14 @@ def spell_reasoning(fields: Mapping[str, Any], profile: Profile) -> Mapping[str,
     return others | dict.fromkeys(profile.reasoning, reasoning)
 
 
-def spell_extras(extras: Mapping[str, Any], profile: Profile) -> dict[str, Any]:
-    """Return the provider's markers as the profile shows them."""
-    if profile.markers == "given":
-        return dict(extras)
+def spell_extras(
+    extras: Mapping[str, Any], profile: Profile
+) -> tuple[str | UnsetType, str | UnsetType]:
+    """Return the provider's system_fingerprint and service_tier as the profile shows them."""
     if profile.markers == "none":
-        return {name: value for name, value in extras.items() if name not in MARKERS}
-    return dict.fromkeys(MARKERS, "") | dict(extras)
+        return UNSET, UNSET
+    absent = UNSET if profile.markers == "given" else ""
+    return extras.get("system_fingerprint", absent), extras.get("service_tier", absent)
 
 
 def place_usage(mode: str, include_usage: bool | None) -> str:
@@ -104,15 +118,15 @@ class ChunkWriter:
     fallback: tuple[str, int] | None = None
 
     def __init__(self, form: Form, *, include_usage: bool | None) -> None:
-        head = {
-            "id": form.answer_id,
-            "object": "chat.completion.chunk",
-            "created": form.created,
-            "model": form.model,
-        }
-        if form.episode_id:
-            head["episode_id"] = form.episode_id
+        head = ChunkHead(
+            form.answer_id,
+            "chat.completion.chunk",
+            form.created,
+            form.model,
+            form.episode_id or UNSET,
+        )
         # Everything up to the choices is the same in every frame: encoded once.
+        self._chunk_head = head
         self._head = b"data: " + _encode(head)[:-1] + b","
         self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
         self._before_delta = self._head + b'"choices":[{"index":0,"delta":'
@@ -137,12 +151,25 @@ class ChunkWriter:
 
     def _open_choice(self, index: int) -> bytes:
         self._has_role.add(index)
-        return self._frame(
-            [{"index": index, "delta": {"role": "assistant", "content": ""}, "finish_reason": None}]
-        )
+        return self._frame(ChunkChoice(index, {"role": "assistant", "content": ""}, None))
 
-    def _frame(self, choices: list[dict[str, Any]]) -> bytes:
-        return self._head + b'"choices":' + _encode(choices) + self._tail
+    def _frame(self, choice: ChunkChoice) -> bytes:
+        return self._head + b'"choices":[' + _encode(choice) + b"]" + self._tail
+
+    def _chunk(self, *choices: ChunkChoice) -> ChatCompletionChunk:
+        """Return a chunk of the stream's end, with the provider's own fields."""
+        head = self._chunk_head
+        fingerprint, tier = spell_extras(self._extras, self._profile)
+        return ChatCompletionChunk(
+            head.id,
+            head.object,
+            head.created,
+            head.model,
+            head.episode_id,
+            choices=list(choices),
+            system_fingerprint=fingerprint,
+            service_tier=tier,
+        )
 
     def write(self, event: Delta | Finish | UsageReported) -> bytes:
         """Return the frames this event amounts to, possibly none."""
@@ -165,14 +192,9 @@ class ChunkWriter:
 
     def _write_delta(self, event: Delta) -> bytes:
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
-        choice: dict[str, Any] = {
-            "index": event.index,
-            "delta": spell_reasoning(event.fields, self._profile),
-            "finish_reason": None,
-        }
-        if event.logprobs is not None:
-            choice["logprobs"] = event.logprobs
-        return role + self._frame([choice])
+        delta = dict(spell_reasoning(event.fields, self._profile))
+        logprobs = UNSET if event.logprobs is None else event.logprobs
+        return role + self._frame(ChunkChoice(event.index, delta, None, logprobs))
 
     def close(self, receipt: Receipt) -> list[bytes]:
         """Return the last frames: finish, usage, [DONE]. Each is to be written by itself."""
@@ -186,35 +208,27 @@ class ChunkWriter:
 
     def _write_finish(self, finish: Finish, receipt: Receipt | None) -> bytes:
         role = b"" if finish.index in self._has_role else self._open_choice(finish.index)
-        choice: dict[str, Any] = {
-            "index": finish.index,
-            "delta": {},
-            "finish_reason": finish.reason,
-        }
-        if finish.logprobs is not None:
-            choice["logprobs"] = finish.logprobs
-        body: dict[str, Any] = {"choices": [choice], **spell_extras(self._extras, self._profile)}
+        logprobs = UNSET if finish.logprobs is None else finish.logprobs
+        chunk = self._chunk(ChunkChoice(finish.index, {}, finish.reason, logprobs))
         if self._asks_for_usage and self._where != ON_FINISH:
-            body["usage"] = None
+            chunk.usage = None
         elif receipt is not None and self._where == ON_FINISH:
-            body["usage"] = write_usage(receipt.usage, receipt.charge_nusd)
-            body["credits_used"] = self._credits(receipt)
+            chunk.usage = write_usage(receipt.usage, receipt.charge_nusd)
+            chunk.credits_used = self._credits(receipt)
         if receipt is not None and self.fallback is not None:
-            body["fallback"] = dict(zip(("from", "depth"), self.fallback, strict=True))
-        return role + self._head + _encode(body)[1:] + b"\n\n"
+            chunk.fallback = Fallback(*self.fallback)
+        return role + _write_event(chunk)
 
     def _write_trailing(self, receipt: Receipt) -> list[bytes]:
         """Return the chunks behind the finish chunks that carry the usage."""
         if self._where in (NOWHERE, ON_FINISH):
             return []
-        usage = write_usage(receipt.usage, receipt.charge_nusd)
-        credit = {"credits_used": self._credits(receipt)}
-        extras = spell_extras(self._extras, self._profile)
-        choices = EMPTY_CHOICE if self._where == AFTER_FINISH else []
-        plain: dict[str, Any] = {"choices": choices, **extras, "usage": usage}
+        chunk = self._chunk(*[EMPTY_CHOICE] if self._where == AFTER_FINISH else [])
+        chunk.usage = write_usage(receipt.usage, receipt.charge_nusd)
         # The second repeats the usage: one SDK keeps what the last chunk says, even nothing.
-        bodies = [plain, plain | credit] if self._where == TWICE else [plain | credit]
-        return [self._head + _encode(body)[1:] + b"\n\n" for body in bodies]
+        frames = [_write_event(chunk)] if self._where == TWICE else []
+        chunk.credits_used = self._credits(receipt)
+        return [*frames, _write_event(chunk)]
 
     def fail(self, error: GatewayError) -> bytes:
         """Return the frame that ends a stream which cannot go on, and [DONE].
@@ -226,36 +240,38 @@ class ChunkWriter:
         return b"data: " + _encode(body) + b"\n\n" + DONE
 
 
+def _write_event(chunk: ChatCompletionChunk) -> bytes:
+    return b"data: " + _encode(chunk) + b"\n\n"
+
+
 def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
-    body: dict[str, Any] = {
-        "id": form.answer_id,
-        "object": "chat.completion",
-        "created": form.created,
-        "model": form.model,
-        "choices": [write_choice(choice, form.profile) for choice in answer.choices],
-        # One SDK takes no answer without it.
-        "system_fingerprint": None,
-        **spell_extras(answer.extras, form.profile),
-        "usage": write_usage(receipt.usage, receipt.charge_nusd),
-        "timings": write_timings(receipt),
-        "credits_used": form.credits(receipt),
-    }
-    if form.episode_id:
-        body["episode_id"] = form.episode_id
-    return _encode(body)
+    fingerprint, tier = spell_extras(answer.extras, form.profile)
+    return _encode(
+        ChatCompletion(
+            id=form.answer_id,
+            object="chat.completion",
+            created=form.created,
+            model=form.model,
+            choices=[write_choice(choice, form.profile) for choice in answer.choices],
+            # One SDK takes no answer without it.
+            system_fingerprint=None if fingerprint is UNSET else fingerprint,
+            service_tier=tier,
+            usage=write_usage(receipt.usage, receipt.charge_nusd),
+            timings=write_timings(receipt),
+            credits_used=form.credits(receipt),
+            episode_id=form.episode_id or UNSET,
+        )
+    )
 
 
-def write_choice(choice: Choice, profile: Profile) -> dict[str, Any]:
+def write_choice(choice: Choice, profile: Profile) -> AnswerChoice:
     message = spell_reasoning(choice.message, profile)
     if profile.shows_empty_tool_calls and "tool_calls" not in message:
         message = {**message, "tool_calls": []}
-    return {
-        "index": choice.index,
-        "message": message,
-        "finish_reason": choice.finish_reason,
-        "logprobs": choice.logprobs,
-    }
+    # Written as the provider sent it, with members that the type may not know.
+    known = cast(AnswerMessage, message)
+    return AnswerChoice(choice.index, known, choice.finish_reason, choice.logprobs)
 
 
 def _per_second(count: int, duration_us: int) -> float:
@@ -263,22 +279,20 @@ def _per_second(count: int, duration_us: int) -> float:
     return (count * 100_000_000 + duration_us // 2) // duration_us / 100
 
 
-def write_timings(receipt: Receipt) -> dict[str, int | float]:
+def write_timings(receipt: Receipt) -> Timings:
     """Return `timings` (gateway contract, section 7.4): the parts add up to total_ms."""
     total_ms = (receipt.total_us + 500) // 1000
     upstream_ms = min((receipt.upstream_us + 500) // 1000, total_ms)
-    timings: dict[str, int | float] = {"total_ms": total_ms, "upstream_ms": upstream_ms}
     tokens = receipt.usage.completion_tokens
-    if tokens > 0 and receipt.upstream_us > 0:
-        timings["tokens_per_second"] = _per_second(tokens, receipt.upstream_us)
+    has_rate = tokens > 0 and receipt.upstream_us > 0
     queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
-    if queued_ms:
-        timings["queued_ms"] = queued_ms
     rest_ms = total_ms - upstream_ms - queued_ms
     failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
-    if failed_ms:
-        timings["failed_ms"] = failed_ms
-    gateway_ms = rest_ms - failed_ms
-    if gateway_ms:
-        timings["gateway_ms"] = gateway_ms
-    return timings
+    return Timings(
+        total_ms,
+        upstream_ms,
+        tokens_per_second=_per_second(tokens, receipt.upstream_us) if has_rate else UNSET,
+        queued_ms=queued_ms or UNSET,
+        failed_ms=failed_ms or UNSET,
+        gateway_ms=rest_ms - failed_ms or UNSET,
+    )

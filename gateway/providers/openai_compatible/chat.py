@@ -17,7 +17,16 @@ import msgspec
 
 from gateway.core.chat import ChatCall
 from gateway.core.errors import ProviderUnavailable, StreamBroken, UnsupportedParameter
-from gateway.core.events import Answer, Choice, Delta, Finish, StreamEnd, StreamEvent, UsageReported
+from gateway.core.events import (
+    FINISH_REASONS,
+    Answer,
+    Choice,
+    Delta,
+    Finish,
+    StreamEnd,
+    StreamEvent,
+    UsageReported,
+)
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.providers.base import Decoder, UpstreamRequest
@@ -35,7 +44,6 @@ NOT_TAKEN = {
     for kind in BY_NAME.values()
 }
 USAGE_WANTED = b'{"include_usage":true}'
-FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 # What some send in every piece, and what it means.
 NOTHING: tuple[tuple[str, Any], ...] = (("content", ""), ("reasoning", ""), ("tool_calls", []))
 EXTRAS = frozenset({"system_fingerprint", "service_tier"})

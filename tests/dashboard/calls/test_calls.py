@@ -247,9 +247,9 @@ def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:
 @pytest.mark.parametrize(
     ("status", "code", "meaning"),
     [
-        ("refused", "invalid_request", "The request does not fit the schema"),
+        ("refused", "invalid_request", "The request is invalid"),
         ("upstream_error", "invalid_request", "The provider rejected the request"),
-        ("refused", "ip_not_allowed", "may not be used from this address"),
+        ("refused", "ip_not_allowed", "may not be used from this IP address"),
         ("refused", "from_another_age", ""),
         ("ok", "", ""),
     ],

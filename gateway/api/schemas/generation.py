@@ -1,0 +1,160 @@
+"""The record of one call as the API shows it (gateway contract, section 7.7)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from django.conf import settings
+from msgspec import Meta, Struct
+
+from gateway.core.durations import gateway_us
+from gateway.core.money import credits_used, usd
+from gateway.models import CallRecord
+
+NUSD_PER_MICRO_USD = 1_000
+Status = Literal["ok", "error", "aborted", "in_progress"]
+# The contract's words for a call's state; "error" for every other.
+STATUS: dict[CallRecord.Status, Status] = {
+    CallRecord.Status.IN_PROGRESS: "in_progress",
+    CallRecord.Status.OK: "ok",
+    CallRecord.Status.PARTIAL: "ok",
+    CallRecord.Status.CANCELLED: "aborted",
+}
+
+
+class GenerationTimings(Struct):
+    total_ms: float
+    admit_ms: float
+    queued_ms: float
+    failed_ms: float
+    upstream_ms: float
+    gateway_ms: float
+
+
+class Generation(Struct):
+    """The record of one call. Fields that no call has here, such as function_name, are null."""
+
+    id: str
+    model: str
+    ingress_format: Literal["chat_completions"]
+    source: Literal["api"]
+    tokens_prompt: int
+    tokens_completion: int
+    tokens_reasoning: int
+    tokens_cached_prompt: int
+    total_cost: Annotated[float, Meta(description="USD.")]
+    cost_micro_usd: Annotated[str, Meta(description="Exact.")]
+    cost_nano_usd: Annotated[str, Meta(description="Exact.")]
+    tool_costs_micro_usd: Annotated[
+        dict[str, str],
+        Meta(description="The part of the cost that is not for tokens. pdf: PDF pages as images."),
+    ]
+    latency_ms: int
+    status: Status
+    error_code: str | None
+    created_at: datetime
+    charge_basis: str | None
+    state: str
+    provider_name: str | None
+    native_model: str | None
+    streamed: bool
+    finish_reason: str | None
+    native_finish_reason: str | None
+    num_tool_calls: int
+    ttft_ms: Annotated[int | None, Meta(description="Time to first token.")]
+    generation_time_ms: int
+    queued_ms: int
+    processors_ms: int
+    credits_used: float
+    absorbed_cost: Annotated[float, Meta(description="USD that was not charged.")]
+    fallback_from: str | None
+    fallback_depth: int
+    attempts: list[dict[str, Any]]
+    function_name: str | None
+    variant_name: str | None
+    user: str | None
+    api_key_id: UUID
+    client_request_id: str | None
+    usage_estimated: bool
+    episode_id: UUID | None
+    compat_profile: str | None
+    dropped_params: list[str]
+    timings: GenerationTimings
+
+
+class GenerationResponse(Struct):
+    data: Generation
+
+
+def write_generation(record: CallRecord, shown_id: str = "") -> Generation:
+    """shown_id: the ID by which the client knows the call, where that is not ours."""
+    return Generation(
+        id=shown_id or str(record.pk),
+        model=record.model or record.requested_model,
+        ingress_format="chat_completions",
+        source="api",
+        tokens_prompt=record.prompt_tokens,
+        tokens_completion=record.completion_tokens,
+        tokens_reasoning=record.reasoning_tokens,
+        tokens_cached_prompt=record.cached_tokens,
+        total_cost=usd(record.charge_nusd),
+        cost_micro_usd=write_micro_usd(record.charge_nusd),
+        cost_nano_usd=str(record.charge_nusd),
+        tool_costs_micro_usd=write_tool_costs(record),
+        latency_ms=round(record.total_us / 1000),
+        status=STATUS.get(CallRecord.Status(record.status), "error"),
+        error_code=record.error_code or None,
+        created_at=record.created_at,
+        charge_basis=record.charge_basis or None,
+        state=record.status,
+        provider_name=record.provider or None,
+        native_model=record.native_model or None,
+        streamed=record.streamed,
+        finish_reason=record.finish_reason or None,
+        native_finish_reason=record.native_finish_reason or None,
+        num_tool_calls=record.num_tool_calls,
+        ttft_ms=None if record.ttft_us is None else round(record.ttft_us / 1000),
+        generation_time_ms=round(record.upstream_us / 1000),
+        queued_ms=round(record.queued_us / 1000),
+        processors_ms=0,
+        credits_used=credits_used(record.charge_nusd, whole=settings.CREDITS_INTEGER),
+        absorbed_cost=usd(record.absorbed_nusd),
+        fallback_from=record.fallback_from or None,
+        fallback_depth=record.fallback_depth,
+        attempts=record.attempts,
+        function_name=None,
+        variant_name=None,
+        user=record.user or None,
+        api_key_id=record.key_id,
+        client_request_id=record.client_request_id or None,
+        usage_estimated=record.charge_basis == CallRecord.ChargeBasis.ESTIMATE,
+        episode_id=record.episode_id,
+        compat_profile=record.profile or None,
+        dropped_params=record.dropped_params,
+        timings=write_timings(record),
+    )
+
+
+def write_timings(record: CallRecord) -> GenerationTimings:
+    return GenerationTimings(
+        total_ms=record.total_us / 1000,
+        admit_ms=record.admit_us / 1000,
+        queued_ms=record.queued_us / 1000,
+        failed_ms=record.failed_us / 1000,
+        upstream_ms=record.upstream_us / 1000,
+        gateway_ms=gateway_us(record) / 1000,
+    )
+
+
+def write_tool_costs(record: CallRecord) -> dict[str, str]:
+    """Return the part of the charge that is not for tokens, in micro-USD, exact."""
+    charged_nusd = min(record.pdf_fee_nusd, record.charge_nusd)
+    return {"pdf": write_micro_usd(charged_nusd)} if charged_nusd else {}
+
+
+def write_micro_usd(nusd: int) -> str:
+    """Return micro-USD as a decimal string, exact."""
+    whole, rest = divmod(nusd, NUSD_PER_MICRO_USD)
+    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".") if rest else str(whole)

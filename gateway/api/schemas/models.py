@@ -1,0 +1,86 @@
+"""A model as the API shows it (gateway contract, section 7.8)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from gateway.core.money import PUSD_PER_TOKEN_PER_USD_PER_MTOK, Price
+from gateway.snapshot.types import ModelRecord
+
+
+class Pricing(Struct):
+    """USD per million tokens."""
+
+    prompt: float
+    completion: float
+    cached_prompt: float
+    unit: Literal["per_million_tokens"]
+
+
+class Model(Struct):
+    id: str
+    object: Literal["model"]
+    created: int
+    owned_by: str
+    display_name: str
+    description: str
+    context_length: int | None
+    max_output_tokens: int
+    pricing: Pricing
+    supportsVision: bool  # noqa: N815 (a product's own spelling)
+    supportsPdf: bool  # noqa: N815
+    supportsTools: bool  # noqa: N815
+    supportsAudio: bool  # noqa: N815
+    supported_features: list[str]
+    datacenter_locations: list[str]
+    is_local: bool
+
+
+class ModelList(Struct):
+    object: Literal["list"]
+    data: list[Model]
+    has_more: (
+        Annotated[bool, Meta(description="More models follow this page. Present with limit only.")]
+        | UnsetType
+    ) = UNSET
+
+
+def write_model(model: ModelRecord) -> Model:
+    return Model(
+        id=model.name,
+        object="model",
+        created=model.created,
+        owned_by=model.owned_by or "tollhouse",
+        display_name=model.display_name,
+        description=model.description,
+        context_length=model.context_tokens,
+        max_output_tokens=model.max_output_tokens,
+        pricing=write_pricing(model.price),
+        supportsVision=model.can("vision"),
+        supportsPdf=model.can("pdf"),
+        supportsTools=model.can("tools"),
+        supportsAudio=model.can("audio"),
+        supported_features=write_features(model),
+        datacenter_locations=sorted({t.location for t in model.targets if t.location}),
+        is_local=bool(model.targets) and all(t.is_local for t in model.targets),
+    )
+
+
+def write_features(model: ModelRecord) -> list[str]:
+    """Return what may be asked of the model; guided decoding only where every target has it."""
+    features = ["streaming", "json_schema"]
+    features += [name for name in ("tools", "vision", "pdf", "audio") if model.can(name)]
+    if model.targets and all(target.kind == "vllm" for target in model.targets):
+        features.append("guided_decoding")
+    return sorted(features)
+
+
+def write_pricing(price: Price) -> Pricing:
+    return Pricing(
+        prompt=price.input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        completion=price.output_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        cached_prompt=price.cached_input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        unit="per_million_tokens",
+    )

@@ -1,0 +1,117 @@
+"""What POST /chat/completions answers, as types: they encode the answers, and the OpenAPI document
+is made from them. A member that is UNSET is left out.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from gateway.core.events import FINISH_REASONS
+
+AnyObject = dict[str, Any]
+FinishReason = Annotated[str, Meta(extra_json_schema={"enum": sorted(FINISH_REASONS)})]
+
+
+class PromptTokensDetails(Struct):
+    cached_tokens: int
+
+
+class CompletionTokensDetails(Struct):
+    reasoning_tokens: int
+
+
+class CompletionUsage(Struct):
+    """Token counts as OpenAI defines them, and the cost."""
+
+    prompt_tokens: Annotated[int, Meta(description="Includes cached tokens.")]
+    completion_tokens: Annotated[int, Meta(description="Includes reasoning tokens.")]
+    total_tokens: int
+    prompt_tokens_details: PromptTokensDetails
+    completion_tokens_details: CompletionTokensDetails
+    cost: Annotated[float, Meta(description="USD.")]
+
+
+class Timings(Struct):
+    """Milliseconds. The parts add up to total_ms; parts that are 0 are left out."""
+
+    total_ms: int
+    upstream_ms: Annotated[int, Meta(description="The provider that served the call.")]
+    tokens_per_second: float | UnsetType = UNSET
+    processors_ms: int | UnsetType = UNSET
+    queued_ms: int | UnsetType = UNSET
+    failed_ms: Annotated[int, Meta(description="Attempts that failed.")] | UnsetType = UNSET
+    gateway_ms: int | UnsetType = UNSET
+
+
+class AnswerMessage(Struct):
+    """Providers may send further members, which are passed on."""
+
+    role: Literal["assistant"]
+    content: str | None
+    tool_calls: list[AnyObject] | UnsetType = UNSET
+    function_call: AnyObject | UnsetType = UNSET
+    reasoning: str | UnsetType = UNSET
+    reasoning_content: str | UnsetType = UNSET
+    refusal: str | UnsetType = UNSET
+    annotations: list[AnyObject] | UnsetType = UNSET
+    audio: AnyObject | UnsetType = UNSET
+
+
+class AnswerChoice(Struct):
+    index: int
+    message: AnswerMessage
+    finish_reason: FinishReason
+    logprobs: AnyObject | None
+
+
+class ChatCompletion(Struct, kw_only=True):
+    """A buffered response."""
+
+    id: str
+    object: Literal["chat.completion"]
+    created: int
+    model: str
+    choices: list[AnswerChoice]
+    system_fingerprint: str | None
+    service_tier: str | UnsetType = UNSET
+    usage: CompletionUsage
+    timings: Timings
+    credits_used: float
+    episode_id: str | UnsetType = UNSET
+
+
+class ChunkChoice(Struct):
+    index: int
+    delta: AnyObject
+    finish_reason: FinishReason | None
+    logprobs: AnyObject | UnsetType = UNSET
+
+
+class Fallback(Struct, rename={"model": "from"}):
+    """A fallback model answered."""
+
+    model: Annotated[str, Meta(description="The model that was requested.")]
+    depth: Annotated[int, Meta(description="1 is the first fallback model.")]
+
+
+class ChunkHead(Struct):
+    """What all chunks of a stream have in common."""
+
+    id: str
+    object: Literal["chat.completion.chunk"]
+    created: int
+    model: str
+    episode_id: str | UnsetType = UNSET
+
+
+class ChatCompletionChunk(ChunkHead, kw_only=True):
+    """One `data:` event of a stream. The stream ends with `data: [DONE]`."""
+
+    choices: list[ChunkChoice]
+    system_fingerprint: str | UnsetType = UNSET
+    service_tier: str | UnsetType = UNSET
+    usage: CompletionUsage | UnsetType | None = UNSET
+    credits_used: float | UnsetType = UNSET
+    fallback: Fallback | UnsetType = UNSET
