@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from gateway import pipeline
 from gateway.core.chat import ChatCall
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
-from gateway.core.events import Answer, Delta, Finish, UsageReported
+from gateway.core.events import Answer, ChatAnswer, Delta, Finish, UsageReported
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
 from gateway.core.receipt import Receipt
@@ -211,6 +211,7 @@ class ChatCaller:
             assert self._writer is not None
             return b"".join(self._writer.close(receipt))
         assert self._form is not None
+        assert isinstance(answer, ChatAnswer)
         return write_answer(answer, receipt, self._form)
 
     def write_at_once(self, frames: bytes) -> bool:

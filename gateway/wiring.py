@@ -230,7 +230,7 @@ class Runtime:
         )
 
     def prepare(self, call: ChatCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
-        provider = adapter_of(target.kind)
+        provider = adapter_of(call.payload.operation, target.kind)
         request = provider.build_request(call, grant, target)
         return ProviderExchange(provider, self.transports.for_kind(target.kind), request)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -31,6 +31,8 @@ class CallFacts(msgspec.Struct, frozen=True):
 class Payload(msgspec.Struct, frozen=True):
     """What an operation asks for. Operations derive their own (gateway.core.chat)."""
 
+    # What is asked of the model: providers have an adapter per operation.
+    operation: ClassVar[str]
     # The top-level fields in their order, each as raw JSON bytes, in OpenAI's spelling whatever
     # format the call came in. A provider of that format gets these bytes.
     fields: Mapping[str, bytes]

@@ -17,6 +17,8 @@ from gateway.core.files import Attachment
 class ChatRequest(Payload, frozen=True, kw_only=True):
     """What a chat completion asks for."""
 
+    operation = "chat"
+
     # The messages as the endpoint's own types.
     messages: Sequence[Any]
     # What stream_options asked for; None when it did not say.

@@ -1,16 +1,18 @@
-"""The answer in our words: what every provider's dialect is decoded to.
+"""Answers, whatever dialect they came in.
 
 The fields of a delta or a message are OpenAI's, plus `reasoning`; they are plain JSON values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 
+from gateway.core.errors import UpstreamError
 from gateway.core.money import Usage
+from gateway.core.output import count_chars, text_of
 
 Fields = Mapping[str, Any]
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
@@ -45,6 +47,35 @@ class StreamEnd(msgspec.Struct, frozen=True):
 
 
 StreamEvent = Delta | Finish | UsageReported | StreamEnd
+# Takes the events of one piece, and what went wrong after them. Returns whether to go on.
+TakeEvents = Callable[[list[StreamEvent], UpstreamError | None], bool]
+
+
+class AnswerMeter(Protocol):
+    """What has come of a call so far (gateway.streaming.meter)."""
+
+    def count_delta(self, chars: int) -> None: ...
+
+    def keep(self, text: str) -> None: ...
+
+    def note_tool_calls(self, choice: int, calls: object) -> None: ...
+
+    def finish(self, choice: int, reason: str, native: str = "") -> None: ...
+
+
+class Answer(Protocol):
+    """A complete answer of any operation."""
+
+    # None when the provider gave none that makes sense.
+    @property
+    def usage(self) -> Usage | None: ...
+
+    def note(self, meter: AnswerMeter) -> None:
+        """Count the output, and keep its text where the provider did not count."""
+
+    def forget(self) -> None:
+        """Free what was generated, once it is written: it may be long, and whoever wrote it has to
+        wait for the database."""
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -57,16 +88,23 @@ class Choice(msgspec.Struct, frozen=True):
     native: str = ""
 
 
-class Answer(msgspec.Struct, frozen=True):
-    """A complete buffered answer. usage is None when the provider gave none that makes sense."""
+class ChatAnswer(msgspec.Struct, frozen=True):
+    """A complete chat completion. extras: the provider's own fields."""
 
     choices: tuple[Choice, ...]
     usage: Usage | None
     extras: Fields = msgspec.field(default_factory=dict)
 
+    def note(self, meter: AnswerMeter) -> None:
+        for choice in self.choices:
+            meter.count_delta(count_chars(choice.message))
+            meter.finish(choice.index, choice.finish_reason, choice.native)
+            if "tool_calls" in choice.message:
+                meter.note_tool_calls(choice.index, choice.message["tool_calls"])
+            if self.usage is None:
+                meter.keep(text_of(choice.message))
+
     def forget(self) -> None:
-        """Let go of what was generated, once it is written: it may be long, and whoever wrote it
-        has to wait for the database."""
         for choice in self.choices:
             if isinstance(choice.message, dict):
                 choice.message.clear()

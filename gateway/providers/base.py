@@ -1,21 +1,23 @@
 """The contract every provider adapter keeps.
 
-An adapter is a translator and performs no I/O: it turns a Call into an UpstreamRequest and
-upstream bytes into our events. gateway.providers.transports owns the sockets.
+There is one per dialect and operation, found by gateway.providers.registry. It turns a Call into
+an UpstreamRequest and upstream bytes into events; gateway.providers.transports owns the sockets.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from gateway.core.chat import ChatCall
+from gateway.core.call import Call, Payload
 from gateway.core.errors import UpstreamError
 from gateway.core.events import Answer, StreamEvent
 from gateway.core.grant import Grant
 from gateway.snapshot.types import TargetRecord
+
+P_contra = TypeVar("P_contra", bound=Payload, contravariant=True)
 
 
 class UpstreamRequest(msgspec.Struct):
@@ -37,26 +39,49 @@ class UpstreamRequest(msgspec.Struct):
         return f"UpstreamRequest({self.url})"
 
 
-class Decoder(Protocol):
-    """Holds what one streamed answer needs remembered between events. One per attempt."""
+class Framing(Protocol):
+    """Cuts a streamed body into frames (gateway.providers.framing). One per attempt."""
 
-    def feed(self, data: bytes) -> list[StreamEvent]:
-        """Return what one server-sent event amounts to.
+    def feed(self, chunk: bytes) -> list[bytes]:
+        """Return the frames that this chunk completes. Raises StreamBroken."""
+
+    def finish(self) -> list[bytes]:
+        """Return the frame that was left open when the body ended, if it can be read."""
+
+
+class Decoder(Protocol):
+    """Translates one streamed answer. One per attempt."""
+
+    @property
+    def framing(self) -> Framing:
+        """The framing of the dialect."""
+
+    def read(self, frame: bytes) -> list[StreamEvent]:
+        """Return the events of one frame.
 
         Raises StreamBroken when it makes no sense, or the UpstreamError that it reports.
         """
 
 
-class Provider(Protocol):
-    """Stateless; one instance serves every call in the process."""
+class Adapter(Protocol[P_contra]):
+    """Translates calls of one operation to one dialect and its answers back. Performs no I/O.
 
-    def check(self, call: ChatCall, target: TargetRecord) -> Iterable[str]:
-        """Return the names of members that would be dropped.
+    Stateless; one instance serves every call in the process.
+    """
+
+    # Fields that every provider of the dialect takes, `n` as far as it is 1. Whatever else a call
+    # has is put to `check`.
+    supported: frozenset[str]
+
+    def check(self, call: Call[P_contra], target: TargetRecord) -> Iterable[str]:
+        """Return the names of fields that would be dropped.
 
         Raises UnsupportedParameter for what must not be dropped in silence.
         """
 
-    def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
+    def build_request(
+        self, call: Call[P_contra], grant: Grant, target: TargetRecord
+    ) -> UpstreamRequest:
         """Translate a call that passed the check."""
 
     def read_answer(self, body: bytes) -> Answer:
@@ -71,3 +96,7 @@ class Provider(Protocol):
     def secrets(self, request: UpstreamRequest) -> tuple[bytes, ...]:
         """Return every byte string of the request that must never be quoted, whatever header or
         query it rides in (gateway.providers.secrets)."""
+
+
+# Whatever its operation: the registry gives an adapter only calls of its own.
+AnyAdapter = Adapter[Any]

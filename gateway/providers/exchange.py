@@ -6,27 +6,25 @@ as an UpstreamError. Whatever happens, the connection is given back or cut.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-from gateway.core.errors import ProviderUnavailable, UpstreamError
-from gateway.core.events import Answer, StreamEvent
-from gateway.providers.base import Provider, UpstreamRequest
-from gateway.providers.framing.sse import SseDecoder
+from gateway.core.errors import ProviderUnavailable, StreamBroken, UpstreamError
+from gateway.core.events import Answer, Delta, StreamEvent, TakeEvents
+from gateway.providers.base import AnyAdapter, UpstreamRequest
+from gateway.providers.idle_output import MAX_PIECE, IdleOutput
 from gateway.providers.secrets import HIDDEN, conceal
 from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.response_body import COMPRESSED, read_body, read_error_body
-
-Take = Callable[[bytes], bool]
 
 
 class ProviderExchange:
     """Used once: read() for a buffered answer, open_stream() for a streamed one."""
 
-    __slots__ = ("_provider", "_request", "_transport")
+    __slots__ = ("_adapter", "_request", "_transport")
 
-    def __init__(self, provider: Provider, transport: Transport, request: UpstreamRequest) -> None:
-        self._provider = provider
+    def __init__(self, adapter: AnyAdapter, transport: Transport, request: UpstreamRequest) -> None:
+        self._adapter = adapter
         self._transport = transport
         self._request = request
 
@@ -45,9 +43,9 @@ class ProviderExchange:
         finally:
             response.release()
         try:
-            return self._provider.read_answer(body)
+            return self._adapter.read_answer(body)
         except UpstreamError as error:
-            raise conceal_error(error, self._provider, self._request) from None
+            raise conceal_error(error, self._adapter, self._request) from None
 
     async def open_stream(self) -> ProviderStream:
         """Return the streamed answer, its head read. Whoever has it must close it."""
@@ -57,7 +55,7 @@ class ProviderExchange:
         if response.is_encoded:
             response.release()
             raise ProviderUnavailable(COMPRESSED)
-        return ProviderStream(response, self._provider, self._request)
+        return ProviderStream(response, self._adapter, self._request)
 
     async def _refuse(self, response: UpstreamResponse) -> None:
         """Raise what the provider's refusal means."""
@@ -66,65 +64,83 @@ class ProviderExchange:
             body = await read_error_body(response)
         finally:
             response.release()
-        body = conceal_bytes(body, self._provider.secrets(self._request))
-        refusal = self._provider.read_error(response.status, response.headers, body)
-        raise conceal_error(refusal, self._provider, self._request)
+        body = conceal_bytes(body, self._adapter.secrets(self._request))
+        refusal = self._adapter.read_error(response.status, response.headers, body)
+        raise conceal_error(refusal, self._adapter, self._request)
 
 
 class ProviderStream:
-    """A streamed answer: bytes are awaited, what they amount to is not.
-
-    forward: hands over each piece as it arrives (gateway.providers.transports.base). Raises one of
-    broken_by when the answer breaks off.
-    """
+    """A streamed answer: its bytes are awaited, what they amount to is not."""
 
     __slots__ = (
+        "_adapter",
         "_decoder",
-        "_provider",
+        "_framing",
+        "_idle",
         "_request",
         "_response",
-        "_sse",
-        "broken_by",
-        "forward",
+        "_take",
         "omits_finish_reason",
     )
 
     def __init__(
-        self, response: UpstreamResponse, provider: Provider, request: UpstreamRequest
+        self, response: UpstreamResponse, adapter: AnyAdapter, request: UpstreamRequest
     ) -> None:
         self.omits_finish_reason = request.omits_finish_reason
-        self.forward: Callable[[Take], Awaitable[bool]] = response.forward
-        self.broken_by = response.broken_by
         self._response = response
-        self._provider = provider
-        self._decoder = provider.open_decoder()
+        self._adapter = adapter
+        self._decoder = adapter.open_decoder()
+        self._framing = self._decoder.framing
         self._request = request
-        self._sse = SseDecoder()
+        self._idle = IdleOutput()
+        self._take: TakeEvents = stop
 
-    def feed(self, chunk: bytes) -> tuple[list[StreamEvent], UpstreamError | None]:
-        """Return the events that the bytes complete, and what went wrong behind them.
-
-        No bytes are the end: it completes what was left open.
-        """
-        events: list[StreamEvent] = []
-        data = b""
+    async def forward(self, take: TakeEvents) -> bool:
+        """As gateway.streaming.relay.Stream."""
+        self._take = take
         try:
-            for data in self._sse.feed(chunk) if chunk else self._sse.finish():
-                events += self._decoder.feed(data)
+            has_more = await self._response.forward(self._pass_on)
+        except self._response.broken_by as error:
+            raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
+        if not has_more:
+            take(*self._decode(self._framing.finish))
+        return has_more
+
+    def _pass_on(self, piece: bytes) -> bool:
+        """Hand over what one piece amounts to. Returns whether to go on."""
+        events, failure = self._decode(self._framing.feed, piece)
+        idle = self._idle
+        first = events[0] if events else None
+        # Nearly every piece is text.
+        if isinstance(first, Delta) and first.fields.get("content") and len(piece) <= MAX_PIECE:
+            idle.deltas += 1
+        elif failure is None:
+            failure = idle.weigh(piece, events)
+        return self._take(events, failure)
+
+    def _decode(
+        self, cut: Callable[..., list[bytes]], *piece: bytes
+    ) -> tuple[list[StreamEvent], UpstreamError | None]:
+        """Return the events of the frames that are complete, and what went wrong after them."""
+        events: list[StreamEvent] = []
+        frame = b""
+        try:
+            for frame in cut(*piece):
+                events += self._decoder.read(frame)
         except UpstreamError as error:
-            return events, self._conceal(error, data)
+            return events, self._conceal(error, frame)
         return events, None
 
-    def _conceal(self, error: UpstreamError, data: bytes) -> UpstreamError:
-        """Return the error of an event without secrets: read again without them, as what was cut
+    def _conceal(self, error: UpstreamError, frame: bytes) -> UpstreamError:
+        """Return the error of a frame without secrets: read again without them, as what was cut
         short may have ended in one."""
-        concealed = conceal_bytes(data, self._provider.secrets(self._request))
-        if concealed != data:
+        concealed = conceal_bytes(frame, self._adapter.secrets(self._request))
+        if concealed != frame:
             try:
-                self._decoder.feed(concealed)
+                self._decoder.read(concealed)
             except UpstreamError as again:
                 error = again
-        return conceal_error(error, self._provider, self._request)
+        return conceal_error(error, self._adapter, self._request)
 
     async def close(self, *, is_over: bool) -> None:
         """Keep the connection if the provider ends the answer at once, else cut it."""
@@ -135,6 +151,11 @@ class ProviderStream:
             self._response.release()
 
 
+def stop(events: list[StreamEvent], failure: UpstreamError | None) -> bool:
+    """Take nothing: no caller has begun to read the stream."""
+    return False
+
+
 def conceal_bytes(body: bytes, secrets: tuple[bytes, ...]) -> bytes:
     """Return a text of the provider's without the secrets; as it was if it has none."""
     text = body.decode(errors="replace")
@@ -143,10 +164,10 @@ def conceal_bytes(body: bytes, secrets: tuple[bytes, ...]) -> bytes:
 
 
 def conceal_error(
-    error: UpstreamError, provider: Provider, request: UpstreamRequest
+    error: UpstreamError, adapter: AnyAdapter, request: UpstreamRequest
 ) -> UpstreamError:
     """Cut what is secret, and the provider's address, out of an error that quotes the provider."""
-    secrets = provider.secrets(request)
+    secrets = adapter.secrets(request)
     place = urlsplit(request.url)
     # A bare name of one word is likely to be a word of the message's, too.
     names = [place.netloc, place.hostname if "." in (place.hostname or "") else ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.core.chat import ChatCall
+from gateway.core.call import Call, Payload
 from gateway.core.errors import (
     AudioNotSupported,
     GatewayError,
@@ -11,7 +11,7 @@ from gateway.core.errors import (
     RequestError,
     UnsupportedParameter,
 )
-from gateway.providers.registry import adapter_of
+from gateway.providers.registry import adapter_of, supported_by_all
 from gateway.snapshot.types import ModelRecord
 
 LACKS: dict[str, type[GatewayError]] = {
@@ -19,29 +19,9 @@ LACKS: dict[str, type[GatewayError]] = {
     "audio": AudioNotSupported,
     "pdf": PdfNotSupported,
 }
-# Every provider takes these, n as far as it is 1: a call of nothing else needs no look at the
-# model.
-TAKEN_BY_ALL = frozenset(
-    {
-        "frequency_penalty",
-        "max_completion_tokens",
-        "max_tokens",
-        "messages",
-        "model",
-        "n",
-        "presence_penalty",
-        "response_format",
-        "seed",
-        "stop",
-        "stream",
-        "stream_options",
-        "temperature",
-        "top_p",
-    }
-)
 
 
-def check_parameters(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
+def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]:
     """Return the parameters that will be dropped, sorted.
 
     Raises UnsupportedParameter for what the model's providers cannot be told, and for anything
@@ -49,8 +29,10 @@ def check_parameters(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
     model rejects those.
     """
     payload = call.payload
-    if payload.fields.keys() <= TAKEN_BY_ALL and not payload.needs and payload.n == 1:
-        return ()
+    if payload.n == 1 and not payload.needs:
+        kinds = tuple([target.kind for target in model.targets])
+        if payload.fields.keys() <= supported_by_all(payload.operation, kinds):
+            return ()
     _check_abilities(call, model)
     dropped: set[str] = set()
     if payload.unknown and model.unknown_fields == "reject":
@@ -58,7 +40,7 @@ def check_parameters(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
     if payload.unknown and model.unknown_fields == "drop":
         dropped.update(payload.unknown)
     for target in model.targets:
-        dropped.update(adapter_of(target.kind).check(call, target))
+        dropped.update(adapter_of(payload.operation, target.kind).check(call, target))
     names = sorted(dropped)
     if names and call.facts.requires_parameters:
         raise UnsupportedParameter(
@@ -69,7 +51,7 @@ def check_parameters(call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _check_abilities(call: ChatCall, model: ModelRecord) -> None:
+def _check_abilities(call: Call[Payload], model: ModelRecord) -> None:
     for ability in sorted(call.payload.needs):
         if not model.can(ability):
             raise LACKS[ability](f"{model.name} does not support {ability}.", param="messages")

@@ -1,16 +1,30 @@
-"""Which adapter speaks which dialect. Kinds of provider are rows of gateway.providers.catalogue."""
+"""Which adapter translates which operation to which dialect.
+
+Providers are rows of gateway.providers.catalogue, which name their dialect.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from functools import lru_cache
 
-from gateway.providers.base import Provider
+from gateway.providers.base import AnyAdapter
 from gateway.providers.catalogue import BY_NAME
-from gateway.providers.openai_compatible.chat import OpenAICompatible
+from gateway.providers.openai_compatible.chat import OpenAIChat
 
-BY_DIALECT: Mapping[str, Provider] = {"openai": OpenAICompatible()}
+# (operation, dialect) → adapter.
+ADAPTERS: dict[tuple[str, str], AnyAdapter] = {
+    ("chat", "openai"): OpenAIChat(),
+}
 
 
-def adapter_of(kind: str) -> Provider:
-    """Return the adapter for a kind of provider. Raises KeyError for a kind we do not know."""
-    return BY_DIALECT[BY_NAME[kind].dialect]
+def adapter_of(operation: str, kind: str) -> AnyAdapter:
+    """Return the adapter for calls to a kind of provider. Raises KeyError when there is none."""
+    return ADAPTERS[operation, BY_NAME[kind].dialect]
+
+
+@lru_cache(maxsize=1024)
+def supported_by_all(operation: str, kinds: tuple[str, ...]) -> frozenset[str]:
+    """Return the fields that providers of all these kinds take: a call with nothing else needs no
+    further look."""
+    taken = [adapter_of(operation, kind).supported for kind in kinds]
+    return frozenset.intersection(*taken) if taken else frozenset()

@@ -15,7 +15,6 @@ from urllib.parse import quote
 import pytest
 
 from gateway.core.errors import UpstreamError
-from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.registry import adapter_of
 from tests.corpus.oracle import Witness
 from tests.corpus.test_sweeps import flips
@@ -57,14 +56,14 @@ STREAMS = {
 
 def decode(pieces: Sequence[bytes]) -> tuple[list[Any], bool]:
     """Return the events of a stream that arrives in these pieces, and whether it made sense."""
-    sse, decoder = SseDecoder(), adapter_of("openai_compatible").open_decoder()
+    decoder = adapter_of("chat", "openai_compatible").open_decoder()
     events: list[Any] = []
     try:
         for piece in pieces:
-            for data in sse.feed(piece):
-                events += decoder.feed(data)
-        for data in sse.finish():
-            events += decoder.feed(data)
+            for frame in decoder.framing.feed(piece):
+                events += decoder.read(frame)
+        for frame in decoder.framing.finish():
+            events += decoder.read(frame)
     except UpstreamError:
         return events, False
     return events, True

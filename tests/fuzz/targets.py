@@ -32,7 +32,7 @@ from gateway.http.headers import read_episode, read_idempotency_key, requires_pa
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
 from gateway.outbound.networks import is_public
 from gateway.providers.framing import sse
-from gateway.providers.openai_compatible.chat import OpenAICompatible
+from gateway.providers.openai_compatible.chat import OpenAIChat
 from tests.fuzz import oracles
 
 Target = Callable[[bytes], None]
@@ -173,15 +173,15 @@ def headers(data: bytes) -> None:
 
 def provider(data: bytes) -> None:
     """What a provider sends, buffered or streamed, makes sense or is the provider's fault."""
-    dialect = OpenAICompatible()
+    dialect = OpenAIChat()
     with suppress(UpstreamError):
         answer = dialect.read_answer(data)
         assert answer.choices
     assert isinstance(dialect.read_error(400, {}, data), UpstreamError)
     with suppress(UpstreamError):
-        events = dialect.open_decoder()
+        decoder = dialect.open_decoder()
         for line in data.split(b"\n"):
-            events.feed(line)
+            decoder.read(line)
 
 
 def address(data: bytes) -> None:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, Choice, Delta, Finish, UsageReported
+from gateway.core.events import ChatAnswer, Choice, Delta, Finish, UsageReported
 from gateway.core.money import Usage, credits_used, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
@@ -244,7 +244,7 @@ def _write_event(chunk: ChatCompletionChunk) -> bytes:
     return b"data: " + _encode(chunk) + b"\n\n"
 
 
-def write_answer(answer: Answer, receipt: Receipt, form: Form) -> bytes:
+def write_answer(answer: ChatAnswer, receipt: Receipt, form: Form) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
     fingerprint, tier = spell_extras(answer.extras, form.profile)
     return _encode(

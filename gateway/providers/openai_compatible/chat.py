@@ -19,7 +19,7 @@ from gateway.core.chat import ChatCall
 from gateway.core.errors import ProviderUnavailable, StreamBroken, UnsupportedParameter
 from gateway.core.events import (
     FINISH_REASONS,
-    Answer,
+    ChatAnswer,
     Choice,
     Delta,
     Finish,
@@ -31,6 +31,7 @@ from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.catalogue import BY_NAME, ProviderKind
+from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.openai_compatible import respelling, vllm
 from gateway.providers.secrets import secrets_of
 from gateway.providers.upstream_errors import read_error
@@ -43,6 +44,25 @@ NOT_TAKEN = {
     kind.name: kind.drops if kind.name == "vllm" else kind.drops | VLLM_ONLY
     for kind in BY_NAME.values()
 }
+# Every look-alike takes these.
+SUPPORTED = frozenset(
+    {
+        "frequency_penalty",
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "model",
+        "n",
+        "presence_penalty",
+        "response_format",
+        "seed",
+        "stop",
+        "stream",
+        "stream_options",
+        "temperature",
+        "top_p",
+    }
+)
 USAGE_WANTED = b'{"include_usage":true}'
 # What some send in every piece, and what it means.
 NOTHING: tuple[tuple[str, Any], ...] = (("content", ""), ("reasoning", ""), ("tool_calls", []))
@@ -60,8 +80,10 @@ _encode = msgspec.json.encode
 _decode = msgspec.json.decode
 
 
-class OpenAICompatible:
-    """One adapter for every kind of the `openai` dialect."""
+class OpenAIChat:
+    """Chat completions for every provider of the `openai` dialect."""
+
+    supported = SUPPORTED
 
     def check(self, call: ChatCall, target: TargetRecord) -> set[str]:
         kind, payload = BY_NAME[target.kind], call.payload
@@ -95,7 +117,7 @@ class OpenAICompatible:
             omits_finish_reason=BY_NAME[target.kind].omits_finish_reason,
         )
 
-    def read_answer(self, body: bytes) -> Answer:
+    def read_answer(self, body: bytes) -> ChatAnswer:
         try:
             answer = _decode(body)
             choices = tuple(_read_choice(choice) for choice in answer["choices"])
@@ -105,7 +127,7 @@ class OpenAICompatible:
             ) from None
         if not choices:
             raise ProviderUnavailable("The provider's response has no choices.")
-        return Answer(choices, read_usage(answer.get("usage")), _read_extras(answer))
+        return ChatAnswer(choices, read_usage(answer.get("usage")), _read_extras(answer))
 
     def open_decoder(self) -> Decoder:
         return OpenAIDecoder()
@@ -137,9 +159,14 @@ _decode_chunk = msgspec.json.Decoder(Chunk).decode
 
 
 class OpenAIDecoder:
-    """Chunks to events. Stateless but for the contract's sake: one per attempt."""
+    """Chunks to events."""
 
-    def feed(self, data: bytes) -> list[StreamEvent]:
+    __slots__ = ("framing",)
+
+    def __init__(self) -> None:
+        self.framing = SseDecoder()
+
+    def read(self, data: bytes) -> list[StreamEvent]:
         if data == b"[DONE]":
             return [StreamEnd()]
         try:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from playwright.sync_api import Browser, expect
 
 from dashboard.calls.transcript import read_request, read_response
-from gateway.core.events import Answer, Choice, Delta, Finish
+from gateway.core.events import ChatAnswer, Choice, Delta, Finish
 from gateway.core.money import Usage
 from gateway.core.profiles import ALL, Profile
 from gateway.core.receipt import Receipt
@@ -61,7 +61,9 @@ def stored_stream(profile: Profile, *, whole: bool = True) -> str:
 
 def stored_answer(profile: Profile) -> str:
     form = Form("chatcmpl-1", "1", "m", 1, profile)
-    return write_answer(Answer((Choice(0, MESSAGE, "tool_calls"),), None), RECEIPT, form).decode()
+    return write_answer(
+        ChatAnswer((Choice(0, MESSAGE, "tool_calls"),), None), RECEIPT, form
+    ).decode()
 
 
 @pytest.mark.parametrize("profile", ALL, ids=lambda profile: profile.name)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Callable
 from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.core.errors import ProviderRejected
+from gateway.core.errors import ProviderRejected, UpstreamError
+from gateway.core.events import StreamEvent
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.exchange import ProviderStream, conceal_error
-from gateway.providers.openai_compatible.chat import OpenAICompatible
+from gateway.providers.openai_compatible.chat import OpenAIChat
 from gateway.providers.secrets import MIN_PIECE_CHARS, conceal, secrets_of
 from gateway.providers.upstream_errors import MAX_MESSAGE_CHARS, read_error
 
@@ -96,25 +98,34 @@ def test_what_is_no_secret_stays() -> None:
 
 
 class Answering:
-    """An answer of a provider, as far as a stream asks about it."""
+    """An answer of a provider that is one piece, as far as a stream asks about it."""
 
     broken_by = ()
     is_encoded = False
 
-    async def forward(self, take: object) -> bool:
-        return False
+    def __init__(self, piece: bytes) -> None:
+        self._piece = piece
+
+    async def forward(self, take: Callable[[bytes], bool]) -> bool:
+        assert not take(self._piece)
+        return True
 
 
 @pytest.mark.parametrize("cut", range(MAX_MESSAGE_CHARS - len(SECRET) - 2, MAX_MESSAGE_CHARS + 1))
-def test_nothing_is_left_where_a_text_is_cut(cut: int) -> None:
+async def test_nothing_is_left_where_a_text_is_cut(cut: int) -> None:
     request = RIDES["x-api-key"]
     message = "word " * (cut // 5) + "x" * (cut % 5) + SECRET + " and more" * 500
     data = b"data: " + json.dumps({"error": {"message": message, "code": 400}}).encode() + b"\n\n"
-    stream = ProviderStream(Answering(), OpenAICompatible(), request)  # type: ignore[arg-type]
+    stream = ProviderStream(Answering(data), OpenAIChat(), request)  # type: ignore[arg-type]
+    failures: list[UpstreamError | None] = []
 
-    events, error = stream.feed(data)
+    def take(events: list[StreamEvent], failure: UpstreamError | None) -> bool:
+        assert events == []
+        failures.append(failure)
+        return False
 
-    assert events == []
+    assert await stream.forward(take)
+    [error] = failures
     assert isinstance(error, ProviderRejected)
     # Cut out before it was cut short: not even a piece that is too short to be known is left.
     assert not any(SECRET[:size] in error.message for size in (3, 4, 5, 6, 7))
@@ -126,7 +137,7 @@ def test_the_address_and_escapes_of_json_are_no_way_around() -> None:
     escaped = "".join(f"\\u{ord(char):04x}" for char in SECRET)
     body = b'{"error":{"message":"At Provider.Example: %b"}}' % escaped.encode()
 
-    error = conceal_error(read_error(422, {}, body), OpenAICompatible(), request)
+    error = conceal_error(read_error(422, {}, body), OpenAIChat(), request)
 
     told = error.message + error.detail + error.quote
     assert_nothing_left(told, SECRET)
