@@ -81,7 +81,7 @@ async def test_a_short_body_in_very_many_pieces_is_refused_early() -> None:
     await connection.say(head + b"1\r\n \r\n" * (MAX_SMALL_PIECES + 100))
 
     assert b"400" in connection.wire.written
-    assert b"pieces" in connection.wire.written
+    assert b"chunks" in connection.wire.written
 
 
 async def test_what_is_thrown_away_is_read_so_fast_and_no_faster(
