@@ -268,9 +268,11 @@ WRONG_KEYS = read_int("TOLLHOUSE_WRONG_KEYS", 50, least=1, most=1_000_000)
 # many calls may come at once as in a minute.
 KEY_REQUESTS_PER_MINUTE = read_int("TOLLHOUSE_KEY_REQUESTS_PER_MINUTE", 0, least=0, most=1_000_000)
 KEY_BURST = read_int("TOLLHOUSE_KEY_BURST", 0, least=0, most=1_000_000)
-# Calls beyond those that may run at once wait for their turn, so many in one line.
+# Calls beyond the concurrency limit of a key or workspace wait, so many in one queue.
 QUEUE_TIMEOUT_S = read_int("TOLLHOUSE_QUEUE_TIMEOUT_MS", 30_000, least=0, most=600_000) / 1000
 MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
+# Where limits are counted: a row of gateway.counter_backends.
+COUNTERS = "memory"
 # How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
 # How long what may take (gateway.streaming.call_supervisor).

@@ -45,6 +45,7 @@ from gateway.core.money import Usage
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
+from gateway.counter_backends import make_counters
 from gateway.endpoints.chat_completions.prompt_parts import read_prompt
 from gateway.endpoints.chat_completions.read import least_prompt_tokens, read_call
 from gateway.endpoints.chat_completions.request_rules import Rules
@@ -111,8 +112,8 @@ class Runtime:
         self.stores = ProcessStores(writer)
         self.key_spend = KeySpend(writer)
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
-        self.limits = Limits(self.key_spend.read, queue)
-        self.stores.on_ledger_replaced = self.limits.doubt_spending
+        self.limits = Limits(make_counters(settings.COUNTERS, self.key_spend.read), queue)
+        self.stores.on_ledger_replaced = self.limits.invalidate_spending
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
         self.keyring = Keyring(keys.ask)
@@ -211,6 +212,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         self.log.refusals.flush()
         await self.stores.stop()
+        await self.limits.aclose()
         await self.transports.network.aclose()
         await self.contents.aclose()
 

@@ -25,7 +25,6 @@ from gateway.admission.address import (
 from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import read_digest, shows_none
 from gateway.admission.caller import Caller
-from gateway.admission.concurrency_limiter import HangUp
 from gateway.admission.cost_bound import (
     affordable_tokens,
     cap_of,
@@ -35,6 +34,7 @@ from gateway.admission.cost_bound import (
     rates,
     to_nusd_up,
 )
+from gateway.admission.counters import HangUp
 from gateway.admission.fallback import Candidate, Check, fallback_models_within
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
 
+from gateway.admission.counters import HangUp
 from gateway.core.errors import CallerLeft
 
-HangUp = Callable[[], Awaitable[None]]
 Waiter = asyncio.Future[None]
 
 

@@ -8,8 +8,7 @@ from math import ceil
 from sys import maxsize
 from typing import Any, NamedTuple
 
-from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.token_bucket import TokenBucket
+from gateway.admission.counters import ConcurrencyCounter, Counters, RateCounter
 from gateway.core.errors import ConcurrencyLimited, RateLimited
 from gateway.snapshot.types import CallLimits
 
@@ -17,35 +16,39 @@ NS_PER_S = 10**9
 
 
 class LimiterState:
-    """The token bucket and the concurrency limiter of one key or workspace, None where it has no
-    such limit. level: "token" or "organisation", as callers are told."""
+    """The counters of one key or workspace, None where it has no such limit.
 
-    __slots__ = ("bucket", "concurrency", "level")
+    owner: its id. level: "token" or "organisation", as callers are told.
+    """
 
-    def __init__(self, level: str) -> None:
+    __slots__ = ("_counters", "concurrency", "level", "owner", "rate")
+
+    def __init__(self, owner: str, level: str, counters: Counters) -> None:
+        self.owner = owner
         self.level = level
-        self.bucket: TokenBucket | None = None
-        self.concurrency: ConcurrencyLimiter | None = None
+        self._counters = counters
+        self.rate: RateCounter | None = None
+        self.concurrency: ConcurrencyCounter | None = None
 
     def follow(self, limits: CallLimits, now_ns: int) -> None:
         """Apply these limits from now on; what was counted stays counted."""
-        bucket, concurrency = self.bucket, self.concurrency
+        rate, concurrency = self.rate, self.concurrency
         if limits.per_minute is None:
-            self.bucket = None
-        elif bucket is None:
-            self.bucket = TokenBucket(limits.per_minute, limits.burst, now_ns)
-        elif (bucket.per_minute, bucket.burst) != (limits.per_minute, limits.burst):
-            bucket.change(limits.per_minute, limits.burst, now_ns)
+            self.rate = None
+        elif rate is None:
+            self.rate = self._counters.rate(self.owner, limits.per_minute, limits.burst)
+        elif (rate.per_minute, rate.burst) != (limits.per_minute, limits.burst):
+            rate.change(limits.per_minute, limits.burst, now_ns)
         limit = maxsize if limits.at_once is None else limits.at_once
         if concurrency is not None:
             if concurrency.limit != limit:
                 concurrency.resize(limit)
         elif limits.at_once is not None:
-            self.concurrency = ConcurrencyLimiter(limit)
+            self.concurrency = self._counters.concurrency(self.owner, limit)
 
     def is_idle(self, now_ns: int) -> bool:
         """True when forgetting the state forgets nothing."""
-        is_full = self.bucket is None or not self.bucket.full_in_ns(now_ns)
+        is_full = self.rate is None or not self.rate.full_in_ns(now_ns)
         return is_full and (
             self.concurrency is None or not (self.concurrency.in_use or self.concurrency.waiting)
         )
@@ -66,14 +69,14 @@ class Standing(NamedTuple):
 class Rates:
     """The limits on requests that a caller is under, for the heads of its answers."""
 
-    __slots__ = ("_buckets",)
+    __slots__ = ("_counters",)
 
-    def __init__(self, buckets: Sequence[TokenBucket]) -> None:
-        self._buckets = buckets
+    def __init__(self, counters: Sequence[RateCounter]) -> None:
+        self._counters = counters
 
     def standing(self) -> Standing:
         now_ns = time.monotonic_ns()
-        tightest = min(self._buckets, key=lambda bucket: bucket.remaining(now_ns))
+        tightest = min(self._counters, key=lambda counter: counter.remaining(now_ns))
         full_in_s = tightest.full_in_ns(now_ns) / NS_PER_S
         return Standing(
             tightest.burst,
@@ -84,21 +87,20 @@ class Rates:
         )
 
 
-def rate_limited(state: LimiterState, bucket: TokenBucket, model: str, now_ns: int) -> RateLimited:
-    retry_after_s = bucket.wait_ns(now_ns) / NS_PER_S
+def rate_limited(state: LimiterState, rate: RateCounter, model: str, wait_ns: int) -> RateLimited:
     return RateLimited(
-        f"{owner_of(state)} is limited to {bucket.per_minute} requests per minute, "
-        f"burst {bucket.burst}.",
-        details=limit_details(state, "requests", "minute", bucket.per_minute, bucket.burst, model),
-        retry_after_s=retry_after_s,
+        f"{holder_of(state)} is limited to {rate.per_minute} requests per minute, "
+        f"burst {rate.burst}.",
+        details=limit_details(state, "requests", "minute", rate.per_minute, rate.burst, model),
+        retry_after_s=wait_ns / NS_PER_S,
     )
 
 
 def concurrency_limited(
-    state: LimiterState, limiter: ConcurrencyLimiter, model: str, words: str
+    state: LimiterState, limiter: ConcurrencyCounter, model: str, words: str
 ) -> ConcurrencyLimited:
     return ConcurrencyLimited(
-        f"{owner_of(state)} is limited to {limiter.limit} concurrent requests, {words}.",
+        f"{holder_of(state)} is limited to {limiter.limit} concurrent requests, {words}.",
         details=limit_details(
             state, "concurrent_requests", None, limiter.limit, limiter.in_use, model
         ),
@@ -106,7 +108,7 @@ def concurrency_limited(
     )
 
 
-def owner_of(state: LimiterState) -> str:
+def holder_of(state: LimiterState) -> str:
     return "The API key" if state.level == "token" else "The workspace"
 
 

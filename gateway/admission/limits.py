@@ -1,24 +1,27 @@
-"""How much a key and its workspace may: calls a minute, calls at once, and what the key may spend.
+"""Applies the limits of keys and their workspaces: requests per minute, concurrent requests, and
+what a key may spend.
 
-Everything is counted in this process's memory, and only for keys that have limits. Used from one
-event loop; `Rates` may be read from any thread.
+Only keys that have limits are counted, by counters that are handed in (gateway.admission.counters).
+Used from one event loop; `Rates` may be read from any thread.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
-from gateway.admission.concurrency_limiter import ConcurrencyLimiter, HangUp
+from gateway.admission.counters import (
+    ConcurrencyCounter,
+    Counters,
+    HangUp,
+    RateCounter,
+    SpendingCounter,
+)
 from gateway.admission.limiter_state import LimiterState, Rates, concurrency_limited, rate_limited
-from gateway.admission.spending import Spending
-from gateway.admission.token_bucket import TokenBucket
 from gateway.core.errors import ServerStopping
 from gateway.core.grant import Grant
-from gateway.core.spent import Reading
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 
 NS_PER_US = 1_000
@@ -36,24 +39,22 @@ class QueueLimits(NamedTuple):
 class Lease:
     """What one call has taken of its limits. queued_us: how long it waited in queues."""
 
-    __slots__ = ("_acquired", "_buckets", "_hold_nusd", "_spending", "queued_us")
+    __slots__ = ("_acquired", "_hold_nusd", "_rates", "_spending", "queued_us")
 
     def __init__(self) -> None:
         self.queued_us = 0
-        self._buckets: tuple[TokenBucket, ...] = ()
-        self._acquired: list[ConcurrencyLimiter] = []
-        self._spending: Spending | None = None
+        self._rates: list[RateCounter] = []
+        self._acquired: list[ConcurrencyCounter] = []
+        self._spending: SpendingCounter | None = None
         self._hold_nusd = 0
 
-    def hold(self, spending: Spending, hold_nusd: int) -> None:
+    def held(self, spending: SpendingCounter, hold_nusd: int) -> None:
         self._spending, self._hold_nusd = spending, hold_nusd
 
-    def count(self, buckets: tuple[TokenBucket, ...], now_ns: int) -> None:
-        self._buckets = buckets
-        for bucket in buckets:
-            bucket.take(now_ns)
+    def counted(self, rate: RateCounter) -> None:
+        self._rates.append(rate)
 
-    def acquired(self, limiter: ConcurrencyLimiter) -> None:
+    def acquired(self, limiter: ConcurrencyCounter) -> None:
         self._acquired.append(limiter)
 
     def settle(self) -> None:
@@ -71,14 +72,13 @@ class Lease:
     def withdraw(self) -> None:
         """Give everything back: the call was not let in after all."""
         now_ns = time.monotonic_ns()
-        for bucket in self._buckets:
-            bucket.give_back(now_ns)
-        self._buckets = ()
+        while self._rates:
+            self._rates.pop().give_back(now_ns)
         self.end()
 
 
 class Limiter(Protocol):
-    """What admission asks of whoever counts: this process's memory, or something shared."""
+    """What admission asks of the limits."""
 
     def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None: ...
 
@@ -93,30 +93,20 @@ Kept = TypeVar("Kept")
 
 
 class Limits:
-    """Counts for one process.
+    """Of one process. spendings: the counters of keys that have a budget, by their ids."""
 
-    read_spent: reads what a key has spent from the book; raises DatabaseUnavailable.
-    spendings: of the keys whose spending is counted, by their ids.
-    """
-
-    def __init__(
-        self,
-        read_spent: Callable[[str], Awaitable[Reading]],
-        queue_limits: QueueLimits | None = None,
-    ) -> None:
-        self._read_spent = read_spent
+    def __init__(self, counters: Counters, queue_limits: QueueLimits | None = None) -> None:
+        self._counters = counters
         self._queue_limits = queue_limits or QueueLimits()
         self._states: dict[str, LimiterState] = {}
-        self.spendings: dict[str, Spending] = {}
-        self._readings: dict[str, asyncio.Task[None]] = {}
-        self._doubts = 0
+        self.spendings: dict[str, SpendingCounter] = {}
         self._is_closed = False
 
     def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None:
         """Return the limits on requests that a caller with this key is under, if any."""
         states = self._follow(key, limits, time.monotonic_ns())
-        buckets = [state.bucket for state in states if state.bucket is not None]
-        return Rates(buckets) if buckets else None
+        counters = [state.rate for state in states if state.rate is not None]
+        return Rates(counters) if counters else None
 
     async def look(self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int) -> None:
         """Raise what enter would raise now for want of money or requests; nothing is taken."""
@@ -124,7 +114,10 @@ class Limits:
         try:
             if limits.of_spending is not None:
                 await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
-            self._count(self._follow(key, limits, time.monotonic_ns()), model, lease)
+            now_ns = time.monotonic_ns()
+            states = self._follow(key, limits, now_ns)
+            if unsure := self._try_count(states, lease, now_ns):
+                await self._count(unsure, model, lease)
         finally:
             lease.withdraw()
 
@@ -141,8 +134,10 @@ class Limits:
         try:
             if limits.of_spending is not None:
                 await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
-            states = self._follow(key, limits, time.monotonic_ns())
-            self._count(states, model, lease)
+            now_ns = time.monotonic_ns()
+            states = self._follow(key, limits, now_ns)
+            if unsure := self._try_count(states, lease, now_ns):
+                await self._count(unsure, model, lease)
             # The key's own first: a call that waits there takes no slot from other keys.
             for state in reversed(states):
                 limiter = state.concurrency
@@ -178,11 +173,10 @@ class Limits:
         state = self._states.get(name)
         return state is not None and state.concurrency is not None and state.concurrency.waiting > 0
 
-    def doubt_spending(self) -> None:
-        """Read the book again before the next call of every key whose spending is counted."""
-        self._doubts += 1
+    def invalidate_spending(self) -> None:
+        """Have the spending of every key read again before its next call."""
         for spending in self.spendings.values():
-            spending.doubt()
+            spending.invalidate()
 
     def close(self) -> None:
         """Fail every call in a queue, and let none queue any more."""
@@ -191,38 +185,56 @@ class Limits:
             if state.concurrency is not None:
                 state.concurrency.reject_waiting(ServerStopping)
 
+    async def aclose(self) -> None:
+        """Close the connections of the counters, after the last call."""
+        await self._counters.aclose()
+
     def _follow(
         self, key: KeyRecord, limits: KeyLimits, now_ns: int
     ) -> tuple[LimiterState, LimiterState]:
         """Return the states of the workspace and of the key, in this order."""
         workspace = self._states.get(key.workspace_id)
         if workspace is None:
-            workspace = self._keep_state(key.workspace_id, LimiterState("organisation"), now_ns)
+            workspace = self._keep_state(key.workspace_id, "organisation", now_ns)
         own = self._states.get(key.key_id)
         if own is None:
-            own = self._keep_state(key.key_id, LimiterState("token"), now_ns)
+            own = self._keep_state(key.key_id, "token", now_ns)
         workspace.follow(limits.of_workspace, now_ns)
         own.follow(limits.of_key, now_ns)
         return workspace, own
 
-    def _keep_state(self, name: str, state: LimiterState, now_ns: int) -> LimiterState:
+    def _keep_state(self, owner: str, level: str, now_ns: int) -> LimiterState:
         if len(self._states) >= MAX_KEPT:
             forget_one(self._states, lambda kept: kept.is_idle(now_ns))
-        self._states[name] = state
+        state = self._states[owner] = LimiterState(owner, level, self._counters)
         return state
 
-    def _count(self, states: Sequence[LimiterState], model: str, lease: Lease) -> None:
-        """Count a request in every state, or in none. Raises RateLimited."""
-        now_ns = time.monotonic_ns()
+    def _try_count(
+        self, states: Sequence[LimiterState], lease: Lease, now_ns: int
+    ) -> Sequence[LimiterState]:
+        """Count a request in each state; return those of which it is not known at once that it may
+        pass. What was counted is the lease's."""
+        for index, state in enumerate(states):
+            if state.rate is None:
+                continue
+            if not state.rate.try_take(now_ns):
+                return states[index:]
+            lease.counted(state.rate)
+        return ()
+
+    async def _count(self, states: Sequence[LimiterState], model: str, lease: Lease) -> None:
+        """Do the same for those, and wait for the answers. Raises RateLimited."""
         for state in states:
-            if state.bucket is not None and state.bucket.wait_ns(now_ns):
-                raise rate_limited(state, state.bucket, model, now_ns)
-        lease.count(tuple(state.bucket for state in states if state.bucket is not None), now_ns)
+            if state.rate is None:
+                continue
+            if wait_ns := await state.rate.take(time.monotonic_ns()):
+                raise rate_limited(state, state.rate, model, wait_ns)
+            lease.counted(state.rate)
 
     async def _queue(
         self,
         state: LimiterState,
-        limiter: ConcurrencyLimiter,
+        limiter: ConcurrencyCounter,
         model: str,
         lease: Lease,
         hang_up: HangUp,
@@ -247,45 +259,13 @@ class Limits:
     ) -> None:
         """Hold a part of what the key may spend. Raises as enter does."""
         spending = self.spendings.get(key_id)
-        if spending is None or not spending.is_read:
-            spending = await self._begin_spending(key_id)
-        spending.hold(limits, hold_nusd, time.time())
-        lease.hold(spending, hold_nusd)
-
-    async def _begin_spending(self, key_id: str) -> Spending:
-        """Return what the key has spent, read once however many calls want to know."""
-        spending = self.spendings.get(key_id)
         if spending is None:
             if len(self.spendings) >= MAX_KEPT:
-                forget_one(self.spendings, lambda kept: kept.is_read and not kept.held_nusd)
-            spending = self.spendings[key_id] = Spending()
-        reading = self._readings.get(key_id)
-        if reading is None:
-            reading = self._readings[key_id] = asyncio.ensure_future(self._read(key_id, spending))
-            reading.add_done_callback(look_at)
-        # Shielded: a caller that leaves must not take the answer away from the others.
-        await asyncio.shield(reading)
-        return spending
-
-    async def _read(self, key_id: str, spending: Spending) -> None:
-        try:
-            while not spending.is_read:
-                doubts = self._doubts
-                spending.begin_reading()
-                reading = await self._read_spent(key_id)
-                if doubts == self._doubts:
-                    spending.read(reading)
-        except BaseException:
-            spending.doubt()
-            raise
-        finally:
-            del self._readings[key_id]
-
-
-def look_at(task: asyncio.Task[None]) -> None:
-    """Look at a failure: if all who wanted to know have left, it would be logged as never seen."""
-    if not task.cancelled():
-        task.exception()
+                forget_one(self.spendings, lambda kept: kept.is_idle)
+            spending = self.spendings[key_id] = self._counters.spending(key_id)
+        if not spending.try_hold(limits, hold_nusd):
+            await spending.hold(limits, hold_nusd)
+        lease.held(spending, hold_nusd)
 
 
 def forget_one(table: dict[str, Kept], is_idle: Callable[[Kept], bool]) -> None:

@@ -1,4 +1,4 @@
-"""What a key may spend: what the book says it has spent, what it has spent since, and what its
+"""What a key may spend: what the ledger says it has spent, what it has spent since, and what its
 running calls may yet cost. Pure: it is told the time, in seconds since the epoch.
 """
 
@@ -33,12 +33,12 @@ class Spending:
         self._kept: list[tuple[int, float, int]] | None = None
 
     def begin_reading(self) -> None:
-        """The book is about to be asked. It will have every charge up to now; those from now on
+        """The ledger is about to be read. It will have every charge up to now; those from now on
         are kept apart until it is known which of them it had."""
         self._kept = []
 
     def read(self, reading: Reading) -> None:
-        """Count on from what the book says."""
+        """Count on from what the ledger says."""
         self._spent, self._at = reading.spent, reading.at
         self.is_read = True
         kept, self._kept = self._kept or [], None
@@ -46,12 +46,12 @@ class Spending:
             if record > reading.posted:
                 self.charge(charge_nusd, at, record)
 
-    def doubt(self) -> None:
-        """Have the book read again before the next call."""
+    def invalidate(self) -> None:
+        """Have the ledger read again before the next call."""
         self.is_read = False
         self._kept = None
 
-    def hold(self, limits: SpendingLimits, want_nusd: int, now: float) -> None:
+    def add_hold(self, limits: SpendingLimits, want_nusd: int, now: float) -> None:
         """Set aside what a call may cost. Raises KeyLimitExceeded when a limit does not cover it,
         what the key has spent and what its running calls hold."""
         spent = self.spent(now)

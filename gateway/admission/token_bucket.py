@@ -23,14 +23,21 @@ class TokenBucket:
         self._at_ns = now_ns
 
     def change(self, per_minute: int, burst: int, now_ns: int) -> None:
-        """Obey other limits from now on."""
+        """Apply other limits from now on."""
         self._drain(now_ns)
         self.per_minute, self.burst = per_minute, burst
 
-    def take(self, now_ns: int) -> None:
-        """Count a call. Whoever takes has seen that `wait_ns` is 0."""
+    def try_take(self, now_ns: int) -> bool:
+        """Count a call if it may pass now."""
         self._drain(now_ns)
+        if self._used > (self.burst - 1) * CALL:
+            return False
         self._used += CALL
+        return True
+
+    async def take(self, now_ns: int) -> int:
+        """Count a call if it may pass now. Returns 0, or how long until one may."""
+        return 0 if self.try_take(now_ns) else self.wait_ns(now_ns)
 
     def give_back(self, now_ns: int) -> None:
         """Take back a call that was counted and then not let in."""

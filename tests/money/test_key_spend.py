@@ -63,7 +63,7 @@ class Counter:
 
     async def read(self) -> None:
         """Read the ledger, calls being made before, meanwhile and after."""
-        self.spending.doubt()
+        self.spending.invalidate()
         await self.call_until(asyncio.ensure_future(asyncio.sleep(0.02)))
         self.spending.begin_reading()
         reading = asyncio.ensure_future(self.key_spend.read(KEY_ID))

@@ -12,6 +12,7 @@ from gateway.admission.caller import Caller
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
+from gateway.admission.memory_counters import MemoryCounters, MemorySpending
 from gateway.core.errors import (
     DatabaseUnavailable,
     GatewayError,
@@ -90,7 +91,7 @@ class Door:
     def __init__(self, write_down: Callable[[Grant], None]) -> None:
         self.stored = make_key()
         self.purse = Purse()
-        self.limits = Limits(self.read_spent)
+        self.limits = Limits(MemoryCounters(self.read_spent))
         self.admission = Admission(
             keyring=Keyring(self.load),
             snapshot=SnapshotHolder(),
@@ -135,7 +136,9 @@ class Door:
     def assert_nothing_is_held(self) -> None:
         key = make_key()
         assert self.purse.held_nusd == 0
-        assert self.limits.spendings["k"].held_nusd == 0
+        spending = self.limits.spendings["k"]
+        assert isinstance(spending, MemorySpending)
+        assert spending.held_nusd == 0
         assert key.limits is not None
         [_, own] = self.limits._follow(key, key.limits, 0)
         assert own.concurrency is None or own.concurrency.in_use == 0

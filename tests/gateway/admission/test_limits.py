@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.admission.limits import Lease, Limits, QueueLimits
+from gateway.admission.memory_counters import MemoryCounters, MemorySpending
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
     ConcurrencyLimited,
@@ -90,7 +91,7 @@ def live(test: Callable[[Book, Limits], Awaitable[None]]) -> None:
 
     async def run() -> None:
         book = Book()
-        await test(book, Limits(book.read, QueueLimits(queue_s=0.001)))
+        await test(book, Limits(MemoryCounters(book.read), QueueLimits(queue_s=0.001)))
 
     asyncio.run(run())
 
@@ -108,6 +109,13 @@ def remaining(limits: Limits, key: KeyRecord) -> int:
     rates = limits.rates_of(key, key.limits)
     assert rates is not None
     return rates.standing().remaining
+
+
+def held_nusd(limits: Limits) -> int:
+    """Return what running calls of the key hold."""
+    spending = limits.spendings["key"]
+    assert isinstance(spending, MemorySpending)
+    return spending.held_nusd
 
 
 def charge(limits: Limits, nusd: int, record: int, lease: Lease | None = None) -> None:
@@ -139,7 +147,7 @@ def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:
         assert await refused(enter(limits, lax, 4)) is ConcurrencyLimited
 
         lease.end()
-        assert limits.spendings["key"].held_nusd == 0
+        assert held_nusd(limits) == 0
 
     live(test)
 
@@ -214,7 +222,7 @@ def test_who_leaves_while_the_book_is_read_takes_it_from_nobody() -> None:
 
         await staying
         assert leaving.cancelled()
-        assert limits.spendings["key"].held_nusd == 30
+        assert held_nusd(limits) == 30
 
     live(test)
 
@@ -231,7 +239,7 @@ def test_a_book_that_cannot_be_read_is_asked_again() -> None:
         await book.answer(nusd=90)
 
         assert await second is KeyLimitExceeded
-        assert limits.spendings["key"].held_nusd == 0
+        assert held_nusd(limits) == 0
 
     live(test)
 
@@ -241,7 +249,7 @@ def test_a_book_that_changed_while_it_was_read_is_read_again() -> None:
         key = make_key(total_nusd=100)
         call = asyncio.ensure_future(refused(enter(limits, key, 30)))
         await book.asked()
-        limits.doubt_spending()
+        limits.invalidate_spending()
         await book.answer(nusd=0)
         await book.answer(nusd=90)
 
@@ -250,20 +258,20 @@ def test_a_book_that_changed_while_it_was_read_is_read_again() -> None:
     live(test)
 
 
-def test_doubt_forgets_no_hold() -> None:
+def test_invalidating_forgets_no_hold() -> None:
     async def test(book: Book, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         first = asyncio.ensure_future(enter(limits, key, 60))
         await book.answer()
         lease = await first
 
-        limits.doubt_spending()
+        limits.invalidate_spending()
         second = asyncio.ensure_future(refused(enter(limits, key, 50)))
         await book.answer()
 
         assert await second is KeyLimitExceeded
         charge(limits, 10, 1, lease)
-        assert limits.spendings["key"].held_nusd == 0
+        assert held_nusd(limits) == 0
         assert await refused(enter(limits, key, 91)) is KeyLimitExceeded
         (await enter(limits, key, 90)).end()
 
@@ -288,7 +296,7 @@ def test_charges_while_the_book_is_read_count_once() -> None:
 
 def test_waiting_calls_are_told_when_the_server_stops() -> None:
     async def run() -> None:
-        limits = Limits(Book().read)
+        limits = Limits(MemoryCounters(Book().read))
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         waiting = asyncio.ensure_future(refused(enter(limits, key)))
@@ -306,7 +314,7 @@ def test_waiting_calls_are_told_when_the_server_stops() -> None:
 
 def test_a_key_that_has_no_limits_any_more_lets_its_line_in() -> None:
     async def run() -> None:
-        limits = Limits(Book().read)
+        limits = Limits(MemoryCounters(Book().read))
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         waiting = asyncio.ensure_future(enter(limits, key))

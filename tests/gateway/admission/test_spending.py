@@ -38,7 +38,7 @@ def limits(
 def is_refused(spending: Spending, limit: SpendingLimits, want: int, at: float = MORNING) -> str:
     """Return the period whose limit refuses the call, empty when none does."""
     try:
-        spending.hold(limit, want, at)
+        spending.add_hold(limit, want, at)
     except KeyLimitExceeded as refusal:
         return str(refusal.details["limit"]["period"])
     return ""
@@ -65,7 +65,7 @@ def test_spent_and_wanted_must_fit_together(limit: SpendingLimits, refused: str)
 
 def test_what_is_held_counts_until_it_is_known_what_it_costs() -> None:
     spending = read(0, 0, 0)
-    spending.hold(limits(daily=100), 60, MORNING)
+    spending.add_hold(limits(daily=100), 60, MORNING)
 
     assert is_refused(spending, limits(daily=100), 41) == "day"
 
@@ -89,7 +89,7 @@ def test_a_new_day_of_the_same_month_keeps_the_months_sum() -> None:
 
 def test_a_call_counts_for_the_day_it_began_in() -> None:
     spending = read(0, 0, 0, at=LATE)
-    spending.hold(limits(daily=100), 60, LATE)
+    spending.add_hold(limits(daily=100), 60, LATE)
     assert spending.spent(NEXT_MONTH) == Spent(0, 0, 0)
 
     spending.charge(40, LATE, 1)

@@ -1,0 +1,125 @@
+"""What a counter of limits does, wherever it counts.
+
+This process's memory keeps these protocols (gateway.admission.memory_counters). Counters that
+several processes share keep them, too, and are one row in gateway.counter_backends.
+
+Each counter has a `try_` method, which answers at once, and one to wait for. A counter that has to
+ask another machine returns False from the first and does its work in the second; the counters in
+memory are never waited for unless a limit is reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Protocol
+
+from gateway.core.spent import Reading
+from gateway.snapshot.types import SpendingLimits
+
+HangUp = Callable[[], Awaitable[None]]
+# Reads what a key has spent from the ledger, by the key's id. Raises DatabaseUnavailable.
+ReadSpent = Callable[[str], Awaitable[Reading]]
+
+
+class RateCounter(Protocol):
+    """Requests of one key or workspace. Moments are nanoseconds of time.monotonic_ns.
+
+    remaining and full_in_ns are for the headers of answers: what was known last will do.
+    """
+
+    @property
+    def per_minute(self) -> int: ...
+
+    @property
+    def burst(self) -> int: ...
+
+    def try_take(self, now_ns: int) -> bool:
+        """Count a request if it is known at once that it may pass."""
+
+    async def take(self, now_ns: int) -> int:
+        """Count a request if it may pass. Returns 0, or how long until one may."""
+
+    def give_back(self, now_ns: int) -> None:
+        """Take back a request that was counted and then not admitted."""
+
+    def change(self, per_minute: int, burst: int, now_ns: int) -> None:
+        """Apply other limits from now on; what was counted stays counted."""
+
+    def remaining(self, now_ns: int) -> int:
+        """Return how many requests may pass at once."""
+
+    def full_in_ns(self, now_ns: int) -> int:
+        """Return how long until `burst` requests may pass at once; 0 when they may now."""
+
+
+class ConcurrencyCounter(Protocol):
+    """Running calls of one key or workspace, and the queue of those that wait for a slot."""
+
+    @property
+    def limit(self) -> int: ...
+
+    @property
+    def in_use(self) -> int: ...
+
+    @property
+    def waiting(self) -> int: ...
+
+    def try_acquire(self) -> bool:
+        """Take a slot if it is known at once that one is free."""
+
+    async def acquire(self, timeout_s: float, wait_for_hang_up: HangUp) -> None:
+        """Wait for a slot and take it.
+
+        Raises TimeoutError when none became free in time, CallerLeft as soon as wait_for_hang_up
+        returns, and what `reject_waiting` was given. Safe to cancel.
+        """
+
+    def release(self) -> None:
+        """Give a slot back."""
+
+    def resize(self, limit: int) -> None:
+        """Apply another limit from now on."""
+
+    def reject_waiting(self, make_reason: Callable[[], Exception]) -> None:
+        """Fail every call in the queue."""
+
+
+class SpendingCounter(Protocol):
+    """What one key has spent, and what its running calls hold. Amounts are nano-USD."""
+
+    @property
+    def is_idle(self) -> bool:
+        """True when forgetting the counter costs a reading and nothing else."""
+
+    def try_hold(self, limits: SpendingLimits, want_nusd: int) -> bool:
+        """Hold what a call may cost if it is known at once what has been spent. Raises
+        KeyLimitExceeded when a limit does not cover it."""
+
+    async def hold(self, limits: SpendingLimits, want_nusd: int) -> None:
+        """Find out what has been spent, then hold. Raises KeyLimitExceeded, DatabaseUnavailable."""
+
+    def release(self, hold_nusd: int) -> None:
+        """End the hold of a call."""
+
+    def charge(self, charge_nusd: int, at: float, record: int) -> None:
+        """Count what a call has cost. at: when it was admitted. record: the number of the record
+        that says so, among this process's."""
+
+    def invalidate(self) -> None:
+        """The ledger was replaced: what has been spent must be read again."""
+
+
+class Counters(Protocol):
+    """Makes the counters of keys and workspaces, one for each, when they first have a limit.
+
+    owner: the id of the key or the workspace.
+    """
+
+    def rate(self, owner: str, per_minute: int, burst: int) -> RateCounter: ...
+
+    def concurrency(self, owner: str, limit: int) -> ConcurrencyCounter: ...
+
+    def spending(self, key_id: str) -> SpendingCounter: ...
+
+    async def aclose(self) -> None:
+        """The process stops: close connections."""
