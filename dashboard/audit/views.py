@@ -15,21 +15,22 @@ from accounts.audit_selectors import events_of
 from accounts.models import Workspace
 from accounts.permissions import Action, may
 from dashboard.audit.rows import AuditLine, audit_lines
+from dashboard.audit.table import audit_table
 from dashboard.http.current_workspace import require, require_operator
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.query_params import read_number_place, read_text
+from dashboard.ui.tables import Table
 
 
 @dataclass(frozen=True)
 class AuditContext:
     """Variables of dashboard/audit/list.html and _table.html."""
 
-    lines: list[AuditLine]
+    table: Table[AuditLine]
     query: str
     is_installations: bool
     older_url: str
     searched_to: datetime | None
-    is_first: bool
     may_see_installation: bool
 
 
@@ -54,17 +55,23 @@ def _page(request: PageRequest, workspace: Workspace | None) -> HttpResponse:
     before = read_number_place(request.GET, "before")
     page = events_of(workspace, query=query, before=before)
     asked = urlencode({"q": query, "before": page.older or ""})
+    older_url = f"{request.path}?{asked}" if page.older else ""
     return render_page(
         request,
         page="dashboard/audit/list.html",
         partial="dashboard/audit/_table.html",
         context=AuditContext(
-            lines=audit_lines(page.events, workspace),
+            table=audit_table(
+                audit_lines(page.events, workspace),
+                is_narrowed=bool(query),
+                is_first=before is None,
+                is_cut=page.searched_to is not None,
+                older_url=older_url,
+            ),
             query=query,
             is_installations=workspace is None,
-            older_url=f"{request.path}?{asked}" if page.older else "",
+            older_url=older_url,
             searched_to=page.searched_to,
-            is_first=before is None,
             may_see_installation=may(request.user, Action.MANAGE_CATALOGUE),
         ),
     )

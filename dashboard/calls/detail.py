@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
 
 from accounts.models import Workspace
 from dashboard.calls.rows import CallRow, call_rows
@@ -78,7 +77,7 @@ class CallDetail:
     parts: Sequence[Part]
     bar: Sequence[Stretch]
     cost: CostSheet
-    attempts: Sequence[Mapping[str, Any]]
+    attempts: Sequence[Mapping[str, object]]
     spellings: Sequence[Spelling]
     body: Body
     tokens_per_second: float | None

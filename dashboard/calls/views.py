@@ -17,9 +17,11 @@ from dashboard.calls.detail import CallDetail, describe_call
 from dashboard.calls.export import csv_lines
 from dashboard.calls.filters import CallQuery, read_call_query
 from dashboard.calls.rows import CallRow, call_rows
+from dashboard.calls.table import Attempt, attempt_table, call_pager, call_table, no_calls
 from dashboard.http.current_workspace import current_workspace
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.page_urls import page_address
+from dashboard.ui.tables import Pager, Table
 from gateway.models import LanguageModel
 from gateway.selectors.calls import CallPage, call_page, find_body, find_call
 from gateway.selectors.visible import Visible, visible_to
@@ -32,21 +34,22 @@ CHOICES_SHOWN = 200
 class CallListContext:
     """Variables of dashboard/calls/list.html and _results.html. id_text: an id not found."""
 
-    rows: Sequence[CallRow]
+    table: Table[CallRow]
+    pager: Pager | None
     page: CallPage
     query: CallQuery
     models: Sequence[str]
     keys: Sequence[ApiKey]
-    newer_query: str
     older_query: str
     id_text: str = ""
 
 
 @dataclass(frozen=True)
 class CallDetailContext:
-    """Variables of dashboard/calls/detail.html and _detail.html."""
+    """Variables of dashboard/calls/detail.html."""
 
     detail: CallDetail
+    attempts: Table[Attempt]
 
 
 @login_required
@@ -61,18 +64,28 @@ def list_calls(request: PageRequest) -> HttpResponse:
     page = CallPage([], None, None)
     if not query.error:
         page = call_page(visible, query.filters, before=query.before, after=query.after)
+    newer = query.page_query(after=page.newer) if page.newer else ""
+    older = query.page_query(before=page.older) if page.older else ""
+    empty = no_calls(
+        query,
+        here=page_address(workspace, "call-list"),
+        keys_url=page_address(workspace, "key-list"),
+        is_later_page=bool(newer),
+    )
     response = render_page(
         request,
         page="dashboard/calls/list.html",
         partial="dashboard/calls/_results.html",
         context=CallListContext(
-            rows=call_rows(visible, page.calls),
+            table=call_table(call_rows(visible, page.calls), None if page.searched_to else empty),
+            pager=call_pager(
+                query, here=request.path, shown=len(page.calls), newer=newer, older=older
+            ),
             page=page,
             query=query,
             models=_model_choices(query),
             keys=_key_choices(workspace, visible),
-            newer_query=query.page_query(after=page.newer) if page.newer else "",
-            older_query=query.page_query(before=page.older) if page.older else "",
+            older_query=older,
             id_text=id_text,
         ),
         status=422 if query.error else 200,
@@ -91,7 +104,7 @@ def show_call(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
     if call is None:
         raise Http404("There is no such call in this workspace.")
     detail = describe_call(visible, call, find_body(call), workspace=workspace)
-    context = CallDetailContext(detail=detail)
+    context = CallDetailContext(detail, attempt_table(detail.attempts))
     return render(request, "dashboard/calls/detail.html", variables(context))
 
 

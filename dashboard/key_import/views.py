@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -18,7 +18,8 @@ from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
 from dashboard.key_import.forms import KeyImportForm
-from dashboard.key_policy.limits_text import limit_words
+from dashboard.key_import.table import NewKeyRow, new_key_table
+from dashboard.ui.tables import Table
 from gateway.form_routes import takes_upload
 from keys.import_rows import MAX_BYTES, MAX_ROWS, ImportRow, Problem, read_rows
 from keys.importing import (
@@ -30,12 +31,11 @@ from keys.importing import (
     plan_import,
     rows_shown,
 )
-from keys.models import ApiKey, KeyImport
+from keys.models import KeyImport
 
 # The file, and what a form has around it.
 UPLOAD_BYTES = MAX_BYTES + 64 * 1024
 PROBLEMS_SHOWN = 50
-ROWS_SHOWN = 100
 
 
 @dataclass(frozen=True)
@@ -50,22 +50,13 @@ class ImportContext:
 
 
 @dataclass(frozen=True)
-class ShownRow:
-    """A key that would be made. secret: how people know it. limits: in words."""
-
-    row: ImportRow
-    secret: str
-    limits: list[str]
-
-
-@dataclass(frozen=True)
 class PreviewContext:
-    """Variables of dashboard/key_import/preview.html. shown: the first of fresh."""
+    """Variables of dashboard/key_import/preview.html."""
 
     import_id: UUID
     fresh: list[ImportRow]
     here: list[ImportRow]
-    shown: list[ShownRow]
+    table: Table[NewKeyRow]
     by_digest: int
 
 
@@ -130,15 +121,9 @@ def _preview_context(import_id: UUID, plan: Plan) -> PreviewContext:
         import_id=import_id,
         fresh=plan.fresh,
         here=plan.here,
-        shown=list(_shown(plan.fresh[:ROWS_SHOWN])),
+        table=new_key_table(plan.fresh),
         by_digest=sum(row.by_digest for row in plan.fresh),
     )
-
-
-def _shown(rows: Sequence[ImportRow]) -> Iterator[ShownRow]:
-    for row in rows:
-        secret = ApiKey(**row.kept._asdict()).shown_secret
-        yield ShownRow(row, secret, limit_words(row.limits))
 
 
 def _form_page(

@@ -36,7 +36,9 @@ from dashboard.keys.rows import (
 )
 from dashboard.keys.snippets import curl_line, python_lines
 from dashboard.keys.spending import SpendingRow, spending_rows
+from dashboard.keys.table import key_table
 from dashboard.ui.confirm import Question, ask
+from dashboard.ui.tables import Table
 from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
 from keys import member_actions
@@ -48,12 +50,11 @@ from keys.services import IssuedKey
 
 @dataclass(frozen=True)
 class KeyListContext:
-    """Variables of dashboard/keys/list.html and _table.html."""
+    """Variables of dashboard/keys/list.html; htmx gets the table alone."""
 
-    rows: list[KeyRow]
+    table: Table[KeyRow]
     filters: KeyFilters
     states: dict[str, str]
-    older_url: str
     may_make: bool
     may_import: bool
 
@@ -103,16 +104,17 @@ def list_keys(request: PageRequest) -> HttpResponse:
     filters = read_filters(request.GET)
     rows, before = key_rows(keys_visible_to(request.user, workspace), filters, workspace)
     asked = {"q": filters.query, "state": filters.state, "before": str(before or "")}
+    may_make = may(request.user, Action.MAKE_KEYS, workspace)
+    older_url = f"{request.path}?{urlencode(asked)}" if before else ""
     return render_page(
         request,
         page="dashboard/keys/list.html",
-        partial="dashboard/keys/_table.html",
+        partial="components/_list.html",
         context=KeyListContext(
-            rows=rows,
+            table=key_table(rows, filters, workspace, older_url=older_url, may_make=may_make),
             filters=filters,
             states=STATES,
-            older_url=f"{request.path}?{urlencode(asked)}" if before else "",
-            may_make=may(request.user, Action.MAKE_KEYS, workspace),
+            may_make=may_make,
             may_import=may(request.user, Action.MANAGE_KEYS, workspace),
         ),
     )

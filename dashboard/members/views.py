@@ -29,21 +29,20 @@ from dashboard.http.query_params import read_text
 from dashboard.keys.snippets import base_url
 from dashboard.members.forms import KEEP, InviteForm, RemoveForm, RoleForm
 from dashboard.members.rows import MemberRow, member_rows
+from dashboard.members.table import member_table
+from dashboard.ui.tables import Table
 from keys.leaving import end_membership
 from keys.selectors import keys_left_by
 
 
 @dataclass(frozen=True)
 class MemberListContext:
-    """Variables of dashboard/members/list.html and _table.html. more: how many are not shown."""
+    """Variables of dashboard/members/list.html; htmx gets the table alone."""
 
-    workspace: Workspace
-    rows: list[MemberRow]
-    more: int
+    table: Table[MemberRow]
     invitations: list[Invitation]
     query: str
     given: frozenset[str]
-    shows_use: bool
 
 
 @dataclass(frozen=True)
@@ -92,15 +91,12 @@ def list_members(request: PageRequest) -> HttpResponse:
     return render_page(
         request,
         page="dashboard/members/list.html",
-        partial="dashboard/members/_table.html",
+        partial="components/_list.html",
         context=MemberListContext(
-            workspace=workspace,
-            rows=found.rows,
-            more=found.more,
+            table=member_table(found, query, workspace, given=given),
             invitations=list(open_invitations(workspace)) if given else [],
             query=query,
             given=given,
-            shows_use=found.shows_use,
         ),
     )
 

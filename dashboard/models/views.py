@@ -24,14 +24,15 @@ from dashboard.http.current_workspace import NoWorkspace, current_workspace, req
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.query_params import read_text
 from dashboard.models.forms import ModelForm, NewModelForm, initial_of_model, model_mark
+from dashboard.models.table import MODELS_SHOWN, model_table
 from dashboard.ui.confirm import Question, ask
+from dashboard.ui.tables import Table
 from gateway.models import LanguageModel, Provider
 from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
 from gateway.services.models import add_model, set_model_enabled, set_prices, update_model
 from gateway.services.prompt_templates import Preview, preview_prompt
 from gateway.services.provider_tests import check_connection, warn_of_unknown_model
 
-MODELS_SHOWN = 200
 STATES = {"all": "All", "offered": "Offered", "other": "Not offered"}
 _OFFERED = {"offered": True, "other": False}
 
@@ -51,13 +52,12 @@ class ModelFilters:
 
 @dataclass(frozen=True)
 class ModelListContext:
-    """Variables of dashboard/models/list.html and _table.html. is_cut: there are more."""
+    """Variables of dashboard/models/list.html; htmx gets the table alone."""
 
-    rows: list[ModelRow]
+    table: Table[ModelRow]
     filters: ModelFilters
     states: dict[str, str]
     providers: list[str]
-    is_cut: bool
 
 
 @dataclass(frozen=True)
@@ -98,13 +98,12 @@ def list_models(request: PageRequest) -> HttpResponse:
     return render_page(
         request,
         page="dashboard/models/list.html",
-        partial="dashboard/models/_table.html",
+        partial="components/_list.html",
         context=ModelListContext(
-            rows=rows[:MODELS_SHOWN],
+            table=model_table(rows, is_plain=filters.is_plain),
             filters=filters,
             states=STATES,
             providers=provider_names(),
-            is_cut=len(rows) > MODELS_SHOWN,
         ),
     )
 

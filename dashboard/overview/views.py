@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
-from dashboard.calls.rows import CallRow, call_rows
+from dashboard.calls.rows import call_rows
 from dashboard.http.current_workspace import current_workspace
 from dashboard.http.htmx import PageRequest, render_page
-from dashboard.overview.error_rows import ErrorTables, error_tables
+from dashboard.http.page_urls import page_address
+from dashboard.overview.error_rows import error_tables
 from dashboard.overview.figures import Overview, build_overview
+from dashboard.overview.tables import OverviewTables, overview_tables
 from dashboard.ui.period_choice import PeriodChoice, choose_period
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.calls import call_page
@@ -31,8 +33,8 @@ class OverviewContext:
 
     overview: Overview
     period: PeriodChoice
-    errors: Sequence[CallRow]
-    error_tables: ErrorTables
+    tables: OverviewTables
+    errors_known_since: datetime | None  # those from before are not all counted yet
     sees_everything: bool
     losses: Losses | None
 
@@ -40,20 +42,23 @@ class OverviewContext:
 @login_required
 @require_GET
 def show_overview(request: PageRequest) -> HttpResponse:
-    visible = visible_to(request.user, current_workspace(request))
+    workspace = current_workspace(request)
+    visible = visible_to(request.user, workspace)
     choice = choose_period(request.GET, now=timezone.now())
     span = choice.period
     failed = CallFilters(status=FAILED, starts_at=span.starts_at, ends_at=span.ends_at)
-    errors = call_page(visible, failed, size=ERRORS_SHOWN)
+    failed_calls = call_rows(visible, call_page(visible, failed, size=ERRORS_SHOWN).calls)
+    overview, errors = build_overview(visible, span), error_tables(visible, span)
+    links = {"calls": page_address(workspace, "call-list"), "query": choice.query}
     return render_page(
         request,
         page="dashboard/overview/overview.html",
         partial="dashboard/overview/_figures.html",
         context=OverviewContext(
-            overview=build_overview(visible, span),
+            overview=overview,
             period=choice,
-            errors=call_rows(visible, errors.calls),
-            error_tables=error_tables(visible, span),
+            tables=overview_tables(overview, errors, failed_calls, links),
+            errors_known_since=errors.known_since,
             sees_everything=visible.is_everything,
             losses=find_losses() if request.user.is_operator else None,
         ),

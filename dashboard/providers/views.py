@@ -30,7 +30,9 @@ from dashboard.providers.forms import (
     initial_of_provider,
     provider_mark,
 )
+from dashboard.providers.table import ListedProvider, provider_table
 from dashboard.ui.confirm import Question, ask
+from dashboard.ui.tables import Table
 from gateway.models import Provider
 from gateway.selectors.catalogue import (
     ModelRow,
@@ -54,9 +56,9 @@ SAVE_ANYWAY = "save_anyway"
 
 @dataclass(frozen=True)
 class ProviderListContext:
-    """Variables of dashboard/providers/list.html and _table.html."""
+    """Variables of dashboard/providers/list.html; htmx gets the table alone."""
 
-    rows: list[tuple[ProviderRow, Connection]]
+    table: Table[ListedProvider]
     query: str
 
 
@@ -97,10 +99,8 @@ def list_providers(request: PageRequest) -> HttpResponse:
     return render_page(
         request,
         page="dashboard/providers/list.html",
-        partial="dashboard/providers/_table.html",
-        context=ProviderListContext(
-            rows=[(row, connection_of(row)) for row in provider_rows(text=query)], query=query
-        ),
+        partial="components/_list.html",
+        context=ProviderListContext(provider_table(provider_rows(text=query), query), query),
     )
 
 

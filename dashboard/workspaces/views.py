@@ -10,7 +10,6 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.http import HttpResponse, HttpResponseRedirect
-from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -25,19 +24,19 @@ from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
 from dashboard.http.query_params import read_id_place, read_text
 from dashboard.members.views import show_invited
+from dashboard.ui.tables import Table
 from dashboard.workspaces.forms import WorkspaceForm
 from dashboard.workspaces.rows import WorkspaceRow, workspace_rows
+from dashboard.workspaces.table import workspace_table
 from gateway.selectors.journal_faults import count_journal_faults
 
 
 @dataclass(frozen=True)
 class WorkspaceListContext:
-    """Variables of dashboard/workspaces/list.html and _table.html."""
+    """Variables of dashboard/workspaces/list.html; htmx gets the table alone."""
 
-    rows: list[WorkspaceRow]
+    table: Table[WorkspaceRow]
     query: str
-    older_url: str
-    is_first: bool
     journal_faults: int
 
 
@@ -57,15 +56,14 @@ def list_workspaces(request: PageRequest) -> HttpResponse:
     before = read_id_place(request.GET, "before")
     rows, older = workspace_rows(query, before=before)
     asked = urlencode({"q": query, "before": str(older)})
+    older_url = f"{request.path}?{asked}" if older else ""
     return render_page(
         request,
         page="dashboard/workspaces/list.html",
-        partial="dashboard/workspaces/_table.html",
+        partial="components/_list.html",
         context=WorkspaceListContext(
-            rows=rows,
+            table=workspace_table(rows, older_url=older_url, is_first=before is None),
             query=query,
-            older_url=f"{reverse('dashboard:workspace-list')}?{asked}" if older else "",
-            is_first=before is None,
             journal_faults=count_journal_faults(days=30),
         ),
     )

@@ -87,7 +87,7 @@ def test_it_is_narrowed_and_paged(workspace: Workspace, monkeypatch: pytest.Monk
     changes, url = [], f"{URL}?q=RENAME"
     while url:
         answer = client.get(url, headers=HTMX)
-        changes += [line.changes for line in answer.context["lines"]]
+        changes += [line.changes for line in answer.context["table"].items]
         url = answer.context["older_url"]
 
     assert changes == [

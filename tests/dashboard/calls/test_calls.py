@@ -55,15 +55,15 @@ def as_somebody(workspace: Workspace, role: str) -> Client:
 
 
 def shown(page: Any) -> list[uuid.UUID]:
-    return [row.call.id for row in page.context["rows"]]
+    return [row.call.id for row in page.context["table"].items]
 
 
 def test_the_list_is_the_newest_calls_with_links_to_older_ones(client: Client) -> None:
     ids = list(CallRecord.objects.order_by("-id").values_list("id", flat=True))
 
     first = client.get(URL)
-    second = client.get(f"{URL}?{first.context['older_query']}")
-    back = client.get(f"{URL}?{second.context['newer_query']}")
+    second = client.get(first.context["pager"].older_url)
+    back = client.get(second.context["pager"].newer_url)
 
     assert shown(first) == ids[:50]
     assert shown(second) == ids[50:100]
@@ -75,7 +75,7 @@ def test_filters_live_in_the_url_and_carry_over_to_other_pages(client: Client) -
 
     page = client.get(f"{URL}?{query}&key=&error=&unknown=1", headers={"HX-Request": "true"})
 
-    assert all(row.call.model == "gpt-5-mini" for row in page.context["rows"])
+    assert all(row.call.model == "gpt-5-mini" for row in page.context["table"].items)
     assert page["HX-Push-Url"] == f"/w/northwind{URL}?{query}"
     assert page.context["older_query"].startswith(f"{query}&before=")
 
@@ -174,7 +174,7 @@ def test_added_time_is_without_the_attempts_that_failed(client: Client) -> None:
     call = CallRecord.objects.filter(status="ok", failed_us__gt=0).latest("id")
     place = uuid.UUID(int=call.id.int + 1)
 
-    row = client.get(f"{URL}?period=all&before={place}").context["rows"][0]
+    row = client.get(f"{URL}?period=all&before={place}").context["table"].items[0]
 
     assert row.call.id == call.id
     assert row.added_us == call.total_us - call.upstream_us - call.failed_us

@@ -87,7 +87,7 @@ def test_every_amount_is_exact_and_every_entry_has_its_balance(operator: Client)
     newest = LedgerEntry.objects.latest("sequence")
     whole, rest = divmod(newest.balance_nusd, 10**9)
     assert f"${whole:,}.{rest:09d}" in page.content.decode()
-    assert [row.entry.sequence for row in page.context["rows"]] == sorted(
+    assert [row.entry.sequence for row in page.context["table"].items] == sorted(
         LedgerEntry.objects.values_list("sequence", flat=True), reverse=True
     )[:50]
 
@@ -104,12 +104,12 @@ def test_the_ledger_has_one_line_a_day_and_key_that_leads_to_its_entries(
         expected[entry.created_at.date(), entry.key_id] += entry.amount_nusd
 
     page = operator.get(URL)
-    rows = [row for day in page.context["days"] for row in day.rows]
+    rows = page.context["table"].items
     lines = {
         (row.line.day, row.line.key_id): row.line.amount_nusd for row in rows if row.line.key_id
     }
     behind = {
-        (row.line.day, row.line.key_id): operator.get(row.entries_url).context["rows"]
+        (row.line.day, row.line.key_id): operator.get(row.entries_url).context["table"].items
         for row in rows
         if row.entries_url
     }
@@ -118,25 +118,26 @@ def test_the_ledger_has_one_line_a_day_and_key_that_leads_to_its_entries(
     assert {
         place: sum(row.entry.amount_nusd for row in entries) for place, entries in behind.items()
     } == lines
-    assert page.context["days"][0].balance_nusd == find_balance(workspace.id).posted_nusd
+    assert (
+        page.context["table"].groups[0].heading.balance_nusd
+        == find_balance(workspace.id).posted_nusd
+    )
     assert {row.kind for row in rows if not row.line.key_id} == {"Grant"}
 
 
 def test_a_day_of_the_ledger_leads_to_its_calls(operator: Client) -> None:
-    row = next(
-        row for day in operator.get(URL).context["days"] for row in day.rows if row.calls_url
-    )
+    row = next(row for row in operator.get(URL).context["table"].items if row.calls_url)
 
     calls = operator.get(row.calls_url)
 
     assert calls.status_code == 200
-    assert {each.call.key_id for each in calls.context["rows"]} == {row.line.key_id}
+    assert {each.call.key_id for each in calls.context["table"].items} == {row.line.key_id}
 
 
 def test_movements_without_usage_can_be_shown_alone(operator: Client) -> None:
     page = operator.get(URL, {"show": "movements"})
 
-    assert {row.entry.kind for row in page.context["rows"]} == {"grant"}
+    assert {row.entry.kind for row in page.context["table"].items} == {"grant"}
 
 
 @pytest.mark.parametrize("query", ["before=0", f"after={2**63 - 1}", "before=", "show=x"])

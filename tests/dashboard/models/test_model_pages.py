@@ -51,7 +51,7 @@ def edit_form(model: LanguageModel, **fields: Any) -> dict[str, Any]:
 
 
 def listed(page: Any) -> list[str]:
-    return [row.model.name for row in page.context["rows"]]
+    return [row.model.name for row in page.context["table"].items]
 
 
 def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator: User) -> None:

@@ -163,10 +163,10 @@ def test_the_list_is_filtered_by_its_address(client: Client, query: str, names: 
     make_model(provider=make_provider("one"))
     make_provider("two")
 
-    rows = client.get(LIST + query).context["rows"]
+    rows = client.get(LIST + query).context["table"].items
 
-    assert [row.provider.name for row, _ in rows] == names
-    assert [row.models for row, _ in rows] == [name == "one" for name in names]
+    assert [row.provider.name for row in rows] == names
+    assert [row.models for row in rows] == [name == "one" for name in names]
 
 
 def test_htmx_gets_the_table(client: Client) -> None:

@@ -39,7 +39,7 @@ def test_the_list_shows_money_people_and_keys(operator: Client) -> None:
 
     answer = operator.get(LIST)
 
-    [row] = answer.context["rows"]
+    [row] = answer.context["table"].items
     assert (row.workspace, row.balance_nusd, row.members, row.keys) == (
         workspace,
         12_500_000_000,
@@ -70,8 +70,9 @@ def test_the_list_is_narrowed_and_paged(operator: Client, monkeypatch: Any) -> N
     names, url = [], f"{LIST}?q=team"
     while url:
         answer = operator.get(url, headers=HTMX)
-        names += [row.workspace.name for row in answer.context["rows"]]
-        url = answer.context["older_url"]
+        names += [row.workspace.name for row in answer.context["table"].items]
+        pager = answer.context["table"].pager
+        url = pager.older_url if pager else ""
 
     assert names == [f"Team {number}" for number in (4, 3, 2, 1, 0)]
 
