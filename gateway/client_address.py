@@ -27,7 +27,9 @@ def find_client_address(answer: Callable[[HttpRequest], HttpResponseBase]) -> ob
     def find(request: HttpRequest) -> None:
         said = request.META.get("HTTP_X_FORWARDED_FOR", "").encode("latin-1", "replace")
         head = RequestHead(
-            "", [(FORWARDED, said)], request.META.get("REMOTE_ADDR", ""), 0, {FORWARDED: said}
+            headers=[(FORWARDED, said)],
+            peer=request.META.get("REMOTE_ADDR", ""),
+            fields={FORWARDED: said},
         )
         address = find_caller(head, trusted)
         request.META["REMOTE_ADDR"] = UNKNOWN if address is None else str(address)

@@ -182,10 +182,7 @@ class Admission:
         """
         key = caller.key
         workspace_id = key.workspace_id
-        if key.workspace_locked:
-            raise WorkspaceLocked
-        if key.refused_until:
-            check_losses(key)
+        check_key(key)
         held_nusd, _ = await self._set_aside(workspace_id, call, max_price(model), 1, model, 0)
         try:
             if key.limits is not None:
@@ -208,23 +205,17 @@ class Admission:
     ) -> Grant:
         """Return the grant of one call, money set aside and journalled, its limits acquired.
 
-        When the balance covers less than the worst case, the output limit is lowered to what
-        it covers. What is set aside also covers the models to fall back to, `others`. hang_up
-        returns when the caller does so, who may have to wait. Raises AdmissionError,
+        When the balance covers less than the most that the call can cost, the output limit is
+        lowered to what it covers. The hold also covers the fallback models, `others`. hang_up
+        returns when the caller hangs up, who may have to wait. Raises AdmissionError,
         DatabaseUnavailable, StorageUnavailable; CallerLeft and ServerStopping for one that waits.
         """
         key = caller.key
-        if key.workspace_locked:
-            raise WorkspaceLocked
-        if key.refused_until:
-            check_losses(key)
+        check_key(key)
         adopted_id = head.wanted_id()
         if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
             adopted_id = ""
-        price = max_price(model)
-        limit = limit_of(call, model)
-        if model.context_tokens is not None:
-            check_context(call, limit, model.context_tokens, self._least_tokens)
+        price, limit = max_price(model), self._output_limit(call, model)
         also_nusd = max([one.want_nusd for one in others]) if others else 0
         hold_nusd, affordable = await self._set_aside(
             key.workspace_id, call, price, limit, model, also_nusd
@@ -244,21 +235,8 @@ class Admission:
         if self._keyring.peek(key.digest) is not key:
             await self._look_again(key, hold_nusd, lease)
         cap, sent_cap = cap_of(call, limit, affordable)
-        facts = call.facts
         grant = Grant(
-            identity=CallIdentity(
-                call_id=head.request_id,
-                workspace_id=key.workspace_id,
-                key_id=key.key_id,
-                at=time.time(),
-                requested_model=facts.model,
-                streamed=facts.stream,
-                client_request_id=adopted_id or head.client_id(),
-                user=facts.user,
-                episode_id=facts.episode_id,
-                ip=caller.ip,
-                profile=profile.name,
-            ),
+            identity=make_identity(caller, call, head, profile, adopted_id),
             model=model.name,
             price=price,
             hold_nusd=hold_nusd,
@@ -273,6 +251,13 @@ class Admission:
         )
         self._journal(grant)
         return grant
+
+    def _output_limit(self, call: ChatCall, model: ModelRecord) -> int:
+        """Return the output tokens that each choice may have. Raises PromptTooLong."""
+        limit = limit_of(call, model)
+        if model.context_tokens is not None:
+            check_context(call, limit, model.context_tokens, self._least_tokens)
+        return limit
 
     async def _set_aside(
         self,
@@ -328,9 +313,7 @@ class Admission:
             fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
             if fresh is None or fresh.revoked:
                 raise InvalidKey("The API key has been revoked.")
-            if fresh.workspace_locked:
-                raise WorkspaceLocked
-            check_losses(fresh)
+            check_key(fresh)
         except BaseException:
             self._give_back(key.workspace_id, hold_nusd, lease)
             raise
@@ -351,9 +334,12 @@ class Admission:
             lease.withdraw()
 
 
-def check_losses(key: KeyRecord) -> None:
-    """Raise KeyLossExceeded while calls of the key are refused for what they have cost us."""
-    if key.refused_until > time.time():
+def check_key(key: KeyRecord) -> None:
+    """Raise WorkspaceLocked, and KeyLossExceeded while calls of the key are refused for what they
+    have cost us."""
+    if key.workspace_locked:
+        raise WorkspaceLocked
+    if key.refused_until and key.refused_until > time.time():
         until = datetime.fromtimestamp(key.refused_until, UTC)
         raise KeyLossExceeded(details={"level": "token", "resets_at": until.isoformat()})
 
@@ -366,6 +352,26 @@ def may_call_from(key: KeyRecord, ip: str) -> bool:
     """
     address = parse_address(ip)
     return address is not None and is_in(address, key.networks or ())
+
+
+def make_identity(
+    caller: Caller, call: ChatCall, head: RequestHead, profile: Profile, adopted_id: str
+) -> CallIdentity:
+    """Return what is known of a call from its beginning."""
+    key, facts = caller.key, call.facts
+    return CallIdentity(
+        call_id=head.request_id,
+        workspace_id=key.workspace_id,
+        key_id=key.key_id,
+        at=time.time(),
+        requested_model=facts.model,
+        streamed=facts.stream,
+        client_request_id=adopted_id or head.client_id(),
+        user=facts.user,
+        episode_id=facts.episode_id,
+        ip=caller.ip,
+        profile=profile.name,
+    )
 
 
 def _tools(call: ChatCall) -> tuple[ToolUse, ...]:

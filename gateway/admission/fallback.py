@@ -29,22 +29,33 @@ Check = Callable[[ChatCall, ModelRecord], tuple[str, ...]]
 Assemble = Callable[[ChatCall, ModelRecord, Caller, RequestHead], Awaitable[ChatCall]]
 
 
-class Candidate(msgspec.Struct, frozen=True):
-    """A model that could serve the call. call: as this model gets it; limit: output tokens of each
-    choice; prompt_pusd, token_pusd: as gateway.admission.cost_bound.rates has them."""
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that could serve the call."""
 
+    # As this model gets it.
     call: ChatCall
     model: ModelRecord
     dropped_params: tuple[str, ...]
     price: Price
+    # Output tokens of each choice.
     limit: int
+    # As gateway.admission.cost_bound.rates returns them.
     prompt_pusd: int
     token_pusd: int
 
     @classmethod
     def of(cls, call: ChatCall, model: ModelRecord, dropped: tuple[str, ...]) -> Candidate:
         price = max_price(model)
-        return cls(call, model, dropped, price, limit_of(call, model), *rates(call, model, price))
+        prompt_pusd, token_pusd = rates(call, model, price)
+        return cls(
+            call=call,
+            model=model,
+            dropped_params=dropped,
+            price=price,
+            limit=limit_of(call, model),
+            prompt_pusd=prompt_pusd,
+            token_pusd=token_pusd,
+        )
 
     @property
     def want_nusd(self) -> int:
@@ -159,8 +170,13 @@ def fallback_models_within(
         cap, sent_cap = cap_of(call, one.limit, affordable)
         fallback_models.append(
             FallbackModel(
-                *(model.name, model.targets, one.price, cap * call.payload.n, sent_cap),
-                *(one.dropped_params, one.call),
+                model=model.name,
+                targets=model.targets,
+                price=one.price,
+                limit_tokens=cap * call.payload.n,
+                cap_tokens=sent_cap,
+                dropped_params=one.dropped_params,
+                call=one.call,
             )
         )
     return tuple(fallback_models)

@@ -12,19 +12,18 @@ from gateway.core.money import Price
 from gateway.core.receipt import ToolUse
 
 
-class FallbackModel(msgspec.Struct, frozen=True):
-    """A model that may serve a call when those before it could not (docs/adr/0024).
-
-    targets: its own, in order. call: as this model gets it. The rest: as a Grant has them, for
-    this model.
-    """
+class FallbackModel(msgspec.Struct, frozen=True, kw_only=True):
+    """A model that may serve a call when those before it could not (docs/adr/0024)."""
 
     model: str
+    # Its own, in order.
     targets: tuple[Any, ...]
+    # As a Grant has them, for this model.
     price: Price
     limit_tokens: int
     cap_tokens: int | None
     dropped_params: tuple[str, ...]
+    # As this model gets it.
     call: Any
 
 

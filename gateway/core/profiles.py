@@ -13,7 +13,7 @@ import msgspec
 MB = 1024 * 1024
 
 
-class Profile(msgspec.Struct, frozen=True):
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
     """One flavour of the endpoint."""
 
     name: str
@@ -51,14 +51,16 @@ class Profile(msgspec.Struct, frozen=True):
         return self.name == "unified"
 
 
-UNIFIED = Profile("unified")
+UNIFIED = Profile(name="unified")
 # two_chunk is not among them: what sums up the chunks would count double.
 OWN_USAGE_MODES = ("auto", "on_request", "on_finish", "separate")
 ALL: tuple[Profile, ...] = (
     UNIFIED,
-    Profile("inferada", streams_by_default=True, usage_mode="on_request", key_prefixes=("inf_",)),
     Profile(
-        "bud",
+        name="inferada", streams_by_default=True, usage_mode="on_request", key_prefixes=("inf_",)
+    ),
+    Profile(
+        name="bud",
         id_prefix="",
         usage_mode="on_finish",
         reasoning=("reasoning_content",),
@@ -69,9 +71,9 @@ ALL: tuple[Profile, ...] = (
         body_limit_bytes=100 * MB,
         key_prefixes=("bud_client_", "bud_admin_"),
     ),
-    Profile("infery", usage_mode="two_chunk", key_prefixes=("inf_",)),
+    Profile(name="infery", usage_mode="two_chunk", key_prefixes=("inf_",)),
     Profile(
-        "hyperinfer",
+        name="hyperinfer",
         id_prefix="gen-",
         usage_mode="separate",
         reasoning=("reasoning",),
@@ -82,7 +84,7 @@ ALL: tuple[Profile, ...] = (
         key_prefixes=("hi-",),
     ),
     Profile(
-        "inferexchange",
+        name="inferexchange",
         usage_mode="on_request",
         markers="none",
         allows_many_choices=False,

@@ -10,13 +10,15 @@ from gateway.core.attachment_tokens import Picture
 from gateway.core.files import ReadyFile
 
 
-class PromptParts(msgspec.Struct, frozen=True):
-    """texts: of all messages, of which there are `messages`. tools, schema: raw JSON, empty where
-    there is none. files: those that go to the model as they are, sounds among them."""
+class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
+    """The parts of one prompt."""
 
+    # How many messages there are, and the texts of all of them.
     messages: int
     texts: Sequence[str]
+    # Raw JSON, empty where there is none.
     tools: bytes = b""
     schema: bytes = b""
     pictures: Sequence[Picture] = ()
+    # Those that go to the model as they are, audio among them.
     files: Sequence[ReadyFile] = ()

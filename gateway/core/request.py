@@ -40,17 +40,19 @@ class Reply(Protocol):
         """Give back what the body takes of the memory for bodies."""
 
 
-class RequestHead(msgspec.Struct, frozen=True):
-    """headers: names in lower case, as they came, repeated ones included. peer: the address of
-    the socket, empty when there is none. started_ns: perf_counter_ns at arrival. fields: one
-    value of each header, the last where it is repeated. mount_profile: the profile that the
-    address names, empty when it names none."""
+class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
+    """The head of a request."""
 
-    request_id: str
+    request_id: str = ""
+    # Names in lower case, as they came, repeated ones included.
     headers: Sequence[tuple[bytes, bytes]]
+    # The address of the socket, empty when there is none.
     peer: str
-    started_ns: int
+    # time.perf_counter_ns at arrival.
+    started_ns: int = 0
+    # One value of each header, the last where it is repeated.
     fields: dict[bytes, bytes]
+    # The compatibility profile that the address names, empty when it names none.
     mount_profile: str = ""
 
     @property

@@ -104,7 +104,7 @@ class ConnectionLimiter:
     def subnet_of(self, peer: str, scope: Mapping[str, Any]) -> str:
         """Return where a request comes from, as a proxy that is trusted says."""
         headers = scope["headers"]
-        head = RequestHead("", headers, peer, 0, dict(headers))
+        head = RequestHead(headers=headers, peer=peer, fields=dict(headers))
         address = find_caller(head, self.limits.trusted_proxies)
         return "" if address is None else client_subnet(address)
 

@@ -66,7 +66,8 @@ def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) 
     mount = MOUNTS.match(path)
     if mount is None:
         return UNIFIED
-    head = RequestHead("", asked, "", 0, dict(asked), mount["profile"] or "")
+    named = mount["profile"] or ""
+    head = RequestHead(headers=asked, peer="", fields=dict(asked), mount_profile=named)
     try:
         profile = choose_profile(head, None, BY_NAME[default])
     except GatewayError:

@@ -29,7 +29,7 @@ LEAST_BODY_BYTES_PER_S = 1024
 LINGER_S = 10.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeLimits:
     """What an installation sets."""
 

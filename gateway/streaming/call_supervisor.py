@@ -35,7 +35,7 @@ END_S = 5.0
 USAGE_S = 5.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTimeouts:
     """How long each step of a call may take, in seconds (gateway contract, section 8.1)."""
 

@@ -38,12 +38,12 @@ def read_prompt(call: ChatCall) -> PromptParts:
     fields = call.payload.fields
     tools = b"".join(fields[name] for name in ("tools", "functions") if call.payload.has(name))
     return PromptParts(
-        len(call.payload.messages),
-        texts,
-        tools,
-        fields["response_format"] if call.payload.has("response_format") else b"",
-        pictures,
-        files,
+        messages=len(call.payload.messages),
+        texts=texts,
+        tools=tools,
+        schema=fields["response_format"] if call.payload.has("response_format") else b"",
+        pictures=pictures,
+        files=files,
     )
 
 

@@ -31,7 +31,7 @@ from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, ModelRecord
 from tests.support.calls import chat_call
 from tests.support.waiting import async_wait_until
 
-HEAD = RequestHead("id", (), "", 0, {})
+HEAD = RequestHead(request_id="id", headers=(), peer="", fields={})
 CALL = chat_call("m", max_tokens=10, prompt_tokens_bound=5)
 MODEL = ModelRecord("m", "M", "", "us", 0, Price(1_000, 1_000, 1_000), None, 100, "forward", ())
 

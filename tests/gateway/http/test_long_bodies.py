@@ -15,7 +15,7 @@ from gateway.core.request import RequestHead
 from gateway.http.long_bodies import LongBodies
 from gateway.media.inline_data import PIECE_BYTES, PIECE_CHARS, read_inline_data, write_base64
 
-HEAD = RequestHead("", [], "", 0, {}, "")
+HEAD = RequestHead(headers=[], peer="", fields={})
 WAIT_S = 60
 
 
