@@ -4,7 +4,6 @@ wrong passwords make the place wait that they come from."""
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.core.exceptions import ImmediateHttpResponse
@@ -22,14 +21,14 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth shi
     def is_open_for_signup(self, request: HttpRequest) -> bool:
         return False
 
-    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, object]) -> None:
         """Send nothing: whatever would be mailed is done by an operator's command instead."""
 
     def get_client_ip(self, request: HttpRequest) -> str:
         """Return what gateway.client_address found out, for the limits of django-allauth."""
         return str(request.META["REMOTE_ADDR"])
 
-    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+    def pre_authenticate(self, request: HttpRequest, **credentials: object) -> None:
         """Count a password, before it is looked at. django-allauth would count by account alone:
         whoever knows an address could keep its owner out."""
         wait_s = throttle.begin(place_of(request), account_of(credentials))
@@ -38,7 +37,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth shi
             response["Retry-After"] = str(ceil(wait_s))
             raise ImmediateHttpResponse(response)
 
-    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+    def authenticate(self, request: HttpRequest, **credentials: object) -> object:
         user = super().authenticate(request, **credentials)
         if user is not None:
             throttle.succeed(place_of(request), account_of(credentials))
@@ -49,7 +48,7 @@ def place_of(request: HttpRequest) -> str:
     return str(getattr(request, "client_subnet", request.META.get("REMOTE_ADDR", "")))
 
 
-def account_of(credentials: dict[str, Any]) -> str:
+def account_of(credentials: dict[str, object]) -> str:
     return str(credentials.get("email") or credentials.get("username") or "?")[
         :MAX_ACCOUNT_CHARS
     ].lower()

@@ -6,8 +6,7 @@ there without it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from django.db import transaction
 
@@ -36,7 +35,7 @@ def record_audit(
     action: str,
     target: str,
     workspace: Workspace | None = None,
-    details: dict[str, Any] | None = None,
+    details: Mapping[str, object] | None = None,
 ) -> AuditEvent:
     """Write down who did what. The ledger is append-only and holds no secret.
 

@@ -13,7 +13,7 @@ import uuid
 from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import IntegrityError, connection, transaction
 from django.db.models import F
@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from accounts.ids import new_id, stored_id
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry, Purse, Wallet, Workspace
+from accounts.untyped import SqlValue
 
 MAX_NUSD = 2**63 - 1
 DRAW_TRIES = 20
@@ -217,9 +218,9 @@ def post_usage(
     Raises PurseOverdrawn when a purse holds less than was spent; nothing of it may be committed.
     """
     ordered = sorted(spends, key=lambda spend: (spend.workspace_id, spend.key_id))
-    wallets: list[tuple[Any, ...]] = []
-    purses: list[tuple[Any, ...]] = []
-    entries: list[tuple[Any, ...]] = []
+    wallets: list[tuple[SqlValue, ...]] = []
+    purses: list[tuple[SqlValue, ...]] = []
+    entries: list[tuple[SqlValue, ...]] = []
     moment = connection.ops.adapt_datetimefield_value(at)
     process = stored_id(process_id)
     for workspace_id, group in groupby(ordered, key=lambda spend: spend.workspace_id):

@@ -5,7 +5,7 @@ All money is integer nano-USD (1 USD = 1_000_000_000 nUSD). See docs/adr/0005.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.db import models
@@ -17,7 +17,7 @@ from accounts.ids import new_id
 class UserManager(BaseUserManager["User"]):
     """Makes users whose e-mail address is their name."""
 
-    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+    def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
         user = self.model(email=self.normalize_email(email).lower(), **fields)
         user.set_password(password)
         user.save(using=self._db)

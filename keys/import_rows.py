@@ -10,17 +10,18 @@ import io
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from accounts.untyped import JsonObject
 from gateway.core.money import read_usd
 from keys.imported_secret import find_guessable, read_digest, read_secret
 from keys.limits import read_limits
 from keys.models import CompatProfile, Scope, default_scopes
+from keys.rules import LABEL_CHARS, KeyRules, as_json, read_rules
 from keys.secret import KeptSecret
-from keys.services import LABEL_CHARS, read_rules
 
 MAX_ROWS = 2_000
 MAX_BYTES = 1024 * 1024
@@ -91,18 +92,15 @@ class ImportRow:
     # E-mail address of the member whose key it is to be; empty: nobody's own.
     member: str
     profile: str
-    # As keys.services.read_rules returns them.
-    rules: dict[str, Any]
+    rules: KeyRules
     # As keys.limits.read_limits returns them.
     limits: dict[str, int | None]
 
-    def to_json(self) -> dict[str, Any]:
-        expires_at = self.rules["expires_at"]
-        rules = self.rules | {"expires_at": expires_at and expires_at.isoformat()}
-        return vars(self) | {"kept": list(self.kept), "rules": rules}
+    def to_json(self) -> JsonObject:
+        return vars(self) | {"kept": list(self.kept), "rules": as_json(self.rules)}
 
     @classmethod
-    def from_json(cls, stored: dict[str, Any]) -> ImportRow:
+    def from_json(cls, stored: JsonObject) -> ImportRow:
         moment = stored["rules"]["expires_at"]
         rules = stored["rules"] | {"expires_at": moment and datetime.fromisoformat(moment)}
         return cls(**stored | {"kept": KeptSecret(*stored["kept"]), "rules": rules})
@@ -253,7 +251,7 @@ def _read_kept(row: Mapping[str, str], found: dict[str, str]) -> KeptSecret | No
 
 def _read_rules(
     row: Mapping[str, str], kept: KeptSecret | None, found: dict[str, str]
-) -> dict[str, Any] | None:
+) -> KeyRules | None:
     if row[SECRET] and row[SECRET] in row["name"]:
         found["name"] = "The name must not contain the key: everybody may see it."
         return None

@@ -21,8 +21,9 @@ from accounts.permissions import Action, NotAllowed, may
 from keys.import_rows import DIGEST, SECRET, ImportRow, Problem
 from keys.imported_secret import read_secret
 from keys.models import ApiKey, KeyImport
+from keys.rules import as_json
 from keys.secret import KeptSecret
-from keys.services import refuse_more_than_held, written
+from keys.services import refuse_more_than_held
 
 PREVIEW_LIFE = timedelta(hours=1)
 BATCH = 500
@@ -207,7 +208,7 @@ def _events(
             action="key.import",
             target=str(key.pk),
             details={
-                **written(row.rules),
+                **as_json(row.rules),
                 **set_limits,
                 "compat_profile": row.profile,
                 "member": row.member,

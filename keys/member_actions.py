@@ -8,13 +8,13 @@ with an entry for each field that reaches further than they may go.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
+from accounts.untyped import Arguments
 from keys import importing, services
 from keys.importing import read_imported_secret
 from keys.models import ApiKey
@@ -32,8 +32,8 @@ def create_key(
     *,
     workspace: Workspace,
     person: User,
-    rules: Mapping[str, Any],
-    compatibility: Mapping[str, Any],
+    rules: Arguments,
+    compatibility: Arguments,
     limits: Mapping[str, int | None],
     prefix: str = "",
     imported_secret: str = "",
@@ -71,8 +71,8 @@ def change_key(
     key: ApiKey,
     *,
     person: User,
-    rules: Mapping[str, Any],
-    compatibility: Mapping[str, Any],
+    rules: Arguments,
+    compatibility: Arguments,
     limits: Mapping[str, int | None],
 ) -> bool:
     """Replace everything that is set on a key. Returns False when nothing is different.

@@ -6,7 +6,7 @@ Every function raises ValidationError for the field it reads, with sentences for
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from ipaddress import (
     IPv4Address,
@@ -17,13 +17,16 @@ from ipaddress import (
     ip_address,
     ip_network,
 )
+from typing import TypedDict, cast
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from accounts.text import is_visible
+from accounts.text import is_visible, read_line
+from accounts.untyped import JsonObject
 from keys.models import Scope
 
+LABEL_CHARS = 80
 MAX_RULES = 1_000
 MAX_MODELS = 1_000
 MODEL_CHARS = 200
@@ -33,6 +36,51 @@ _ANY_ADDRESS = "These rules let every address in. Confirm that you mean it, or l
 _PREFIX = re.compile(r"0|[1-9][0-9]{0,2}")
 
 Network = IPv4Network | IPv6Network
+
+
+class KeyRules(TypedDict):
+    """What a key is called and what it may do, as it is stored."""
+
+    label: str
+    scopes: list[str]
+    allowed_models: list[str]
+    allowed_ips: list[str] | None
+    expires_at: datetime | None
+
+
+def read_rules(
+    *,
+    label: str,
+    scopes: Sequence[str],
+    allowed_models: Sequence[str],
+    allowed_ips: Sequence[str] | None,
+    expires_at: datetime | None,
+    allow_any_address: bool,
+) -> KeyRules:
+    """Return the fields as they are stored, or raise with the errors of all of them at once."""
+    readers: dict[str, Callable[[], object]] = {
+        "label": lambda: read_line(label, field="label", max_chars=LABEL_CHARS),
+        "scopes": lambda: read_scopes(scopes),
+        "allowed_models": lambda: read_model_names(allowed_models),
+        "allowed_ips": lambda: read_networks(allowed_ips, allow_any_address=allow_any_address),
+        "expires_at": lambda: read_expiry(expires_at),
+    }
+    rules: dict[str, object] = {}
+    errors: dict[str, list[ValidationError]] = {}
+    for name, read in readers.items():
+        try:
+            rules[name] = read()
+        except ValidationError as error:
+            errors.update(error.error_dict)
+    if errors:
+        raise ValidationError(errors)
+    return cast(KeyRules, rules)
+
+
+def as_json(rules: KeyRules) -> JsonObject:
+    """Return what the audit log says of the rules: JSON only."""
+    expires_at = rules["expires_at"]
+    return {**rules} | {"expires_at": expires_at.isoformat() if expires_at else None}
 
 
 def read_scopes(scopes: Sequence[str]) -> list[str]:

@@ -6,9 +6,9 @@ Pages, API, tasks and commands all come here.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
@@ -16,15 +16,20 @@ from django.utils import timezone
 
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, User, Workspace
-from accounts.text import read_line
 from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
 from keys.prefixes import prefix_for, read_prefix
-from keys.rules import read_expiry, read_model_names, read_networks, read_scopes
+from keys.rules import (
+    KeyRules,
+    as_json,
+    read_model_names,
+    read_networks,
+    read_rules,
+    read_scopes,
+)
 from keys.secret import KeptSecret, digest_secret, keep_secret, new_secret
 from keys.selectors import grantable_scopes
 
-LABEL_CHARS = 80
 MAX_KEYS = 10_000
 
 __all__ = [
@@ -32,7 +37,6 @@ __all__ = [
     "digest_secret",
     "disown_key",
     "issue_key",
-    "read_rules",
     "refuse_more_than_held",
     "refuse_until",
     "reset_total",
@@ -41,7 +45,6 @@ __all__ = [
     "set_developer_key_policy",
     "set_limits",
     "update_key",
-    "written",
 ]
 
 
@@ -97,7 +100,7 @@ def issue_key(
             key = ApiKey.objects.create(
                 workspace=workspace, created_by=created_by, **kept._asdict(), **rules
             )
-            _record(key, actor=actor, action=action, details=written(rules))
+            _record(key, actor=actor, action=action, details=as_json(rules))
     except IntegrityError:
         if imported is None:
             raise
@@ -143,7 +146,7 @@ def update_key(
         # Conditional: a revocation, also one in between, is for good.
         if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**changed):
             raise ValidationError("A revoked key cannot be changed: issue a new one.")
-        old, new = written(before), written(rules)
+        old, new = as_json(cast(KeyRules, before)), as_json(rules)
         details = {name: [old[name], new[name]] for name in changed}
         _record(stored, actor=actor, action="key.update", details=details)
     key.refresh_from_db()
@@ -310,35 +313,6 @@ def disown_key(key: ApiKey, *, actor: str) -> bool:
     return changed == 1
 
 
-def read_rules(
-    *,
-    label: str,
-    scopes: Sequence[str],
-    allowed_models: Sequence[str],
-    allowed_ips: Sequence[str] | None,
-    expires_at: datetime | None,
-    allow_any_address: bool,
-) -> dict[str, Any]:
-    """Return the fields as they are stored, or raise with the errors of all of them at once."""
-    readers: dict[str, Callable[[], object]] = {
-        "label": lambda: read_line(label, field="label", max_chars=LABEL_CHARS),
-        "scopes": lambda: read_scopes(scopes),
-        "allowed_models": lambda: read_model_names(allowed_models),
-        "allowed_ips": lambda: read_networks(allowed_ips, allow_any_address=allow_any_address),
-        "expires_at": lambda: read_expiry(expires_at),
-    }
-    rules: dict[str, Any] = {}
-    errors: dict[str, list[ValidationError]] = {}
-    for name, read in readers.items():
-        try:
-            rules[name] = read()
-        except ValidationError as error:
-            errors.update(error.error_dict)
-    if errors:
-        raise ValidationError(errors)
-    return rules
-
-
 def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace: Workspace) -> None:
     """Raise ValidationError where the person may not give one of the scopes; None: may do all."""
     if person is None:
@@ -348,13 +322,7 @@ def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace:
         raise ValidationError({"scopes": f"You may not give a key the scope {beyond[0]!r}."})
 
 
-def written(rules: dict[str, Any]) -> dict[str, Any]:
-    """Return what the audit log says of the rules: JSON only."""
-    expires_at: datetime | None = rules["expires_at"]
-    return rules | {"expires_at": expires_at.isoformat() if expires_at else None}
-
-
-def _record(key: ApiKey, *, actor: str, action: str, details: dict[str, Any]) -> None:
+def _record(key: ApiKey, *, actor: str, action: str, details: Mapping[str, object]) -> None:
     record_change(ConfigChange.Kind.KEY, key.digest)
     record_audit(
         actor=actor, action=action, target=str(key.pk), workspace=key.workspace, details=details

@@ -15,6 +15,9 @@ from accounts.ledger import LedgerError
 
 ACTOR = "command"
 
+# What --json shows.
+Answer = dict[str, object]
+
 
 class JsonCommand(BaseCommand):
     """A command that does one thing and answers one JSON object.
@@ -33,14 +36,14 @@ class JsonCommand(BaseCommand):
         parser.add_argument("--json", action="store_true", help="Answer with one JSON object.")
 
     @abstractmethod
-    def answer(self, *args: Any, **options: Any) -> dict[str, Any]:
+    def answer(self, *args: Any, **options: Any) -> Answer:
         """Do it, and return what --json shows. Errors of services may pass through."""
 
     @abstractmethod
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         """Return the answer as people read it."""
 
-    def handle(self, *, json: bool, **options: Any) -> None:
+    def handle(self, *, json: bool, **options: object) -> None:
         try:
             answer = self.answer(**options)
         except (
@@ -62,7 +65,7 @@ class JsonCommand(BaseCommand):
         raise SystemExit(1)
 
 
-def _encode(answer: dict[str, Any]) -> str:
+def _encode(answer: Answer) -> str:
     return json.dumps(answer)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
+
+from accounts.untyped import Options
 
 NONE = "none"
 _OPTIONS = {
@@ -18,7 +19,7 @@ def add_call_limit_options(parser: ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=f"N|{NONE}", help=words)
 
 
-def read_call_limit_options(options: dict[str, Any]) -> dict[str, int | None]:
+def read_call_limit_options(options: Options) -> dict[str, int | None]:
     """Return the limits that were named; None is no limit. Raises ValueError with a sentence."""
     return {name: _read(name, options[name]) for name in _OPTIONS if options[name] is not None}
 

@@ -9,8 +9,9 @@ from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
+from accounts.untyped import Options
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
 from gateway.services.providers import ProviderFields
@@ -74,7 +75,7 @@ def add_model_options(parser: ArgumentParser) -> None:
     prompt.add_argument("--system-prompt-file", type=Path, metavar="FILE", help="The same.")
 
 
-def read_model_options(options: dict[str, Any]) -> Described:
+def read_model_options(options: Options) -> Described:
     """Return the fields that were given. Raises ValueError with a sentence."""
     named = {
         "display_name": options["display_name"],
@@ -94,7 +95,7 @@ def read_model_options(options: dict[str, Any]) -> Described:
     return cast(Described, fields | _read_abilities(options["supports"] or ()))
 
 
-def write_model(model: LanguageModel) -> dict[str, Any]:
+def write_model(model: LanguageModel) -> dict[str, object]:
     """Return a model as --json shows it."""
     targets = list(model.targets.select_related("provider"))
     return {
@@ -146,7 +147,7 @@ def add_provider_options(parser: ArgumentParser) -> None:
     source.add_argument("--credential-stdin", action="store_true")
 
 
-def read_provider_options(options: dict[str, Any]) -> ProviderFields:
+def read_provider_options(options: Options) -> ProviderFields:
     """Return the fields that were given."""
     fields: ProviderFields = {}
     if options["structured_dialect"] is not None:
@@ -160,7 +161,7 @@ def read_provider_options(options: dict[str, Any]) -> ProviderFields:
     return fields
 
 
-def read_credential(options: dict[str, Any]) -> str | None:
+def read_credential(options: Options) -> str | None:
     """Return the credential from where the options say it is, or None.
 
     Raises LookupError or ValueError when it is not there.
@@ -179,7 +180,7 @@ def read_credential(options: dict[str, Any]) -> str | None:
     return None
 
 
-def write_provider(provider: Provider) -> dict[str, Any]:
+def write_provider(provider: Provider) -> dict[str, object]:
     """Return a provider as --json shows it: never its credential."""
     return {
         "provider_id": str(provider.pk),
@@ -195,7 +196,7 @@ def write_provider(provider: Provider) -> dict[str, Any]:
     }
 
 
-def _read_prompt(options: dict[str, Any]) -> str | None:
+def _read_prompt(options: Options) -> str | None:
     """Return the prompt, from where the options have it. Raises ValueError or LookupError."""
     file: Path | None = options["system_prompt_file"]
     if file is None:
@@ -209,7 +210,7 @@ def _read_prompt(options: dict[str, Any]) -> str | None:
         raise ValueError(f"{file} is not UTF-8.") from None
 
 
-def _read_json(text: str) -> Any:
+def _read_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
 
+from accounts.untyped import JsonObject
 from gateway.models import JournalFault
 
 MOST_TOLD = 1_000
@@ -20,7 +20,7 @@ def count_journal_faults(*, days: int | None = None) -> int:
     return faults.count()
 
 
-def describe_journal_faults() -> list[dict[str, Any]]:
+def describe_journal_faults() -> list[JsonObject]:
     """Return the newest faults, oldest first, at most MOST_TOLD of them.
 
     Keys: id, kind, process_id, call_id, segment, start_byte, end_byte, records, reason, file,

@@ -5,8 +5,6 @@ In its own functions: Django's for SQLite are Python's, called for each row.
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, ExpressionWrapper, F, Func, IntegerField
 from django.db.models.expressions import Combinable
@@ -23,7 +21,7 @@ class EpochSeconds(Func):
     arity = 1
 
     def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **extra: Any
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **extra: str
     ) -> tuple[str, tuple[str | int, ...]]:
         template = "CAST(strftime('%%%%s', %(expressions)s) AS INTEGER)"
         sql, params = super().as_sql(compiler, connection, template=template, **extra)
@@ -38,7 +36,7 @@ class Day(Func):
     arity = 1
 
     def as_sqlite(
-        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **extra: Any
+        self, compiler: SQLCompiler, connection: BaseDatabaseWrapper, **extra: str
     ) -> tuple[str, tuple[str | int, ...]]:
         template = "substr(%(expressions)s, 1, 10)"
         sql, params = super().as_sql(compiler, connection, template=template, **extra)

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 from django.db.models import Model, QuerySet
 
+from accounts.untyped import SqlRow
 from gateway.core.time_spans import (
     DAY_S,
     FAR_AHEAD,
@@ -63,7 +63,7 @@ def find_stretches(
 
 def error_rows(
     visible: Visible, starts_at: datetime, ends_at: datetime, *, longest_s: int
-) -> Iterator[QuerySet[Any]]:
+) -> Iterator[QuerySet[Model]]:
     """Yield rows of errors, of spans of longest_s at most, that together are those of the calls
     between the two moments. Of single keys there are only quarters of an hour."""
     if visible.key_ids is not None:
@@ -91,7 +91,7 @@ def usage_rows(
     *,
     by_key: bool = False,
     longest_s: int = DAY_S,
-) -> Iterator[QuerySet[Any]]:
+) -> Iterator[QuerySet[Model]]:
     """Yield rows of totals, of spans of longest_s at most, that together are those of the calls
     between the two moments. by_key: of each key, and not only of the workspace."""
     table: type[Model] = KeyUsage
@@ -103,7 +103,7 @@ def usage_rows(
         yield rows if visible.key_ids is None else rows.filter(key_id__in=visible.key_ids)
 
 
-def rows_of(stretch: Stretch, table: type[Model], longer: type[Model]) -> QuerySet[Any]:
+def rows_of(stretch: Stretch, table: type[Model], longer: type[Model]) -> QuerySet[Model]:
     """Return the rows of a stretch: of the drain's table, or of that of longer spans."""
     within = {"starts_at__gte": stretch.starts_at, "starts_at__lt": stretch.ends_at}
     if not stretch.span_s:
@@ -111,13 +111,13 @@ def rows_of(stretch: Stretch, table: type[Model], longer: type[Model]) -> QueryS
     return longer._default_manager.filter(span_s=stretch.span_s, **within)
 
 
-def plain_rows(rows: QuerySet[Any, Any]) -> list[tuple[Any, ...]]:
+def plain_rows(rows: QuerySet[Model, SqlRow]) -> list[SqlRow]:
     """Return rows of numbers and texts as the database gives them: for thousands of them Django's
     look at every value costs more than the query."""
     statement, values = rows.query.sql_with_params()
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
-        found: list[tuple[Any, ...]] = cursor.fetchall()
+        found: list[SqlRow] = cursor.fetchall()
     return found
 
 

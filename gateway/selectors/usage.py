@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from operator import neg
-from typing import Any
 
-from django.db.models import QuerySet, Sum
+from django.db.models import Model, QuerySet, Sum
 
+from accounts.untyped import NamedRow
 from gateway.core.latency_histogram import percentile_us
 from gateway.core.time_spans import DAY_S, QUARTER_S
 from gateway.models import (
@@ -67,7 +67,7 @@ class Totals:
         """Failed calls as a share of all calls, 0 to 1, or None when there were none."""
         return self.failed_calls / self.calls if self.calls else None
 
-    def add(self, row: Mapping[str, Any], share: float = 1.0) -> None:
+    def add(self, row: NamedRow, share: float = 1.0) -> None:
         """Add one grouped row, or a share of it (then the sums are rounded)."""
         self.calls_by_status[row["status"]] += round(row["total_calls"] * share)
         self.prompt_tokens += round(row["total_prompt_tokens"] * share)
@@ -200,7 +200,7 @@ def merged(many: Iterable[Totals]) -> Totals:
 
 def _latency(
     visible: Visible, period: Period, *, longest_s: int = DAY_S
-) -> Iterator[QuerySet[Any]]:
+) -> Iterator[QuerySet[Model]]:
     if not visible.is_everything:
         return
     for stretch in find_stretches(
@@ -211,12 +211,12 @@ def _latency(
         )
 
 
-def _add_by_status(totals: Totals, rows: QuerySet[Any], share: float = 1.0) -> None:
+def _add_by_status(totals: Totals, rows: QuerySet[Model], share: float = 1.0) -> None:
     for row in rows.values("status").annotate(**_SUMS).order_by():
         totals.add(row, share)
 
 
-def _by_cost(item: tuple[Any, Totals]) -> tuple[int, int]:
+def _by_cost(item: tuple[object, Totals]) -> tuple[int, int]:
     return item[1].charge_nusd, item[1].calls
 
 

@@ -9,7 +9,6 @@ do.
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db import connection, transaction
 
@@ -78,7 +77,7 @@ def _add_errors(start: datetime, end: datetime) -> None:
     )
 
 
-def _s(moment: Any) -> float:
+def _s(moment: datetime | str) -> float:
     """Return seconds since the epoch; SQLite gives text."""
     found: datetime = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
     return found.replace(tzinfo=UTC).timestamp() if found.tzinfo is None else found.timestamp()

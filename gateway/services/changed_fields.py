@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db.models import Model
 
@@ -11,8 +11,8 @@ Row = TypeVar("Row", bound=Model)
 
 
 def change_fields(
-    row: Row, fields: Mapping[str, Any], check: Callable[[Row], None]
-) -> dict[str, list[Any]]:
+    row: Row, fields: Mapping[str, object], check: Callable[[Row], None]
+) -> dict[str, list[object]]:
     """Save the fields whose value is another, as the database has them, and refresh the row.
 
     Returns {name: [before, after]}, empty when nothing is different. Raises as check does, of

@@ -11,7 +11,6 @@ import base64
 import binascii
 import logging
 from collections.abc import Callable
-from typing import Any
 from uuid import UUID
 
 from allauth.mfa.adapter import DefaultMFAAdapter
@@ -20,6 +19,7 @@ from django.db import transaction
 
 from accounts.changes import record_audit
 from accounts.permissions import NotAllowed
+from accounts.untyped import JsonObject
 from gateway.services.credential_encryption import (
     DecryptionFailed,
     decrypt,
@@ -89,7 +89,7 @@ def reencrypt_factors(*, actor: str) -> int:
     return reencrypted
 
 
-def rewritten(data: dict[str, Any], change: Callable[[str], str]) -> dict[str, Any]:
+def rewritten(data: JsonObject, change: Callable[[str], str]) -> JsonObject:
     """Return a factor's data with every secret in it changed."""
     new = dict(data)
     for name in ("secret", "seed"):

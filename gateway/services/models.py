@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, TypedDict, Unpack
+from collections.abc import Mapping
+from typing import TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -45,7 +46,7 @@ class Described(TypedDict, total=False):
     owned_by: str
     context_tokens: int | None
     unknown_fields: str
-    default_params: dict[str, Any]
+    default_params: dict[str, object]
     template_render_mode: str
     default_system_prompt: str
     supports_vision: bool | None
@@ -235,6 +236,8 @@ def _check_fallbacks(model: LanguageModel) -> None:
         raise ValidationError({"fallbacks": f"There is no model {min(unknown)[:60]}."})
 
 
-def _record(model: LanguageModel, *, actor: str, action: str, details: dict[str, Any]) -> None:
+def _record(
+    model: LanguageModel, *, actor: str, action: str, details: Mapping[str, object]
+) -> None:
     record_change(ConfigChange.Kind.CATALOGUE)
     record_audit(actor=actor, action=action, target=model.name, details=details)

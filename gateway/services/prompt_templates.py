@@ -7,11 +7,11 @@ import subprocess
 from dataclasses import dataclass
 from datetime import UTC
 from functools import lru_cache
-from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from accounts.untyped import JsonObject
 from gateway.prompts.renderer import COMMAND, ENVIRONMENT, OUT_OF_TIME, ROOT, WAIT_S, worded
 from gateway.prompts.variables import (
     HOURLY,
@@ -79,7 +79,7 @@ def sample_values(*, model_id: str = "", org_name: str = "") -> dict[str, str | 
     )
 
 
-def try_template(text: str, values: Values) -> dict[str, Any]:
+def try_template(text: str, values: Values) -> JsonObject:
     """Compile and run a template in a sandbox worker: {"names", "said"}, or {"refused", "line"}.
 
     Takes some tenths of a second, and a hostile one not longer.

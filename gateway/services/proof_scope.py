@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import connection
 from django.db.models import QuerySet
 
 from accounts.ids import stored_id
+from accounts.untyped import SqlRow
 from gateway.models import CallRecord, ProofMark
 from gateway.selectors.id_times import first_id_at
 
@@ -58,7 +58,7 @@ class Scope:
         """Return the same calls as `calls` means in a question."""
         return calls_since(self.mark.since) if self.mark else CallRecord.objects.all()
 
-    def ask(self, question: str, *, most: int = 1) -> list[tuple[Any, ...]]:
+    def ask(self, question: str, *, most: int = 1) -> list[SqlRow]:
         """Return at most so many rows of a question that uses the names above."""
         with connection.cursor() as cursor:
             if self.mark is None:
@@ -67,7 +67,7 @@ class Scope:
                 first = stored_id(first_id_at(self.mark.since - ID_MARGIN))
                 moment = connection.ops.adapt_datetimefield_value(self.mark.since)
                 cursor.execute(_SINCE + question, [first, moment, moment, moment])
-            rows: list[tuple[Any, ...]] = cursor.fetchmany(most)
+            rows: list[SqlRow] = cursor.fetchmany(most)
             return rows
 
 

@@ -6,16 +6,16 @@ Every check sees the same moment: one read transaction that blocks no writer.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from accounts.untyped import JsonObject
 from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.exact_prices import PRICED_BY, exact_cost_nusd
 from gateway.services.invariants import ALL, SMALL, Invariant
@@ -73,7 +73,7 @@ class Proof:
 
 
 def prove(
-    *, upstream_usage: Iterable[Mapping[str, Any]] | None = None, mark: ProofMark | None = None
+    *, upstream_usage: Iterable[JsonObject] | None = None, mark: ProofMark | None = None
 ) -> Proof:
     """Check every invariant, and the tokens against an upstream's usage records, if given.
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
-from django.db.models import Max, QuerySet
+from django.db.models import Max, Model, QuerySet
 from django.utils import timezone
 
 from accounts.models import ConfigChange
@@ -65,7 +64,7 @@ def _prune_checks(before: datetime) -> int:
     return LedgerCheck.objects.filter(pk__lt=newest, checked_at__lt=before).delete()[0]
 
 
-def _delete(rows: QuerySet[Any]) -> int:
+def _delete(rows: QuerySet[Model]) -> int:
     """Delete the rows, a batch at a time; return how many went."""
     deleted = 0
     while ids := list(rows.values_list("pk", flat=True)[:BATCH]):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 from urllib.request import urlopen
 
+from accounts.untyped import JsonObject
 from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
 
 Result = tuple[str, str, int, list[str]]
-Entries = dict[uuid.UUID, list[Mapping[str, Any]]]
+Entries = dict[uuid.UUID, list[JsonObject]]
 BATCH = 500
 READ_WITHIN_S = 60
 # Our tokenizer is not every provider's.
 MOST_OFF = 1.05
 
 
-def read_upstream_usage(place: str) -> list[dict[str, Any]]:
+def read_upstream_usage(place: str) -> list[JsonObject]:
     """Return the calls of an upstream's usage records at an http(s) address or in a JSON file.
 
     Raises OSError when it cannot be read, ValueError when it is not such a list.
@@ -36,7 +36,7 @@ def read_upstream_usage(place: str) -> list[dict[str, Any]]:
     return calls
 
 
-def compare(upstream_usage: Iterable[Mapping[str, Any]], most: int) -> Iterator[Result]:
+def compare(upstream_usage: Iterable[JsonObject], most: int) -> Iterator[Result]:
     """Yield id, title, how many calls were compared, and at most so many breaks in words.
 
     Upstream calls whose id is not ours are strangers' and are left out.
@@ -91,5 +91,5 @@ def _calls(entries: Entries) -> Iterator[CallRecord]:
         yield from CallRecord.objects.filter(pk__in=ids[start : start + BATCH])
 
 
-def _usage(entry: Mapping[str, Any]) -> tuple[int, int]:
+def _usage(entry: JsonObject) -> tuple[int, int]:
     return int(entry["prompt_tokens"]), int(entry["completion_tokens"])

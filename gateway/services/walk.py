@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from django.db import connection
@@ -21,6 +21,7 @@ from django.db.models import Max, Min, OuterRef, Subquery
 
 from accounts.ids import stored_id
 from accounts.models import Workspace
+from accounts.untyped import SqlRow, SqlValue
 from gateway.core.time_spans import DAY, DAY_S, HOUR_S, LONG_AGO, QUARTER_S
 from gateway.models import CallRecord, ProofMark, ProvenKey, ProvenWallet, UsageRollup
 from gateway.selectors.id_times import moment_of
@@ -63,10 +64,42 @@ _CHARGES_OF_CALLS = (
 )
 
 
+class WalkState(TypedDict):
+    """How far a walk has come, and what the rest of it has to know."""
+
+    format: int
+    since: str
+    marked_at: str
+    # Workspace, posted money and newest entry of each wallet.
+    wallets: list[tuple[str, int, int]]
+    # Workspace, key, charge and calls of each key.
+    keys: list[tuple[str, str, int, int]]
+    newest: str
+    stage: str
+    # How many wallets are done.
+    wallet: int
+    # The last entry read of the wallet, and the balance after it.
+    entry: tuple[int, int]
+    # The last call read.
+    call: str
+    # Up to here the totals of quarters are taken off.
+    taken_off: str
+    totals: str
+    day: str
+    spent: walk_sums.Groups
+    usage: walk_sums.Groups
+    latency: walk_sums.Groups
+    checked: dict[str, int]
+    breaks: dict[str, list[str]]
+    work_us: int
+    # This walk repeats one that found breaks.
+    again: bool
+
+
 class Walk:
     """One proof of all rows, under way. state: what `begin` made, or what was kept of it."""
 
-    def __init__(self, state: dict[str, Any]) -> None:
+    def __init__(self, state: WalkState) -> None:
         self.state = state
 
     @classmethod
@@ -81,17 +114,17 @@ class Walk:
                 "since": plan.mark.since.isoformat(),
                 "marked_at": plan.mark.marked_at.isoformat(),
                 "wallets": [
-                    [wallet.workspace_id.hex, wallet.posted_nusd, wallet.sequence]
+                    (wallet.workspace_id.hex, wallet.posted_nusd, wallet.sequence)
                     for wallet in plan.wallets
                 ],
                 "keys": [
-                    [key.workspace_id.hex, key.key_id.hex, key.charge_nusd, key.calls]
+                    (key.workspace_id.hex, key.key_id.hex, key.charge_nusd, key.calls)
                     for key in plan.keys
                 ],
                 "newest": newest.hex,
                 "stage": "entries",
                 "wallet": 0,
-                "entry": [0, 0],  # sequence, and the balance after it
+                "entry": (0, 0),
                 "call": UUID(int=0).hex,
                 "taken_off": LONG_AGO.isoformat(),
                 "totals": "",
@@ -108,7 +141,7 @@ class Walk:
 
     @property
     def is_done(self) -> bool:
-        return bool(self.state["stage"] == "done")
+        return self.state["stage"] == "done"
 
     @property
     def plan(self) -> MarkPlan:
@@ -167,13 +200,13 @@ class Walk:
         if count != until - sequence:
             self._break("I18", f"wallet {wallet_id}: {count} entries from {sequence} to {until}")
         balance_nusd += amount_nusd
-        state["entry"] = [until, balance_nusd]
+        state["entry"] = until, balance_nusd
         if until == newest:
             self._found("I1", 1)
             if balance_nusd != posted_nusd:
                 shown = f"posted {posted_nusd}, entries {balance_nusd}"
                 self._break("I1", f"wallet {wallet_id}: {shown}")
-            state["wallet"], state["entry"] = state["wallet"] + 1, [0, 0]
+            state["wallet"], state["entry"] = state["wallet"] + 1, (0, 0)
 
     def _read_calls(self) -> None:
         state = self.state
@@ -216,8 +249,12 @@ class Walk:
         state = self.state
         since = ((id, key, charge, calls) for id, key, charge, calls in state["keys"])
         walk_sums.add(state["spent"], _named(since), 1)
-        for rule, groups in (("I13", "spent"), ("I13b", "usage"), ("I13c", "latency")):
-            for name, sums in state[groups].items():
+        for rule, groups in (
+            ("I13", state["spent"]),
+            ("I13b", state["usage"]),
+            ("I13c", state["latency"]),
+        ):
+            for name, sums in groups.items():
                 if any(sums):
                     self._break(rule, f"{name}: calls less what is kept of them: {sums}")
 
@@ -264,13 +301,13 @@ class Walk:
 class _Part:
     """Some rows, under the names that rules give them."""
 
-    def __init__(self, names: str, values: list[Any]) -> None:
+    def __init__(self, names: str, values: list[SqlValue]) -> None:
         self._names, self._values = names, values
 
-    def ask(self, question: str) -> list[tuple[Any, ...]]:
+    def ask(self, question: str) -> list[SqlRow]:
         with connection.cursor() as cursor:
             cursor.execute(self._names + question, self._values)
-            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            rows: list[SqlRow] = cursor.fetchall()
         return rows
 
     def check(self, rule: str) -> Finding:
@@ -282,7 +319,7 @@ class _Part:
         return Finding(rule, "", checked, shown)
 
 
-def _named(rows: Iterable[tuple[Any, ...]]) -> list[tuple[str, int, int]]:
+def _named(rows: Iterable[SqlRow]) -> list[tuple[str, int, int]]:
     """Return the sums of workspaces' keys, their two ids as one name."""
     return [
         (f"{UUID(str(workspace)).hex} key {UUID(str(key)).hex}", charge, calls)

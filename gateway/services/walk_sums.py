@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from django.db import connection
 
+from accounts.untyped import SqlRow
 from gateway.services.rollup_rules import quarter_of_calls
 
 Groups = dict[str, list[int]]
-Row = tuple[Any, ...]
 
 # Group, then sums. What calls add, and what totals take off again.
 USAGE = (
@@ -50,7 +49,7 @@ def question(of: str) -> str:
     return of.format(quarter=quarter_of_calls())
 
 
-def add(groups: Groups, rows: Iterable[Row], columns: int) -> int:
+def add(groups: Groups, rows: Iterable[SqlRow], columns: int) -> int:
     """Add rows of so many columns that name a group, then sums. Return how many calls they are."""
     calls = 0
     for row in rows:

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from operator import attrgetter
-from typing import Any, Protocol
+from typing import Protocol
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -183,7 +183,7 @@ def _still_in_progress(rows: Rows, records: list[Settled]) -> tuple[list[Settled
     that have no row."""
     by_id = {rows.id_of(record.call_id): record for record in records}
     ids = iter(by_id)
-    statuses: dict[Any, str] = {}
+    statuses: dict[object, str] = {}
     with connection.cursor() as cursor:
         while chunk := list(islice(ids, CHUNK)):
             marks = ", ".join(["%s"] * len(chunk))
@@ -196,7 +196,7 @@ def _still_in_progress(rows: Rows, records: list[Settled]) -> tuple[list[Settled
     return running, [record for id_, record in by_id.items() if id_ not in statuses]
 
 
-def _same(value: Any) -> Any:
+def _same(value: object) -> object:
     """Return an id as it was sent: PostgreSQL answers with a UUID."""
     return str(value)
 

@@ -7,10 +7,10 @@ them from the calls themselves.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from django.db import connection
 
+from accounts.untyped import SqlValue
 from gateway.core.time_spans import DAY_S, HOUR_S, QUARTER_S
 from gateway.journal.record import Refused, Settled
 from gateway.stores.rows import moment, raw_id, sqlite_moment
@@ -79,10 +79,10 @@ class ErrorTotals:
 def add(sums: Sequence[tuple[tuple[int, str, str, str, str, str], Sequence[float]]]) -> None:
     """Add sums by (quarter, workspace, key, provider, status, code) to all totals."""
     is_sqlite = connection.vendor == "sqlite"
-    as_id: Callable[[str], Any] = raw_id if is_sqlite else str
-    as_moment: Callable[[float], Any] = sqlite_moment if is_sqlite else moment
-    keys: list[tuple[Any, ...]] = []
-    workspaces: list[tuple[Any, ...]] = []
+    as_id: Callable[[str], SqlValue] = raw_id if is_sqlite else str
+    as_moment: Callable[[float], SqlValue] = sqlite_moment if is_sqlite else moment
+    keys: list[tuple[SqlValue, ...]] = []
+    workspaces: list[tuple[SqlValue, ...]] = []
     # In order, so that two processes on PostgreSQL never wait for each other in a ring.
     for (quarter, workspace_id, key_id, *group), (calls, first, last) in sorted(sums):
         start_s, workspace = quarter * QUARTER_S, as_id(workspace_id)

@@ -11,8 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import uuid
-from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from collections.abc import Callable
+from typing import cast
 
 from django.utils import timezone
 
@@ -31,7 +31,7 @@ from gateway.stores.kept_answers import (
     Kept,
     Wish,
 )
-from gateway.stores.queries import Batches
+from gateway.stores.queries import Batches, RunQuery
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +40,6 @@ SWEEP_S = 0.5
 MOST_AT_ONCE = 100
 
 Name = tuple[str, str]
-Run = Callable[..., Awaitable[Any]]
 Mark = Callable[[], Callable[[], bool]]
 
 
@@ -85,7 +84,7 @@ class IdempotencyStore:
     returns a function that tells whether all records are posted that there are now.
     """
 
-    def __init__(self, read: Run, write: Run, mark: Mark) -> None:
+    def __init__(self, read: RunQuery, write: RunQuery, mark: Mark) -> None:
         self._looks: Batches[KeptAnswer, Found]
         self._looks = Batches(read, kept_answers.look, most=MOST_AT_ONCE)
         self._writes: Batches[Wish, Done]

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
-from typing import Any
 
 from django.db import Error as DatabaseError
 
@@ -15,11 +14,11 @@ class Jobs:
     """What waits to be run. put is for any thread, the rest for the one that runs them."""
 
     def __init__(self) -> None:
-        self._waiting: SimpleQueue[tuple[Future[Any], Callable[[], Any]]] = SimpleQueue()
+        self._waiting: SimpleQueue[tuple[Future[object], Callable[[], object]]] = SimpleQueue()
 
-    def put(self, query: Callable[..., Any], *arguments: object) -> Future[Any]:
+    def put(self, query: Callable[..., object], *arguments: object) -> Future[object]:
         """Return the future of the query's answer."""
-        future: Future[Any] = Future()
+        future: Future[object] = Future()
         self._waiting.put((future, partial(query, *arguments)))
         return future
 

@@ -7,11 +7,11 @@ is behind the mark (gateway.services.rolling_up), so hours and days get the same
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from django.db import connection
 
+from accounts.untyped import SqlValue
 from gateway.core.time_spans import DAY_S, HOUR_S, QUARTER_S
 
 _SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd", "absorbed_nusd")
@@ -21,10 +21,15 @@ Usage = Iterable[tuple[tuple[int, str, str, str, str], Sequence[int]]]
 Latency = Iterable[tuple[tuple[int, str, str, str], Counter[int]]]
 
 
-def add_usage(usage: Usage, mark_s: int, as_id: Any, as_moment: Any) -> None:
+def add_usage(
+    usage: Usage,
+    mark_s: int,
+    as_id: Callable[[str], SqlValue],
+    as_moment: Callable[[float], SqlValue],
+) -> None:
     """Add what lies before the mark to the totals of keys and of workspaces."""
-    keys: list[tuple[Any, ...]] = []
-    workspaces: list[tuple[Any, ...]] = []
+    keys: list[tuple[SqlValue, ...]] = []
+    workspaces: list[tuple[SqlValue, ...]] = []
     for (quarter, workspace_id, key_id, model, status), sums in usage:
         workspace = as_id(workspace_id)
         for span_s, start_s in _spans(quarter * QUARTER_S, mark_s):
@@ -36,9 +41,14 @@ def add_usage(usage: Usage, mark_s: int, as_id: Any, as_moment: Any) -> None:
     _add("gateway_workspaceusage", ("model", "status"), _SUMS, workspaces)
 
 
-def add_latency(latency: Latency, mark_s: int, as_id: Any, as_moment: Any) -> None:
+def add_latency(
+    latency: Latency,
+    mark_s: int,
+    as_id: Callable[[str], SqlValue],
+    as_moment: Callable[[float], SqlValue],
+) -> None:
     """Add the durations of what lies before the mark."""
-    rows: list[tuple[Any, ...]] = []
+    rows: list[tuple[SqlValue, ...]] = []
     for (quarter, workspace_id, _model, measure), counts in latency:
         workspace = as_id(workspace_id)
         for span_s, start_s in _spans(quarter * QUARTER_S, mark_s):
@@ -57,7 +67,7 @@ def _spans(start_s: int, mark_s: int) -> list[tuple[int, int]]:
 
 
 def _add(
-    table: str, groups: Sequence[str], sums: Sequence[str], rows: list[tuple[Any, ...]]
+    table: str, groups: Sequence[str], sums: Sequence[str], rows: list[tuple[SqlValue, ...]]
 ) -> None:
     if not rows:
         return

@@ -10,7 +10,7 @@ from __future__ import annotations
 import uuid
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import cast
 
 import msgspec
 from django.db import InterfaceError, OperationalError, transaction
@@ -69,8 +69,7 @@ def _apply_one(process_id: uuid.UUID, record: Entry, source: str) -> dict[str, i
 
 def cleaned(record: Record) -> Record:
     """Return the record with only such text and numbers as any database takes."""
-    clean: Record = _clean(record)
-    return clean
+    return cast(Record, _clean(record))
 
 
 def uncharged(record: Record) -> Record:
@@ -88,7 +87,7 @@ def uncharged(record: Record) -> Record:
     return replace(plain, receipt=free, owed_nusd=0)
 
 
-def _clean(value: Any) -> Any:
+def _clean(value: object) -> object:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode().replace("\x00", "")
     if isinstance(value, int) and not isinstance(value, bool):

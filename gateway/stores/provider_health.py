@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any
 
 from django.db import connection
 
+from accounts.untyped import SqlValue
 from gateway.core.errors import (
     ProviderAuth,
     ProviderOverloaded,
@@ -73,7 +73,9 @@ class ProviderOutcomes:
     def write(self) -> None:
         """Update what is known, inside the caller's transaction. A provider that answered one call
         of a batch and failed another answers."""
-        time: Callable[[float], Any] = sqlite_moment if connection.vendor == "sqlite" else moment
+        time: Callable[[float], SqlValue] = (
+            sqlite_moment if connection.vendor == "sqlite" else moment
+        )
         # In order, so that two processes on PostgreSQL never wait for each other in a ring.
         with connection.cursor() as cursor:
             for name in sorted(self._answered_at.keys() | self._failed.keys()):

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, ParamSpec, Protocol, TypeVar
 
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection
@@ -23,6 +23,16 @@ BUSY_MS = 250  # how long a query waits for a lock that another program holds
 MOST_AT_ONCE = 500
 Q = TypeVar("Q")
 A = TypeVar("A")
+R = TypeVar("R")
+P = ParamSpec("P")
+
+
+class RunQuery(Protocol):
+    """Carries a query out somewhere else, and returns its answer."""
+
+    async def __call__(
+        self, query: Callable[P, R], /, *arguments: P.args, **named: P.kwargs
+    ) -> R: ...
 
 
 class QueryThreads:
@@ -31,18 +41,18 @@ class QueryThreads:
     def __init__(self, name: str, threads: int) -> None:
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
-    async def run(self, query: Callable[..., Any], *arguments: object) -> Any:
+    async def run(self, query: Callable[P, R], /, *arguments: P.args, **named: P.kwargs) -> R:
         """Run a query in a thread. Raises what it raises; DatabaseError when the database is away
         or locked for longer than BUSY_MS."""
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, partial(_run, query, *arguments))
+        return await loop.run_in_executor(self._pool, partial(_run, query, *arguments, **named))
 
 
-def _run(query: Callable[..., Any], *arguments: object) -> Any:
+def _run(query: Callable[P, R], /, *arguments: P.args, **named: P.kwargs) -> R:
     close_old_connections()  # one that went bad is not used again
     if connection.connection is None:
         wait_briefly()
-    return query(*arguments)
+    return query(*arguments, **named)
 
 
 def wait_briefly() -> None:
@@ -62,7 +72,7 @@ class Batches(Generic[Q, A]):
 
     def __init__(
         self,
-        run: Callable[..., Awaitable[Any]],
+        run: RunQuery,
         answer: Callable[[Sequence[Q]], Sequence[A | Exception]],
         *,
         most: int = MOST_AT_ONCE,
@@ -109,6 +119,6 @@ class Batches(Generic[Q, A]):
                     future.set_result(answer)
 
 
-def _fail(future: asyncio.Future[Any], error: Exception) -> None:
+def _fail(future: asyncio.Future[A], error: Exception) -> None:
     if not future.done():
         future.set_exception(error)

@@ -6,23 +6,20 @@ The database knows the calls that are written down, the memory those on their wa
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
-from typing import Any
 
 from django.db import Error as DatabaseError
 
 from gateway.selectors.call_names import find_call_named
 from gateway.selectors.visible import Visible
+from gateway.stores.queries import RunQuery
 
 MAX_REMEMBERED = 10_000
-
-Run = Callable[..., Awaitable[Any]]
 
 
 class RequestIds:
     """For one process. run: carries a query out in a thread."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: RunQuery) -> None:
         self._run = run
         self._taken: dict[tuple[str, str], None] = {}
 

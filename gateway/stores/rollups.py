@@ -5,11 +5,11 @@ from __future__ import annotations
 import uuid
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from django.db import connection
 
 from accounts.ledger import Spend
+from accounts.untyped import SqlValue
 from gateway.core.durations import added_us
 from gateway.core.latency_histogram import bucket_of
 from gateway.core.time_spans import QUARTER_S
@@ -96,7 +96,7 @@ class Rollups:
         raw = raw_id if connection.vendor == "sqlite" else str
         start = sqlite_moment if connection.vendor == "sqlite" else moment
         # In order, so that two processes on PostgreSQL never wait for each other in a ring.
-        usage: list[tuple[Any, ...]] = [
+        usage: list[tuple[SqlValue, ...]] = [
             (start(quarter * QUARTER_S), raw(workspace_id), raw(key_id), model, status, *sums)
             for (quarter, workspace_id, key_id, model, status), sums in sorted(self._usage.items())
         ]
@@ -111,7 +111,9 @@ class Rollups:
         self._outcomes.write()
         self._errors.write()
 
-    def _write_late(self, raw: Callable[[str], Any], start: Callable[[float], Any]) -> None:
+    def _write_late(
+        self, raw: Callable[[str], SqlValue], start: Callable[[float], SqlValue]
+    ) -> None:
         """Add calls of before the mark of longer spans to those: few batches have any."""
         mark_s = find_mark_s("gateway_rollupmark", "until")
         mark = mark_s // QUARTER_S

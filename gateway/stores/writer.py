@@ -14,7 +14,6 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
-from typing import Any
 
 from django.db import Error as DatabaseAway
 from django.db import connection
@@ -113,7 +112,7 @@ class Writer:
         there are now. It gets the number of this session's posted records and must not raise."""
         self.inbox.ask(self.backlog.appended, question)
 
-    def run(self, query: Callable[..., Any], *arguments: object) -> Future[Any]:
+    def run(self, query: Callable[..., object], *arguments: object) -> Future[object]:
         """Run a query once in the thread, where it waits for no other lock of this process."""
         future = self._jobs.put(query, *arguments)
         if self._ending.is_set():

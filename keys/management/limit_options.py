@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
 from accounts.management.limit_options import NONE, add_call_limit_options, read_call_limit_options
+from accounts.untyped import Options
 from gateway.core.money import format_usd, read_usd
 from keys.limits import SPENDING, limits_of
 from keys.models import ApiKey
@@ -23,7 +23,7 @@ def add_limit_options(parser: ArgumentParser) -> None:
         parser.add_argument(f"--{name.replace('_', '-')}", metavar=f"USD|{NONE}", help=words)
 
 
-def read_limit_options(key: ApiKey, options: dict[str, Any]) -> dict[str, int | None]:
+def read_limit_options(key: ApiKey, options: Options) -> dict[str, int | None]:
     """Return the key's limits with what the options say. Raises ValueError with a sentence."""
     limits = limits_of(key) | read_call_limit_options(options)
     for option, (name, _) in _OPTIONS.items():
@@ -32,10 +32,10 @@ def read_limit_options(key: ApiKey, options: dict[str, Any]) -> dict[str, int | 
     return limits
 
 
-def write_limits(key: ApiKey) -> dict[str, Any]:
+def write_limits(key: ApiKey) -> dict[str, object]:
     """Return the limits as --json shows them: money in nano-USD, and in USD as text."""
-    limits: dict[str, Any] = dict(limits_of(key))
+    limits: dict[str, object] = dict(limits_of(key))
     for name in SPENDING:
-        nusd = limits[name]
+        nusd = limits_of(key)[name]
         limits[name.replace("_nusd", "_usd")] = None if nusd is None else format_usd(nusd)
     return limits

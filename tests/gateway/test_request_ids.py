@@ -25,7 +25,7 @@ WANTED = str(uuid.uuid4())
 def takes(*workspaces: str, is_used: Callable[[], bool]) -> list[bool]:
     """Return what a process says to each wish for the same id, one after the other."""
 
-    async def run(query: Any, *arguments: Any) -> bool:
+    async def run(query: Any, /, *arguments: Any, **named: Any) -> Any:
         return is_used()
 
     async def ask() -> list[bool]:

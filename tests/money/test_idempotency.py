@@ -29,10 +29,10 @@ class Database:
     def __init__(self) -> None:
         self.is_away = False
 
-    async def run(self, what: Callable[..., Any], *arguments: object) -> Any:
+    async def run(self, query: Callable[..., Any], /, *arguments: Any, **named: Any) -> Any:
         if self.is_away:
             raise OperationalError("database is locked")
-        return what(*arguments)
+        return query(*arguments, **named)
 
 
 async def claim(database: Database, process_id: str) -> Claim:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import User, Wallet
 from accounts.services import create_workspace
 from gateway.core.money import format_usd, read_usd
@@ -22,9 +21,7 @@ class Command(JsonCommand):
             "--owner", metavar="EMAIL", help="Email of the owner, who must have an account."
         )
 
-    def answer(
-        self, *, name: str, credit: str, owner: str | None, **options: Any
-    ) -> dict[str, Any]:
+    def answer(self, *, name: str, credit: str, owner: str | None, **options: object) -> Answer:
         workspace = create_workspace(
             name=name,
             credit_nusd=read_usd(credit),
@@ -40,7 +37,7 @@ class Command(JsonCommand):
             "balance_usd": format_usd(balance_nusd),
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Workspace {slug} ({workspace_id}) has {balance_usd} USD.".format(**answer)
 
 

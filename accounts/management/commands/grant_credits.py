@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
 from accounts.ledger import grant
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
 from accounts.services import REASON_CHARS
 from accounts.text import read_line
@@ -22,7 +21,7 @@ class Command(JsonCommand):
         parser.add_argument("usd", help="Amount in USD, such as 12.50.")
         parser.add_argument("--reason", required=True, help="Reason, shown in the ledger.")
 
-    def answer(self, *, workspace: str, usd: str, reason: str, **options: Any) -> dict[str, Any]:
+    def answer(self, *, workspace: str, usd: str, reason: str, **options: object) -> Answer:
         amount_nusd = read_usd(usd)
         if amount_nusd <= 0:
             raise ValueError("Give more than 0 USD.")
@@ -40,5 +39,5 @@ class Command(JsonCommand):
             "balance_usd": format_usd(entry.balance_nusd),
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "The workspace has {balance_usd} USD now.".format(**answer)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import secrets
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import User
 from accounts.services import set_password
 
@@ -23,7 +22,7 @@ class Command(JsonCommand):
             help="Also remove their authenticator app, recovery codes and passkeys.",
         )
 
-    def answer(self, *, email: str, forget_factors: bool, **options: Any) -> dict[str, Any]:
+    def answer(self, *, email: str, forget_factors: bool, **options: object) -> Answer:
         user = User.objects.filter(email=email.lower()).first()
         if user is None:
             raise LookupError(f"Nobody has an account as {email[:254]}.")
@@ -31,5 +30,5 @@ class Command(JsonCommand):
         set_password(user, password=password, actor=ACTOR, forget_factors=forget_factors)
         return {"email": user.email, "password": password}
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "{email} signs in with {password} from now on.".format(**answer)

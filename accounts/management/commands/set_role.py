@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import Role
 from accounts.selectors import get_member, get_workspace
 from accounts.services import change_role
@@ -20,7 +19,7 @@ class Command(JsonCommand):
         parser.add_argument("email", help="Email of the member.")
         parser.add_argument("role", choices=Role.values)
 
-    def answer(self, *, workspace: str, email: str, role: str, **options: Any) -> dict[str, Any]:
+    def answer(self, *, workspace: str, email: str, role: str, **options: object) -> Answer:
         member = get_member(get_workspace(workspace), email)
         changed = change_role(member, role=role, actor=ACTOR)
         return {
@@ -30,5 +29,5 @@ class Command(JsonCommand):
             "role": role,
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "{email} is {role} {}.".format("now" if answer["changed"] else "already", **answer)

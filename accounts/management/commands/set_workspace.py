@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
 from django.db import transaction
 
 from accounts.limits import RANGES
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.management.limit_options import add_call_limit_options, read_call_limit_options
 from accounts.selectors import get_workspace
 from accounts.services import set_call_limits, set_profile
@@ -32,7 +31,7 @@ class Command(JsonCommand):
         add_call_limit_options(parser)
 
     @transaction.atomic
-    def answer(self, *, workspace: str, profile: str | None, **options: Any) -> dict[str, Any]:
+    def answer(self, *, workspace: str, profile: str | None, **options: object) -> Answer:
         found = get_workspace(workspace)
         named = read_call_limit_options(options)
         if profile is None and not named:
@@ -50,7 +49,7 @@ class Command(JsonCommand):
             **{name: getattr(found, name) for name in RANGES},
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Workspace {slug} is {}.".format(
             "changed" if answer["changed"] else "as it was", **answer
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
@@ -48,8 +47,8 @@ class Command(JsonCommand):
         cached_input: str | None,
         max_output: int,
         free: bool,
-        **options: Any,
-    ) -> dict[str, Any]:
+        **options: object,
+    ) -> Answer:
         with confirmed_by():
             model = add_model(
                 name=name,
@@ -65,5 +64,5 @@ class Command(JsonCommand):
             )
         return write_model(model)
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Model {name} is offered, served by {provider} as {native_model}.".format(**answer)

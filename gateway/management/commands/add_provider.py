@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.management.catalogue_options import (
     add_provider_options,
     read_credential,
@@ -26,7 +25,7 @@ class Command(JsonCommand):
         parser.add_argument("--base-url", default="", help="Default: the provider's standard URL.")
         add_provider_options(parser)
 
-    def answer(self, *, name: str, kind: str, base_url: str, **options: Any) -> dict[str, Any]:
+    def answer(self, *, name: str, kind: str, base_url: str, **options: object) -> Answer:
         provider = add_provider(
             name=name,
             kind=kind,
@@ -37,5 +36,5 @@ class Command(JsonCommand):
         )
         return write_provider(provider)
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Provider {name} at {base_url} is ready.".format(**answer)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
 from django.urls import reverse
 
 from accounts.invitations import invite
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import Role
 from accounts.selectors import get_workspace
 from gateway.launch.prepare import public_origin
@@ -25,7 +24,7 @@ class Command(JsonCommand):
         parser.add_argument("email", help="Email of the new member. No email is sent.")
         parser.add_argument("--role", choices=Role.values, default=Role.DEVELOPER)
 
-    def answer(self, *, workspace: str, email: str, role: str, **options: Any) -> dict[str, Any]:
+    def answer(self, *, workspace: str, email: str, role: str, **options: object) -> Answer:
         found = get_workspace(workspace)
         invitation, code = invite(found, email=email, role=role, actor=ACTOR)
         return {
@@ -36,5 +35,5 @@ class Command(JsonCommand):
             "expires_at": invitation.expires_at.isoformat(),
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Pass this link on to {email}, it is shown once:\n{link}".format(**answer)

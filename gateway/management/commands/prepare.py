@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 from dataclasses import asdict
-from typing import Any
 
 from django.core.management.base import CommandError
 
-from accounts.management.json_command import JsonCommand
+from accounts.management.json_command import Answer, JsonCommand
 from gateway.launch.failure import CannotStart
 from gateway.launch.prepare import prepare
 from gateway.management.commands.up import NEW_DATABASE
@@ -22,11 +21,11 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("--new-database", action="store_true", help=NEW_DATABASE)
 
-    def answer(self, *, new_database: bool, **options: Any) -> dict[str, Any]:
+    def answer(self, *, new_database: bool, **options: object) -> Answer:
         try:
             return asdict(prepare(say=self.stderr.write, new_database=new_database))
         except CannotStart as error:
             raise CommandError(str(error)) from None
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return f"Prepared: quickstart.json knows a key for {answer['model']}."

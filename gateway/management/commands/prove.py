@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
-from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from accounts.untyped import JsonObject
 from gateway.selectors.journal_faults import describe_journal_faults
 from gateway.services.proving import Finding, Proof, prove, record_proof
 from gateway.services.reconcile_upstream import read_upstream_usage
@@ -27,19 +27,15 @@ class Command(BaseCommand):
             "--record", action="store_true", help="Store the result for the dashboard."
         )
 
-    def handle(self, **options: Any) -> None:
-        upstream_usage = None
-        if options["upstream_usage"]:
-            try:
-                upstream_usage = read_upstream_usage(options["upstream_usage"])
-            except (OSError, ValueError) as error:
-                raise CommandError(f"The usage records cannot be read: {error}") from error
-        proof = prove(upstream_usage=upstream_usage)
-        if options["record"]:
+    def handle(
+        self, *, json: bool, upstream_usage: str | None, record: bool, **options: object
+    ) -> None:
+        proof = prove(upstream_usage=_read_usage(upstream_usage) if upstream_usage else None)
+        if record:
             record_proof(proof)
         faults = describe_journal_faults()
-        self.stdout.write(_as_json(proof, faults) if options["json"] else self._as_text(proof))
-        if faults and not options["json"]:
+        self.stdout.write(_as_json(proof, faults) if json else self._as_text(proof))
+        if faults and not json:
             self.stdout.write(self._faults_as_text(faults))
         if not proof.holds:
             raise SystemExit(1)
@@ -55,7 +51,7 @@ class Command(BaseCommand):
             verdict = self.style.ERROR(f"BROKEN: {len(proof.breaks)} breaks.")
         return "\n".join([*lines, "", seen, verdict])
 
-    def _faults_as_text(self, faults: list[dict[str, Any]]) -> str:
+    def _faults_as_text(self, faults: list[JsonObject]) -> str:
         noun = "fault" if len(faults) == 1 else "faults"
         heading = f"{len(faults)} journal {noun}: these records are not in the ledger as written."
         lines = [
@@ -71,7 +67,14 @@ class Command(BaseCommand):
         return [line, *(f"              {text}" for text in finding.breaks)]
 
 
-def _as_json(proof: Proof, faults: list[dict[str, Any]]) -> str:
+def _read_usage(place: str) -> list[JsonObject]:
+    try:
+        return read_upstream_usage(place)
+    except (OSError, ValueError) as error:
+        raise CommandError(f"The usage records cannot be read: {error}") from error
+
+
+def _as_json(proof: Proof, faults: list[JsonObject]) -> str:
     return json.dumps(
         {
             "holds": proof.holds,

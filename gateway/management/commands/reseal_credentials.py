@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.db import transaction
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.services.credential_encryption import DecryptionFailed, reencrypt_all
 from gateway.services.factor_encryption import reencrypt_factors
 
@@ -17,7 +15,7 @@ class Command(JsonCommand):
         " You can remove the other keys afterwards."
     )
 
-    def answer(self, **options: Any) -> dict[str, Any]:
+    def answer(self, **options: object) -> Answer:
         try:
             with transaction.atomic():
                 return {
@@ -27,7 +25,7 @@ class Command(JsonCommand):
         except DecryptionFailed as error:
             raise ValueError(str(error)) from error
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "{resealed} credentials and {resealed_factors} second factors re-encrypted.".format(
             **answer
         )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser
-from typing import Any
 
 from django.db import transaction
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import format_usd
 from gateway.selectors.key_spending import spent_by
 from keys import services
@@ -33,7 +32,7 @@ class Command(JsonCommand):
         )
 
     @transaction.atomic
-    def answer(self, *, key: str, reset_total: bool, **options: Any) -> dict[str, Any]:
+    def answer(self, *, key: str, reset_total: bool, **options: object) -> Answer:
         found = get_key(key)
         changed = services.set_limits(found, limits=read_limit_options(found, options), actor=ACTOR)
         spent = spent_by(found.pk, time.time())
@@ -50,7 +49,7 @@ class Command(JsonCommand):
             "spent_of_total_usd": format_usd(since_reset_nusd),
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Key {label} ({key_id}) is {}.".format(
             "changed" if answer["changed"] else "as it was", **answer
         )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, BooleanOptionalAction
-from typing import Any, cast
+from typing import cast
 
 from django.db import transaction
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
@@ -54,8 +54,8 @@ class Command(JsonCommand):
         enabled: bool | None,
         free: bool,
         confirm_price: bool,
-        **options: Any,
-    ) -> dict[str, Any]:
+        **options: object,
+    ) -> Answer:
         model = LanguageModel.objects.filter(name=name).first()
         if model is None:
             raise LookupError(f"There is no model {name[:60]!r}.")
@@ -72,7 +72,7 @@ class Command(JsonCommand):
             changed.append(set_model_enabled(model, enabled=enabled, actor=ACTOR))
         return {"changed": any(changed)} | write_model(model)
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Model {name} is {}.".format(
             "changed" if answer["changed"] else "as it was", **answer
         )

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, BooleanOptionalAction
-from typing import Any
 
 from django.db import transaction
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.management.catalogue_options import (
     add_provider_options,
     get_provider,
@@ -32,8 +31,8 @@ class Command(JsonCommand):
 
     @transaction.atomic
     def answer(
-        self, *, name: str, base_url: str | None, enabled: bool | None, **options: Any
-    ) -> dict[str, Any]:
+        self, *, name: str, base_url: str | None, enabled: bool | None, **options: object
+    ) -> Answer:
         provider = get_provider(name)
         credential = read_credential(options)
         changed = [
@@ -44,7 +43,7 @@ class Command(JsonCommand):
             changed.append(set_provider_enabled(provider, enabled=enabled, actor=ACTOR))
         return {"changed": any(changed)} | write_provider(provider)
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Provider {name} is {}.".format(
             "changed" if answer["changed"] else "as it was", **answer
         )

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import JsonCommand
+from accounts.management.json_command import Answer, JsonCommand
 from gateway.management.catalogue_options import get_provider
 from gateway.services.provider_tests import check_connection
 
@@ -20,7 +19,7 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("name", help="Provider name.")
 
-    def answer(self, *, name: str, **options: Any) -> dict[str, Any]:
+    def answer(self, *, name: str, **options: object) -> Answer:
         provider = get_provider(name)
         finding = check_connection(provider)
         return {
@@ -32,5 +31,5 @@ class Command(JsonCommand):
             "models": None if finding.models is None else sorted(finding.models),
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "{name} at {base_url}: {message}".format(**answer)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from contextlib import suppress
-from typing import Any
 
 from django.core.management.base import BaseCommand
 
@@ -26,7 +25,7 @@ class Command(BaseCommand):
 
         parser.add_argument("--new-database", action="store_true", help=NEW_DATABASE)
 
-    def handle(self, *, model: str | None, new_database: bool, **options: Any) -> None:
+    def handle(self, *, model: str | None, new_database: bool, **options: object) -> None:
         try:
             run(with_local_model=model == "local", new_database=new_database, say=self._say)
         except CannotStart as error:

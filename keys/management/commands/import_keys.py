@@ -5,9 +5,8 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
 from keys.import_rows import MAX_BYTES, Problem, read_rows
 from keys.importing import import_keys, plan_import
@@ -26,7 +25,7 @@ class Command(JsonCommand):
             "--dry-run", action="store_true", help="Show what would be imported without importing."
         )
 
-    def answer(self, *, file: str, workspace: str, dry_run: bool, **options: Any) -> dict[str, Any]:
+    def answer(self, *, file: str, workspace: str, dry_run: bool, **options: object) -> Answer:
         into = get_workspace(workspace)
         rows, problems = read_rows(_read(file))
         plan = plan_import(into, rows, person=None)
@@ -51,7 +50,7 @@ class Command(JsonCommand):
             ],
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         words = "{would_import} would be imported" if answer["dry_run"] else "{imported} imported"
         return f"Keys: {words}, {{already_here}} here already.".format(**answer)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
 from keys.management.limit_options import add_limit_options, read_limit_options, write_limits
 from keys.models import CompatProfile
@@ -84,8 +83,8 @@ class Command(JsonCommand):
         prefix: str,
         fixed_profile: bool,
         allow_chat_template: bool,
-        **options: Any,
-    ) -> dict[str, Any]:
+        **options: object,
+    ) -> Answer:
         into = get_workspace(workspace)
         if profile is None:
             profile = only_profile_of(prefix)
@@ -121,7 +120,7 @@ class Command(JsonCommand):
             **write_limits(key),
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "Key {key_id}. Its secret, shown once:\n{secret}".format(**answer)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_member, get_workspace
 from keys.leaving import end_membership
 
@@ -21,9 +20,7 @@ class Command(JsonCommand):
             "--keep-keys", action="store_true", help="Transfer their keys to the workspace instead."
         )
 
-    def answer(
-        self, *, workspace: str, email: str, keep_keys: bool, **options: Any
-    ) -> dict[str, Any]:
+    def answer(self, *, workspace: str, email: str, keep_keys: bool, **options: object) -> Answer:
         member = get_member(get_workspace(workspace), email)
         keys = end_membership(member, keeps_keys=keep_keys, actor=ACTOR)
         return {
@@ -33,5 +30,5 @@ class Command(JsonCommand):
             "keys_kept": keys if keep_keys else 0,
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         return "{email} is no member any more; {keys_revoked} keys are revoked.".format(**answer)

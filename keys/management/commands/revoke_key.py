@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from typing import Any
 
-from accounts.management.json_command import ACTOR, JsonCommand
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from keys.selectors import get_key
 from keys.services import revoke_key
 
@@ -17,7 +16,7 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("key", help="Key ID (preferred), last 4 characters, or the secret.")
 
-    def answer(self, *, key: str, **options: Any) -> dict[str, Any]:
+    def answer(self, *, key: str, **options: object) -> Answer:
         found = get_key(key)
         was_usable = revoke_key(found, actor=ACTOR)
         return {
@@ -27,6 +26,6 @@ class Command(JsonCommand):
             "revoked_at": found.revoked_at.isoformat() if found.revoked_at else None,
         }
 
-    def describe(self, answer: dict[str, Any]) -> str:
+    def describe(self, answer: Answer) -> str:
         state = "is revoked" if answer["changed"] else "was revoked already"
         return f"Key {answer['label']} ({answer['key_id']}) {state}."
