@@ -38,7 +38,7 @@ class NotOpen(ValidationError):
     """The invitation was accepted, withdrawn, replaced by another, or its time is over."""
 
     def __init__(self) -> None:
-        super().__init__("This invitation is not open any more. Ask for another one.")
+        super().__init__("This invitation is no longer valid. Ask for a new one.")
 
 
 @transaction.atomic
@@ -54,7 +54,7 @@ def invite(
     email = _read_email(email)
     role = read_role(role, asked_by, workspace)
     if Membership.objects.filter(workspace=workspace, user__email=email).exists():
-        raise ValidationError({"email": f"{email} is a member of {workspace} already."})
+        raise ValidationError({"email": f"{email} is already a member of {workspace}."})
     Invitation.objects.filter(workspace=workspace, email=email).delete()
     code = new_code()
     invitation = Invitation.objects.create(
@@ -90,7 +90,7 @@ def accept(invitation: Invitation, *, user: User) -> Membership:
     Raises NotOpen, and ValidationError when somebody else was invited or they are one already.
     """
     if user.email != invitation.email:
-        raise ValidationError(f"{invitation.email} was invited, not {user.email}.")
+        raise ValidationError(f"This invitation is for {invitation.email}, not {user.email}.")
     if invitation.expires_at <= timezone.now() or not _take(invitation):
         raise NotOpen
     return add_member(invitation.workspace, user=user, role=invitation.role, actor=user.email)

@@ -140,9 +140,9 @@ def grant(
     Raises ValueError for an amount of 0 or a blank actor or reason, otherwise as post does.
     """
     if amount_nusd == 0:
-        raise ValueError("An amount of 0 moves nothing.")
+        raise ValueError("The amount cannot be 0.")
     if not actor.strip() or not reason.strip():
-        raise ValueError("Say who gives the credit, and why.")
+        raise ValueError("Credit needs an actor and a reason.")
     source = source or f"{kind}:{new_id()}"
     posted = _find_posted(workspace.pk, kind, amount_nusd, source)
     if posted is not None:
@@ -273,7 +273,7 @@ def _find_posted(
     """Return what this source has posted, or None; raises SourceReused when it was otherwise."""
     posted = LedgerEntry.objects.filter(source=source, kind=kind).first()
     if posted and (posted.wallet_id, posted.amount_nusd) != (workspace_id, amount_nusd):
-        raise SourceReused(f"{kind} {source} has been posted otherwise.")
+        raise SourceReused(f"{kind} {source} was already posted with other values.")
     return posted
 
 
@@ -288,7 +288,7 @@ def _move(workspace_id: uuid.UUID, amount_nusd: int) -> Wallet:
     if not room.update(posted_nusd=F("posted_nusd") + amount_nusd, sequence=F("sequence") + 1):
         if not Wallet.objects.filter(pk=workspace_id).exists():
             raise NoWallet(str(workspace_id))
-        raise InsufficientBalance(f"{amount_nusd} nUSD is more than the wallet can give or take.")
+        raise InsufficientBalance(f"{amount_nusd} nUSD is out of range for the wallet.")
     return Wallet.objects.get(pk=workspace_id)
 
 

@@ -8,9 +8,9 @@ from django.core.exceptions import ValidationError
 
 # What a limit may be, and what it counts.
 RANGES = {
-    "max_requests_per_minute": (1_000_000, "calls a minute"),
-    "burst": (1_000_000, "calls at once"),
-    "max_concurrent": (100_000, "running calls"),
+    "max_requests_per_minute": (1_000_000, "requests per minute"),
+    "burst": (1_000_000, "burst requests"),
+    "max_concurrent": (100_000, "concurrent requests"),
 }
 
 
@@ -22,7 +22,7 @@ def read_call_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:
     limits = {name: wanted.get(name) for name in RANGES}
     errors = {name: _complaint(name, value) for name, value in limits.items()}
     if limits["burst"] is not None and limits["max_requests_per_minute"] is None:
-        errors["burst"] = "This goes with a limit on calls a minute: give that, too."
+        errors["burst"] = "Burst requires a limit for requests per minute."
     if errors := {name: words for name, words in errors.items() if words}:
         raise ValidationError(errors)
     return limits
@@ -32,4 +32,4 @@ def _complaint(name: str, value: int | None) -> str:
     most, what = RANGES[name]
     if value is None or (type(value) is int and 1 <= value <= most):
         return ""
-    return f"Write a whole number of {what} from 1 to {most:,}, or nothing for no limit."
+    return f"Enter a whole number of {what} from 1 to {most:,}, or leave empty for no limit."

@@ -65,26 +65,26 @@ RULES: Mapping[Action, frozenset[str]] = {
 
 # What each covers, for the table of docs/roles.md.
 WORDS: Mapping[Action, str] = {
-    Action.VIEW_USAGE: "See totals and calls of the whole workspace",
-    Action.VIEW_OWN_USAGE: "See totals and calls of the keys one has made",
-    Action.VIEW_KEYS: "See all keys and their rules, never a secret",
-    Action.MAKE_KEYS: "Make keys within the workspace's maximum for developers; rename, tighten "
-    "and revoke the keys one has made",
-    Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, set a key's total "
-    "back, give the scope `usage.workspace`, set the maximum for developers' keys, import keys "
+    Action.VIEW_USAGE: "View usage and calls of the workspace",
+    Action.VIEW_OWN_USAGE: "View usage and calls of your own keys",
+    Action.VIEW_KEYS: "View all keys and their rules, never their secrets",
+    Action.MAKE_KEYS: "Create keys within the workspace's maximum for developers. Rename, "
+    "restrict and revoke your own keys",
+    Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, reset a key's "
+    "total, assign the scope `usage.workspace`, set the maximum for developers' keys, import keys "
     "issued elsewhere",
-    Action.IMPORT_DIGESTS: "Import keys of which only the SHA-256 digest is known",
-    Action.VIEW_CREDITS: "See balance and ledger",
-    Action.GRANT_CREDITS: "Give or take credit",
-    Action.VIEW_MEMBERS: "See who is a member",
-    Action.LEAVE_WORKSPACE: "End one's own membership",
-    Action.VIEW_AUDIT: "See the audit log of the workspace",
-    Action.MANAGE_MEMBERS: "Invite, remove and change the role of members (owners: owners alone)",
-    Action.MANAGE_WORKSPACE: "Change name, limits, profile and storage of bodies; lock the "
-    "workspace; give a key the scope `admin`",
+    Action.IMPORT_DIGESTS: "Import keys by their SHA-256 digest alone",
+    Action.VIEW_CREDITS: "View balance and ledger",
+    Action.GRANT_CREDITS: "Add or remove credit",
+    Action.VIEW_MEMBERS: "View members",
+    Action.LEAVE_WORKSPACE: "Leave the workspace",
+    Action.VIEW_AUDIT: "View the audit log of the workspace",
+    Action.MANAGE_MEMBERS: "Invite and remove members, change their roles (owners: by owners only)",
+    Action.MANAGE_WORKSPACE: "Change name, limits, profile and request logging. Lock the "
+    "workspace. Assign the scope `admin` to a key",
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models and prices of the installation",
-    Action.MANAGE_WORKSPACES: "See all workspaces, and make new ones",
+    Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces",
 }
 
 

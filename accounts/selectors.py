@@ -57,11 +57,9 @@ def get_workspace(text: str) -> Workspace:
     named = list(Workspace.objects.filter(name=text)[:10])
     if len(named) > 1:
         slugs = ", ".join(workspace.slug for workspace in named)
-        raise LookupError(
-            f"Several workspaces are called {text!r}: name one by its slug ({slugs})."
-        )
+        raise LookupError(f"Several workspaces are named {text!r}. Use a slug: {slugs}.")
     if not named:
-        raise LookupError(f"There is no workspace {text[:80]!r}.")
+        raise LookupError(f"The workspace {text[:80]!r} does not exist.")
     return named[0]
 
 
@@ -69,7 +67,7 @@ def get_member(workspace: Workspace, email: str) -> Membership:
     """Return the membership of who has this address. Raises LookupError with a sentence."""
     member = members_of(workspace).filter(user__email=email.strip().lower()).first()
     if member is None:
-        raise LookupError(f"{email[:254]} is no member of {workspace}.")
+        raise LookupError(f"{email[:254]} is not a member of {workspace}.")
     return member
 
 

@@ -38,7 +38,7 @@ def create_workspace(
     """
     name = read_line(name, field="name", max_chars=NAME_CHARS)
     if not 0 <= credit_nusd <= MAX_NUSD:
-        raise ValidationError({"credit": "The first credit is negative or too large."})
+        raise ValidationError({"credit": "The initial credit is negative or too large."})
     workspace = _insert_with_free_slug(name)
     ledger.open_wallet(workspace)
     record_audit(
@@ -51,7 +51,7 @@ def create_workspace(
     if owner is not None:
         add_member(workspace, user=owner, role=Role.OWNER, actor=actor)
     if credit_nusd:
-        ledger.grant(workspace, amount_nusd=credit_nusd, actor=actor, reason="First credit")
+        ledger.grant(workspace, amount_nusd=credit_nusd, actor=actor, reason="Initial credit")
     return workspace
 
 
@@ -154,7 +154,7 @@ def add_member(
         workspace=workspace, user=user, defaults={"role": role}
     )
     if not is_new:
-        raise ValidationError({"user": f"{user.email} is a member of {workspace} already."})
+        raise ValidationError({"user": f"{user.email} is already a member of {workspace}."})
     _record_member(membership, actor=actor, action="member.add", details={"role": role})
     return membership
 
@@ -202,9 +202,9 @@ def read_role(role: str, asked_by: User | None, workspace: Workspace) -> str:
     asked_by: None for commands and our own doing, which may give any.
     """
     if role not in Role.values:
-        raise ValidationError({"role": f"A role is one of {', '.join(Role.values)}."})
+        raise ValidationError({"role": f"The role must be one of {', '.join(Role.values)}."})
     if asked_by is not None and role not in roles_given_by(asked_by, workspace):
-        raise ValidationError({"role": f"You may not give or take the role {role} here."})
+        raise ValidationError({"role": f"You cannot assign or remove the role {role}."})
     return role
 
 
@@ -225,7 +225,7 @@ def _held_role(membership: Membership, asked_by: User | None) -> str:
 def _refuse_to_leave_ownerless(membership: Membership, role: str, *, field: str | None) -> None:
     others = Membership.objects.filter(workspace=membership.workspace, role=Role.OWNER)
     if role == Role.OWNER and not others.exclude(pk=membership.pk).exists():
-        words = f"{membership.workspace} needs an owner: make somebody else one first."
+        words = f"{membership.workspace} needs an owner. Make another member an owner first."
         error = ValidationError(words, code=LAST_OWNER)
         raise ValidationError({field: error}) if field else error
 
@@ -306,7 +306,7 @@ def set_profile(workspace: Workspace, *, compat_profile: str, actor: str) -> boo
     """
     if compat_profile and compat_profile not in BY_NAME:
         known = ", ".join(BY_NAME)
-        raise ValidationError({"compat_profile": f"The profiles are {known}."})
+        raise ValidationError({"compat_profile": f"The profile must be one of {known}."})
     with transaction.atomic():
         before = Workspace.objects.values_list("compat_profile", flat=True).get(pk=workspace.pk)
         changed = (

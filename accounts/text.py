@@ -19,14 +19,14 @@ def read_line(text: object, *, field: str, max_chars: int) -> str:
     Raises ValidationError for `field` unless it is 1 to max_chars visible characters.
     """
     if not isinstance(text, str):
-        raise ValidationError({field: "This must be text."})
+        raise ValidationError({field: "Enter text."})
     line = text.strip()
     if not line:
-        raise ValidationError({field: "This cannot be empty."})
+        raise ValidationError({field: "This field cannot be empty."})
     if len(line) > max_chars:
-        raise ValidationError({field: f"At most {max_chars} characters, not {len(line)}."})
+        raise ValidationError({field: f"Enter at most {max_chars} characters (now {len(line)})."})
     if not is_visible(line):
-        raise ValidationError({field: "Control characters are not allowed here."})
+        raise ValidationError({field: "Control characters are not allowed."})
     return line
 
 

@@ -28,8 +28,8 @@ def check_exposure(
         if "*" in settings.ALLOWED_HOSTS:
             found.append(
                 Warning(
-                    "TOLLHOUSE_ALLOWED_HOSTS=* lets any Host header in, and with it forged links.",
-                    hint="Name the hosts, or set TOLLHOUSE_PUBLIC_URL.",
+                    "TOLLHOUSE_ALLOWED_HOSTS=* accepts any Host header, which allows forged links.",
+                    hint="List the hosts, or set TOLLHOUSE_PUBLIC_URL.",
                     id="gateway.W002",
                 )
             )
@@ -37,24 +37,24 @@ def check_exposure(
     if settings.DEBUG:
         found.append(
             Error(
-                "TOLLHOUSE_DEBUG shows source code and settings to whoever causes an error.",
-                hint="Unset it, or serve this machine alone.",
+                "TOLLHOUSE_DEBUG shows source code and settings to anyone who causes an error.",
+                hint="Unset it, or listen on localhost only.",
                 id="gateway.E001",
             )
         )
     if "*" in settings.ALLOWED_HOSTS:
         found.append(
             Error(
-                "TOLLHOUSE_ALLOWED_HOSTS lets any Host header in, and with it forged links.",
-                hint="Name the hosts, or set TOLLHOUSE_PUBLIC_URL.",
+                "TOLLHOUSE_ALLOWED_HOSTS accepts any Host header, which allows forged links.",
+                hint="List the hosts, or set TOLLHOUSE_PUBLIC_URL.",
                 id="gateway.E002",
             )
         )
     if urlsplit(settings.PUBLIC_URL).scheme != "https":
         found.append(
             Warning(
-                "Keys and passwords cross the network in the clear.",
-                hint="Put a proxy that speaks TLS in front and set TOLLHOUSE_PUBLIC_URL.",
+                "Keys and passwords are sent over the network unencrypted.",
+                hint="Use a TLS proxy and set TOLLHOUSE_PUBLIC_URL.",
                 id="gateway.W001",
             )
         )
@@ -73,7 +73,7 @@ def check_secrets(
     return [
         Error(
             f"{name} is shorter than {MIN_SECRET_CHARS} characters.",
-            hint="Unset it to have one made, or use 32 random bytes in base64.",
+            hint="Unset it to generate one, or use 32 random bytes in base64.",
             id="gateway.E003",
         )
         for name, values in secrets.items()
@@ -87,8 +87,8 @@ def check_proxies(
 ) -> list[CheckMessage]:
     """Networks whose word about a caller's address is taken."""
     everyone = Error(
-        "lets everyone name their own address.",
-        hint="Name the addresses of your proxies.",
+        "lets every client choose its own IP address.",
+        hint="List the addresses of your proxies.",
         id="gateway.E005",
     )
     return judge_networks("TRUSTED_PROXIES", broken_id="gateway.E004", everything=everyone)
@@ -100,8 +100,8 @@ def check_fetches(
 ) -> list[CheckMessage]:
     """Networks of ours that callers may have files fetched from."""
     inside = Error(
-        "lets callers ask everything inside.",
-        hint="Public addresses are allowed anyway: name the networks you mean.",
+        "lets callers fetch from every internal address.",
+        hint="Public addresses are always allowed. List the internal networks to allow.",
         id="gateway.E007",
     )
     return judge_networks("FETCH_ALLOWED_NETWORKS", broken_id="gateway.E006", everything=inside)

@@ -92,7 +92,7 @@ class ChatCompletions:
                 logger.warning("Call %s: %s: %s", head.request_id, error.code, error.detail)
             await caller.refuse(error)
         except Exception:
-            logger.exception("Call %s failed for a reason of ours.", head.request_id)
+            logger.exception("Call %s failed with an unexpected error.", head.request_id)
             await caller.refuse(GatewayError())
         finally:
             if reply is not None and reply.hold is not None:

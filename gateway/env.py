@@ -44,7 +44,7 @@ def read_int(name: str, default: int, *, least: int, most: int) -> int:
     except ValueError:
         raise SettingError(f"{name} must be a whole number, not {text!r}.") from None
     if not least <= number <= most:
-        raise SettingError(f"{name} must lie between {least} and {most}, not {number}.")
+        raise SettingError(f"{name} must be between {least} and {most}, not {number}.")
     return number
 
 
@@ -71,7 +71,7 @@ def read_choices(name: str, choices: Collection[str]) -> list[str]:
     items = read_list(name)
     for item in items:
         if item not in choices:
-            raise SettingError(f"{name} takes some of {', '.join(choices)}, not {item!r}.")
+            raise SettingError(f"{name} must be some of {', '.join(choices)}, not {item!r}.")
     return items
 
 
@@ -82,7 +82,7 @@ def read_nusd(name: str, default: str, *, most: str) -> int:
     except ValueError as error:
         raise SettingError(f"{name}: {error}") from None
     if not 0 <= amount_nusd <= read_usd(most):
-        raise SettingError(f"{name} must lie between 0 and {most} USD.")
+        raise SettingError(f"{name} must be between 0 and {most} USD.")
     return amount_nusd
 
 
@@ -96,8 +96,8 @@ def read_prefixes(name: str, default: Sequence[str]) -> list[str]:
     prefixes = list(dict.fromkeys(read_list(name))) or list(default)
     for prefix in prefixes:
         if not _PREFIX.fullmatch(prefix):
-            words = "1 to 16 letters, digits, - and _, of which the first is a letter"
-            raise SettingError(f"{name}: {prefix!r} is no prefix: {words}.")
+            words = "1 to 16 letters, digits, - and _, starting with a letter"
+            raise SettingError(f"{name}: {prefix!r} is not a valid prefix: {words}.")
     return prefixes
 
 

@@ -23,7 +23,7 @@ def find_or_make_secret(home: Path, name: str) -> str:
     except OSError as error:
         raise SettingError(
             f"TOLLHOUSE_HOME ({home}) cannot be used: {error.strerror}. "
-            "Name a folder that this account may write."
+            "Choose a folder that this account can write to."
         ) from None
 
 

@@ -73,7 +73,7 @@ class LimitLines(logging.Filter):
         name, level, _, line, status = kind
         about = f"status {status}" if status else f"line {line}"
         logging.getLogger(name).log(
-            level, "%d more lines of this kind (%s) were left out.", left_out, about
+            level, "%d more lines like this (%s) were left out.", left_out, about
         )
 
 

@@ -34,7 +34,7 @@ def prove_task() -> None:
         return
     record_proof(proof)
     if not proof.holds:
-        log.error("the ledger does not add up: run `manage.py prove` and read what it says")
+        log.error("the ledger does not add up: run `manage.py prove` for details")
 
 
 @shared_task(name="gateway.roll_up")

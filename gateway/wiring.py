@@ -335,7 +335,7 @@ class Runtime:
     def _forget(self, task: asyncio.Task[None]) -> None:
         self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("A change could not be followed: %r", error, exc_info=error)
+            logger.error("A change could not be applied: %r", error, exc_info=error)
 
     async def _load_snapshot(self) -> None:
         """Read the catalogue; a database that is away is asked again until it answers."""
@@ -345,7 +345,7 @@ class Runtime:
             except DatabaseError as error:
                 if not self.snapshot.current().version:
                     raise
-                logger.warning("The catalogue cannot be read and is asked for again: %r", error)
+                logger.warning("The catalogue cannot be read. Trying again: %r", error)
                 await asyncio.sleep(RETRY_S)
                 continue
             if fresh.version >= self.snapshot.current().version:

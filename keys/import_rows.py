@@ -58,14 +58,14 @@ _ALIASES = {
     "email": "member",
     "expires": "expires_at",
 }
-_NOT_A_COUNT = "Write a whole number, or nothing for no limit."
-_NOT_AN_AMOUNT = "Write an amount in USD such as 12.50, or nothing for no limit."
+_NOT_A_COUNT = "Enter a whole number, or leave empty for no limit."
+_NOT_AN_AMOUNT = "Enter an amount in USD such as 12.50, or leave empty for no limit."
 _WORDS = {
-    "models": "Write names of models, separated by semicolons, or nothing for every model.",
-    "ips": "Write networks such as 203.0.113.0/24, separated by semicolons, or nothing for any.",
-    "scopes": f"Write scopes, separated by semicolons: some of {', '.join(Scope.values)}.",
-    "expires_at": "Write a moment that lies ahead, such as 2030-01-31 or 2030-01-31T12:00:00Z.",
-    "profile": f"Write one of {', '.join(CompatProfile.values)}, or nothing.",
+    "models": "Enter model names separated by semicolons, or leave empty for all models.",
+    "ips": "Enter networks such as 203.0.113.0/24 separated by semicolons, or leave empty for all.",
+    "scopes": f"Enter scopes separated by semicolons: some of {', '.join(Scope.values)}.",
+    "expires_at": "Enter a future time such as 2030-01-31 or 2030-01-31T12:00:00Z.",
+    "profile": f"Enter one of {', '.join(CompatProfile.values)}, or leave empty.",
 }
 
 
@@ -89,7 +89,7 @@ class ImportRow:
     kept: KeptSecret
     # Nobody has shown the secret itself.
     by_digest: bool
-    # E-mail address of the member whose key it is to be; empty: nobody's own.
+    # Email of the member whose key it is to be; empty: nobody's own.
     member: str
     profile: str
     rules: KeyRules
@@ -124,21 +124,21 @@ def read_rows(content: bytes) -> tuple[list[ImportRow], list[Problem]]:
         for line, cells in lines:
             count += 1
             if count > MAX_ROWS:
-                problems.append(Problem(line, "", f"A file has at most {MAX_ROWS:,} keys."))
+                problems.append(Problem(line, "", f"A file can have at most {MAX_ROWS:,} keys."))
                 break
             row = _read_row(line, columns, cells, problems)
             if row is None:
                 continue
             first = first_lines.setdefault(row.kept.digest, line)
             if first != line:
-                problems.append(Problem(line, "", f"The same key as in line {first}."))
+                problems.append(Problem(line, "", f"Duplicate of the key in line {first}."))
             rows.append(row)
     except _Unreadable as error:
         problems.append(error.problem)
     if not count and not problems:
-        problems.append(Problem(1, "", "There are no keys in this file."))
+        problems.append(Problem(1, "", "The file contains no keys."))
     guessable = find_guessable({row.kept.digest for row in rows if row.by_digest})
-    words = "This is the digest of a key that anybody could guess."
+    words = "This is the digest of a key that is easy to guess."
     problems += [Problem(r.line, DIGEST, words) for r in rows if r.kept.digest in guessable]
     return rows, sorted(problems, key=lambda problem: problem.line)
 
@@ -153,12 +153,12 @@ class _Unreadable(Exception):
 def _cells_of(content: bytes) -> tuple[list[str], Iterator[tuple[int, list[str]]]]:
     """Return the cells of the first line, and those of each further one that says something."""
     if content[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in content[:1000]:
-        raise _Unreadable(1, "Save the file as CSV in UTF-8: it is not text in UTF-8.")
+        raise _Unreadable(1, "The file is not UTF-8. Save it as CSV in UTF-8.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise _Unreadable(line, "Save the file as CSV in UTF-8: this is not UTF-8.") from None
+        raise _Unreadable(line, "The file is not UTF-8. Save it as CSV in UTF-8.") from None
     first = next(iter(text.strip().splitlines()), "")
     delimiter = max(DELIMITERS, key=first.count) if first else ","
     lines = _lines_of(text, delimiter)
@@ -174,7 +174,7 @@ def _lines_of(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         try:
             cells = next(reader, None)
         except csv.Error:
-            words = "This line is not well-formed CSV: look at its quotation marks."
+            words = "This line is not valid CSV. Check the quotation marks."
             raise _Unreadable(begins, words) from None
         if cells is None:
             return
@@ -190,18 +190,18 @@ def _columns_of(header: list[str]) -> list[str]:
     columns = [_ALIASES.get(name, name) for name in wanted]
     if SECRET not in columns and DIGEST not in columns:
         # Not what is there: a file without a header begins with a secret.
-        words = f"The first line names the columns, and one of them is {SECRET} or {DIGEST}."
+        words = f"The first line must name the columns. One of them must be {SECRET} or {DIGEST}."
         raise _Unreadable(1, words)
     known = ", ".join(COLUMNS)
     for place, name in enumerate(columns, 1):
         if name not in COLUMNS:
             # A name with digits in it may be a key.
             is_name = name.replace("_", "").isalpha() and len(name) <= 40
-            shown = f"called {name!r}" if is_name else "of another name"
-            words = f"Column {place} is {shown}. Remove it, or rename it: there are {known}."
+            shown = f"{name!r}" if is_name else "unknown"
+            words = f"Column {place} is {shown}. Remove or rename it. Valid columns: {known}."
             raise _Unreadable(1, words)
         if columns.count(name) > 1:
-            raise _Unreadable(1, f"There are two columns {name}.")
+            raise _Unreadable(1, f"The column {name} occurs twice.")
     return columns
 
 
@@ -238,7 +238,7 @@ def _read_kept(row: Mapping[str, str], found: dict[str, str]) -> KeptSecret | No
     """Return what is kept of the row's secret, or None with the reason."""
     column = SECRET if row[SECRET] else DIGEST
     if bool(row[SECRET]) == bool(row[DIGEST]):
-        found[""] = f"Fill in either {SECRET} or {DIGEST}."
+        found[""] = f"Enter either {SECRET} or {DIGEST}."
         return None
     try:
         if column == SECRET:
@@ -253,7 +253,7 @@ def _read_rules(
     row: Mapping[str, str], kept: KeptSecret | None, found: dict[str, str]
 ) -> KeyRules | None:
     if row[SECRET] and row[SECRET] in row["name"]:
-        found["name"] = "The name must not contain the key: everybody may see it."
+        found["name"] = "The name must not contain the key, because other members see the name."
         return None
     unnamed = "Imported key" if kept is None else f"Imported {kept.hint or kept.digest[:8]}"
     try:
@@ -268,7 +268,7 @@ def _read_rules(
     except ValidationError as error:
         for name in error.error_dict:
             column = _NAMED.get(name, name)
-            own = f"Write 1 to {LABEL_CHARS} visible characters."
+            own = f"Enter 1 to {LABEL_CHARS} visible characters."
             found[column] = _WORDS.get(column, own)
     except ValueError:
         found["expires_at"] = _WORDS["expires_at"]

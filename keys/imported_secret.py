@@ -38,11 +38,11 @@ def read_secret(text: str) -> KeptSecret:
     """
     secret = text.strip()
     if secret[:7].lower() == "bearer ":
-        raise ValueError("Leave out the word Bearer: write the key alone.")
+        raise ValueError("Enter the key without the word Bearer.")
     if len(secret) > MAX_CHARS:
-        raise ValueError(f"A key has at most {MAX_CHARS} characters.")
+        raise ValueError(f"A key can have at most {MAX_CHARS} characters.")
     if not _VISIBLE.fullmatch(secret):
-        raise ValueError("A key is of letters, digits and signs (ASCII), without spaces.")
+        raise ValueError("A key can have letters, digits and punctuation (ASCII), but no spaces.")
     start = _start_of(secret)
     if is_guessable(secret[len(start) :]):
         raise ValueError(
@@ -62,7 +62,7 @@ def read_digest(text: str, hint: str = "") -> KeptSecret:
         raise ValueError("A SHA-256 digest is 64 hexadecimal digits.")
     hint = hint.strip()
     if hint and not (len(hint) == HINT_CHARS and _VISIBLE.fullmatch(hint)):
-        raise ValueError(f"Write the last {HINT_CHARS} characters of the key, or nothing.")
+        raise ValueError(f"Enter the last {HINT_CHARS} characters of the key, or leave empty.")
     return KeptSecret(found[1].lower(), "", hint, is_imported=True)
 
 

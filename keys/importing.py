@@ -27,14 +27,13 @@ from keys.services import refuse_more_than_held
 
 PREVIEW_LIFE = timedelta(hours=1)
 BATCH = 500
-REFUSED = "Only owners and admins import keys."
-HERE = "This key is in this workspace already."
-REVOKED = "This key was revoked in this workspace, and stays so: give the program a new one."
+REFUSED = "Only owners and admins can import keys."
+HERE = "This key is already in this workspace."
+REVOKED = "This key was revoked in this workspace. Create a new key for the program."
 # Whose it is, is nobody's business who only knows the key.
-ELSEWHERE = "This key cannot be imported: it is in use on this installation."
+ELSEWHERE = "This key cannot be imported because it is already in use."
 NOT_BY_DIGEST = (
-    "Only operators import keys by digest: who has a digest has not shown the key. Write the key"
-    " itself, or ask an operator."
+    "Only operators can import keys by digest. Enter the key itself, or ask an operator."
 )
 
 
@@ -158,7 +157,7 @@ def import_keys(
             record_changes(ConfigChange.Kind.KEY, [key.digest for key in keys])
             record_audits(list(_events(workspace, plan.fresh, keys, actor)))
     except IntegrityError:
-        words = "Somebody imported one of these keys at the same moment. Try again."
+        words = "Someone else imported one of these keys at the same time. Try again."
         raise ImportRefused([Problem(1, "", words)]) from None
     return keys
 
@@ -167,7 +166,7 @@ def _complaints(
     row: ImportRow, members: dict[str, int], person: User | None, workspace: Workspace
 ) -> Iterator[Problem]:
     if row.member and row.member not in members:
-        yield Problem(row.line, "member", "This is no member of the workspace.")
+        yield Problem(row.line, "member", "This user is not a member of the workspace.")
     try:
         refuse_more_than_held(row.rules["scopes"], person, workspace)
     except ValidationError as error:

@@ -25,7 +25,7 @@ def read_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:
     Raises ValidationError with an entry for each that cannot be taken.
     """
     if unknown := sorted(set(wanted) - set(ALL)):
-        raise ValidationError(f"There is no limit {unknown[0][:40]!r}.")
+        raise ValidationError(f"The limit {unknown[0][:40]!r} does not exist.")
     errors = {name: _complaint(wanted.get(name)) for name in SPENDING}
     errors = {name: words for name, words in errors.items() if words}
     calls: dict[str, int | None] = {}
@@ -41,4 +41,4 @@ def read_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:
 def _complaint(value: object) -> str:
     if value is None or (type(value) is int and 0 < value <= MAX_NUSD):
         return ""
-    return "Write an amount above 0 USD, or nothing for no limit."
+    return "Enter an amount above 0 USD, or leave empty for no limit."

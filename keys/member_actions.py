@@ -23,8 +23,8 @@ from keys.prefixes import prefix_for
 from keys.selectors import may_change, may_edit
 from keys.services import IssuedKey
 
-REFUSED = "Only owners and admins change or revoke keys that others made."
-ABOVE = "This key has a scope that only an owner or admin can give."
+REFUSED = "Only owners and admins can change or revoke keys of other members."
+ABOVE = "This key has a scope that only owners and admins can assign."
 
 
 @transaction.atomic
@@ -45,7 +45,7 @@ def create_key(
     was issued elsewhere, and becomes this key's.
     """
     if not may(person, Action.MAKE_KEYS, workspace):
-        raise NotAllowed("Your role in this workspace does not make keys.")
+        raise NotAllowed("Your role in this workspace cannot create keys.")
     is_bound = not may(person, Action.MANAGE_KEYS, workspace)
     if imported_secret and is_bound:
         raise NotAllowed(importing.REFUSED)
@@ -108,7 +108,7 @@ def revoke_key(key: ApiKey, *, person: User) -> bool:
 def reset_total(key: ApiKey, *, spent_nusd: int, person: User) -> bool:
     """Count a key's total from nothing again, which lifts a limit: see services.reset_total."""
     if not may(person, Action.MANAGE_KEYS, key.workspace):
-        raise NotAllowed("Only owners and admins set the total of a key back.")
+        raise NotAllowed("Only owners and admins can reset the total of a key.")
     return services.reset_total(key, spent_nusd=spent_nusd, actor=person.email)
 
 

@@ -89,14 +89,14 @@ def count_keys_made(workspace: Workspace, person_id: int) -> int:
 
 def _wider_rules(inner: Reach, outer: Reach) -> Iterator[tuple[str, str]]:
     if beyond := _beyond(inner.scopes, outer.scopes):
-        yield "scopes", f"This key may not have {beyond}. {ASK}"
+        yield "scopes", f"This key cannot have {beyond}. {ASK}"
     if beyond := _beyond(inner.models, outer.models):
-        yield "allowed_models", f"This key may not use {beyond}. {ASK}"
+        yield "allowed_models", f"This key cannot use {beyond}. {ASK}"
     if not _networks_within(inner.networks, outer.networks):
         allowed = ", ".join(map(str, (outer.networks or ())[:5])) or "no address"
-        yield "allowed_ips", f"This key may be used from {allowed} at most. {ASK}"
+        yield "allowed_ips", f"This key can only be used from {allowed}. {ASK}"
     if inner.allows_chat_template and not outer.allows_chat_template:
-        yield "allows_chat_template", f"Calls of this key may not bring one. {ASK}"
+        yield "allows_chat_template", f"Calls of this key cannot send one. {ASK}"
     if outer.expires_at is not None and (
         inner.expires_at is None or inner.expires_at > outer.expires_at
     ):

@@ -43,5 +43,5 @@ def read_prefix(prefix: str) -> str:
     """Return the prefix. Raises ValidationError unless it is one that is offered."""
     if prefix not in settings.KEY_PREFIXES:
         known = ", ".join(settings.KEY_PREFIXES)
-        raise ValidationError({"key_prefix": f"A key can begin with one of {known}."})
+        raise ValidationError({"key_prefix": f"A key must begin with one of {known}."})
     return prefix

@@ -32,7 +32,7 @@ MAX_MODELS = 1_000
 MODEL_CHARS = 200
 _SHOWN_CHARS = 64
 _SHOWN_ERRORS = 5
-_ANY_ADDRESS = "These rules let every address in. Confirm that you mean it, or leave the rules out."
+_ANY_ADDRESS = "These rules allow every IP address. Confirm this, or remove the rules."
 _PREFIX = re.compile(r"0|[1-9][0-9]{0,2}")
 
 Network = IPv4Network | IPv6Network
@@ -86,12 +86,12 @@ def as_json(rules: KeyRules) -> JsonObject:
 def read_scopes(scopes: Sequence[str]) -> list[str]:
     """Return the scopes once each, in the order of Scope. At least one is needed."""
     if isinstance(scopes, str) or not all(isinstance(scope, str) for scope in scopes):
-        raise ValidationError({"scopes": "Scopes are a list of names."})
+        raise ValidationError({"scopes": "Scopes must be a list of names."})
     unknown = sorted(set(scopes) - set(Scope.values))
     if unknown:
         known = ", ".join(Scope.values)
         raise ValidationError(
-            {"scopes": f"There is no scope {unknown[0][:40]!r}. The scopes are {known}."}
+            {"scopes": f"The scope {unknown[0][:40]!r} does not exist. The scopes are {known}."}
         )
     if not scopes:
         raise ValidationError({"scopes": "Choose at least one scope."})
@@ -101,20 +101,22 @@ def read_scopes(scopes: Sequence[str]) -> list[str]:
 def read_model_names(names: Sequence[str]) -> list[str]:
     """Return the names trimmed, once each. An empty list means every model."""
     if isinstance(names, str):
-        raise ValidationError({"allowed_models": "Models are a list of names."})
+        raise ValidationError({"allowed_models": "Models must be a list of names."})
     if len(names) > MAX_MODELS:
-        raise ValidationError({"allowed_models": f"At most {MAX_MODELS} models, not {len(names)}."})
+        raise ValidationError(
+            {"allowed_models": f"Choose at most {MAX_MODELS} models (now {len(names)})."}
+        )
     return list(dict.fromkeys(_read_model_name(name) for name in names))
 
 
 def _read_model_name(name: object) -> str:
     text = name.strip() if isinstance(name, str) else ""
     if not text:
-        raise ValidationError({"allowed_models": "A model's name cannot be empty."})
+        raise ValidationError({"allowed_models": "A model name cannot be empty."})
     if len(text) > MODEL_CHARS or not is_visible(text):
         raise ValidationError(
             {
-                "allowed_models": f"{text[:40]!r}… is not a model's name: at most {MODEL_CHARS}"
+                "allowed_models": f"{text[:40]!r}… is not a model name: at most {MODEL_CHARS}"
                 " visible characters."
             }
         )
@@ -126,9 +128,9 @@ def read_expiry(expires_at: datetime | None) -> datetime | None:
     if expires_at is None:
         return None
     if timezone.is_naive(expires_at):
-        raise ValidationError({"expires_at": "The moment needs a time zone."})
+        raise ValidationError({"expires_at": "The time needs a time zone."})
     if expires_at <= timezone.now():
-        raise ValidationError({"expires_at": "This moment has passed: choose one that lies ahead."})
+        raise ValidationError({"expires_at": "This time has passed. Choose a future time."})
     return expires_at
 
 
@@ -141,9 +143,11 @@ def read_networks(rules: Sequence[str] | None, *, allow_any_address: bool) -> li
     if rules is None:
         return None
     if isinstance(rules, str):
-        raise ValidationError({"allowed_ips": "IP rules are a list of networks."})
+        raise ValidationError({"allowed_ips": "IP rules must be a list of networks."})
     if len(rules) > MAX_RULES:
-        raise ValidationError({"allowed_ips": f"At most {MAX_RULES} rules, not {len(rules)}."})
+        raise ValidationError(
+            {"allowed_ips": f"Enter at most {MAX_RULES} rules (now {len(rules)})."}
+        )
     networks: dict[Network, None] = {}
     errors: list[str] = []
     for rule in rules:
@@ -165,36 +169,36 @@ def read_network(rule: object) -> Network:
     an IPv4 address (NAT64, 6to4) stay what they are. Raises ValueError with a sentence.
     """
     if not isinstance(rule, str):
-        raise ValueError("An IP rule is text, such as 203.0.113.0/24.")
+        raise ValueError("An IP rule must be text such as 203.0.113.0/24.")
     text = rule.strip(" \t\r\n,")
     shown = repr(text[:_SHOWN_CHARS])
     if not text:
         raise ValueError("An IP rule cannot be empty.")
     if "%" in text:
-        raise ValueError(f"{shown} names a network interface, which a rule cannot.")
+        raise ValueError(f"{shown} names a network interface, which is not allowed.")
     address_text, slash, prefix_text = text.partition("/")
     try:
         address = ip_address(address_text)
     except ValueError:
         raise ValueError(
-            f"{shown} is not an IP address or network: write 203.0.113.7, 203.0.113.0/24 or"
+            f"{shown} is not an IP address or network. Use 203.0.113.7, 203.0.113.0/24 or"
             " 2001:db8::/32."
         ) from None
     width = address.max_prefixlen
     if slash and not (_PREFIX.fullmatch(prefix_text) and int(prefix_text) <= width):
-        raise ValueError(f"{shown}: what follows the slash must be a number from 0 to {width}.")
+        raise ValueError(f"{shown}: the number after the slash must be from 0 to {width}.")
     return _network_of(address, int(prefix_text) if slash else width, shown)
 
 
 def _network_of(address: IPv4Address | IPv6Address, prefix: int, shown: str) -> Network:
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         if prefix < 96:
-            raise ValueError(f"{shown} is wider than all of IPv4: write the IPv4 network instead.")
+            raise ValueError(f"{shown} covers more than all of IPv4. Use an IPv4 network instead.")
         address, prefix = address.ipv4_mapped, prefix - 96
     network = ip_network((address, prefix), strict=False)
     if network.network_address != address:
         raise ValueError(
-            f"{shown} names one address and a network at once: write {network} for the network or"
+            f"{shown} is both an address and a network: write {network} for the network or"
             f" {address} for the address alone."
         )
     return network

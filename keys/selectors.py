@@ -88,9 +88,9 @@ def get_key(text: str) -> ApiKey:
         found = _by_id(text) or list(ApiKey.objects.filter(digest=digest_secret(text)))
     if len(found) > 1:
         ids = ", ".join(str(key.pk) for key in found)
-        raise LookupError(f"Several keys end in these characters: name one by its id ({ids}).")
+        raise LookupError(f"Several keys end in these characters. Use an ID: {ids}.")
     if not found:
-        raise LookupError("There is no such key. Name it by its id, secret or last 4 characters.")
+        raise LookupError("The key does not exist. Use its ID, secret or last 4 characters.")
     return found[0]
 
 

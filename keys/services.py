@@ -104,7 +104,7 @@ def issue_key(
     except IntegrityError:
         if imported is None:
             raise
-        words = "Somebody imported this key at the same moment."
+        words = "Someone else imported this key at the same time."
         raise ValidationError({"secret": words}) from None
     return IssuedKey(key, secret)
 
@@ -145,7 +145,7 @@ def update_key(
             return False
         # Conditional: a revocation, also one in between, is for good.
         if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**changed):
-            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+            raise ValidationError("A revoked key cannot be changed. Create a new key.")
         old, new = as_json(cast(KeyRules, before)), as_json(rules)
         details = {name: [old[name], new[name]] for name in changed}
         _record(stored, actor=actor, action="key.update", details=details)
@@ -170,7 +170,7 @@ def set_compatibility(
     """
     if compat_profile and compat_profile not in CompatProfile.values:
         known = ", ".join(CompatProfile.values)
-        raise ValidationError({"compat_profile": f"The profiles are {known}."})
+        raise ValidationError({"compat_profile": f"The profile must be one of {known}."})
     wanted = {
         "compat_profile": compat_profile,
         "allows_profile_override": allows_profile_override,
@@ -184,7 +184,7 @@ def set_compatibility(
         if not details:
             return False
         if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**wanted):
-            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+            raise ValidationError("A revoked key cannot be changed. Create a new key.")
         _record(stored, actor=actor, action="key.compatibility", details=details)
     key.refresh_from_db()
     return True
@@ -205,7 +205,7 @@ def set_limits(key: ApiKey, *, limits: Mapping[str, int | None], actor: str) -> 
         if not details:
             return False
         if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**wanted):
-            raise ValidationError("A revoked key cannot be changed: issue a new one.")
+            raise ValidationError("A revoked key cannot be changed. Create a new key.")
         _record(stored, actor=actor, action="key.limits", details=details)
     key.refresh_from_db()
     return True
@@ -262,7 +262,7 @@ def set_developer_key_policy(
     set_limits take it. Raises ValidationError with one entry for each field that cannot be taken.
     """
     if max_keys is not None and not 1 <= max_keys <= MAX_KEYS:
-        words = f"Write a whole number of keys from 1 to {MAX_KEYS:,}, or nothing for no limit."
+        words = f"Enter a whole number of keys from 1 to {MAX_KEYS:,}, or leave empty for no limit."
         raise ValidationError({"max_keys": words})
     wanted = {
         "max_keys": max_keys,
@@ -319,7 +319,7 @@ def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace:
         return
     beyond = sorted(set(scopes) - grantable_scopes(person, workspace))
     if beyond:
-        raise ValidationError({"scopes": f"You may not give a key the scope {beyond[0]!r}."})
+        raise ValidationError({"scopes": f"You cannot assign the scope {beyond[0]!r}."})
 
 
 def _record(key: ApiKey, *, actor: str, action: str, details: Mapping[str, object]) -> None:

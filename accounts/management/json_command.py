@@ -79,5 +79,5 @@ def _sentence(error: Exception) -> str:
             for message in messages
         )
     if isinstance(error, DatabaseError):
-        return f"The database cannot be used: {error}."
+        return f"The database is not available: {error}."
     return str(error) or type(error).__name__

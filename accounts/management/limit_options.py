@@ -8,9 +8,9 @@ from accounts.untyped import Options
 
 NONE = "none"
 _OPTIONS = {
-    "max_requests_per_minute": "Calls a minute.",
-    "burst": "How many of them may come at once; without it as many as in a minute.",
-    "max_concurrent": "Calls that may run at a time; others wait for their turn.",
+    "max_requests_per_minute": "Requests per minute.",
+    "burst": "Burst: requests that can be made at once. Default: the requests per minute.",
+    "max_concurrent": "Concurrent requests. Further requests wait.",
 }
 
 

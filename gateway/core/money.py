@@ -167,14 +167,14 @@ def _read_scaled(text: str, scale: int, what: str) -> int:
     plain = text.strip()
     allowed = set("0123456789.-+")
     if not plain or len(plain) > 40 or not set(plain) <= allowed:
-        raise ValueError(f"{text[:40]!r} is not {what}: write a plain decimal such as 12.50.")
+        raise ValueError(f"{text[:40]!r} is not {what}. Enter a decimal number such as 12.50.")
     try:
         scaled = Decimal(plain) * scale
     except InvalidOperation:
         raise ValueError(f"{text[:40]!r} is not {what}.") from None
     whole = int(scaled)
     if whole != scaled:
-        raise ValueError(f"{plain} has more decimals than we keep for {what}.")
+        raise ValueError(f"{plain} has too many decimals for {what}.")
     if abs(whole) > MAX_NUSD:
         raise ValueError(f"{plain} is too large for {what}.")
     return whole

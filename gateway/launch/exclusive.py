@@ -27,9 +27,9 @@ def only_one(home: Path, name: str = UP) -> Iterator[None]:
         except OSError:
             pid = os.read(descriptor, 20).decode() or "unknown"
             raise CannotStart(
-                f"This installation runs already (process {pid}, {home}), and one process at a "
-                "time serves it: stop it first, start no further workers, or name another folder "
-                "with TOLLHOUSE_HOME."
+                f"This installation is already running (process {pid}, {home}). Only one process "
+                "can serve it. Stop it first, start no further workers, or set another folder with "
+                "TOLLHOUSE_HOME."
             ) from None
         os.ftruncate(descriptor, 0)
         os.write(descriptor, str(os.getpid()).encode())

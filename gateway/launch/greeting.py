@@ -11,13 +11,13 @@ from gateway.launch.quickstart import Quickstart
 
 def greeting(quickstart: Quickstart, *, origin: str, file: str, key_is_usable: bool) -> str:
     """Return the lines to print. `file` is where quickstart.json lies."""
-    password = quickstart.password or "(the one you chose)"
-    key = quickstart.api_key if key_is_usable else "(revoked or expired: issue another)"
+    password = quickstart.password or "(the password you chose)"
+    key = quickstart.api_key if key_is_usable else "(revoked or expired: create a new key)"
     return f"""
 Tollhouse {__version__} is running.
 
   Sign in    {origin}/sign-in
-  E-mail     {quickstart.email}
+  Email      {quickstart.email}
   Password   {password}
 
   API        {quickstart.base_url}
@@ -28,7 +28,7 @@ Try it:
 
 {curl_line(quickstart)}
 
-Scripts find all of this in {file}. Ctrl-C stops.
+These values are also in {file}. Press Ctrl-C to stop.
 """
 
 

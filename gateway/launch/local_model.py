@@ -49,7 +49,7 @@ def serve(port: int) -> None:
 
     weights = find_weights()
     if weights is None:
-        sys.exit("The local model is not installed: run `make up MODEL=local`.")
+        sys.exit("The local model is not installed. Run `make up MODEL=local`.")
     params = xllamacpp.CommonParams()
     params.model.path = str(weights)
     params.model_alias = {MODEL}

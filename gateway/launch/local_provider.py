@@ -38,7 +38,7 @@ def switch_on(port: int) -> None:
     add_model(
         name=MODEL,
         display_name="SmolLM2 135M",
-        description="A real small model that runs on this machine. Fast, and often wrong.",
+        description="A small model that runs on this machine. Fast, and often wrong.",
         owned_by="HuggingFaceTB",
         provider=provider,
         native_model=MODEL,

@@ -29,7 +29,7 @@ def check_home(home: Path) -> None:
     except OSError as error:
         raise CannotStart(
             f"TOLLHOUSE_HOME ({home}) cannot be written: {error.strerror}. "
-            "Name a folder that this account may write."
+            "Choose a folder that this account can write to."
         ) from None
 
 
@@ -43,7 +43,7 @@ def check_port(host: str, port: int) -> None:
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise CannotStart(
-                    f"Port {port} is taken: stop what listens there, or name another with "
+                    f"Port {port} is in use. Stop the other program, or choose another port with "
                     f"TOLLHOUSE_PORT={port + 1 if port < 65_535 else port - 1}."
                 ) from None
             raise CannotStart(f"{host}:{port} cannot be used: {error.strerror}.") from None

@@ -30,13 +30,13 @@ def prepare(*, say: Callable[[str], object], new_database: bool = False) -> Quic
     preflight.check_settings()
     preflight.make_database(is_wanted=new_database)
     if preflight.check_database():
-        say("Bringing the database up to date.")
+        say("Migrating the database.")
         call_command("migrate", interactive=False, verbosity=0)
     make_broker_folders()
     _collect_static(home)
     quickstart = seed(home, base_url=f"{public_origin()}/v1")
     for line in add_found_providers(os.environ):
-        say(f"Found a key in the environment: added {line}.")
+        say(f"Found an API key in the environment. Added {line}.")
     return quickstart
 
 

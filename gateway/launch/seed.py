@@ -105,7 +105,7 @@ def _make_simulated_model() -> None:
     add_model(
         name=SIMULATED_MODEL,
         display_name="Simulated model",
-        description="Built in: answers at once, the same every time, without any provider.",
+        description="Built in. Answers at once, always the same, without a provider.",
         owned_by="tollhouse",
         provider=provider,
         native_model="simulated",

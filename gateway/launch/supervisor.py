@@ -54,11 +54,11 @@ class Supervisor:
                 code = child.ended()
                 if code is not None:
                     raise CannotStart(
-                        f"The {child.name} ended while starting ({_describe(code)}): "
-                        "what it said is above."
+                        f"The {child.name} ended while starting ({_describe(code)}). "
+                        "Its output is above."
                     )
             if time.monotonic() > deadline:
-                raise CannotStart(f"Nothing answered within {within_s:.0f} s.")
+                raise CannotStart(f"The server did not respond within {within_s:.0f} s.")
             time.sleep(POLL_S)
 
     def watch(self) -> None:
@@ -77,7 +77,7 @@ class Supervisor:
             if self._stops > max(patience, 1):
                 break
             if time.monotonic() - asked > self._kill_after_s:
-                self._say("It takes too long: ending what is left.")
+                self._say("Stopping takes too long. Ending all processes.")
                 break
             time.sleep(POLL_S)
         for child in self._children:
@@ -96,7 +96,7 @@ class Supervisor:
             self._back_off_s[child.name] = min(wait_s * 2, LONGEST_BACK_OFF_S)
             self._restart_at[child.name] = now + wait_s
             self._say(
-                f"The {child.name} ended ({_describe(code)}); starting it again in {wait_s:.0f} s."
+                f"The {child.name} ended ({_describe(code)}). Restarting it in {wait_s:.0f} s."
             )
         elif now >= due:
             del self._restart_at[child.name]

@@ -59,11 +59,14 @@ def run(
                     )
                 )
             supervisor.watch()
-            say(f"Stopping: live calls have {drain_s} s to end. Ctrl-C again ends them now.")
+            say(
+                f"Stopping. Running calls have {drain_s} s to end. "
+                "Press Ctrl-C again to end them now."
+            )
         finally:
             supervisor.stop()
         if children[0].ended() == STORAGE_FAILED:
-            say("Stopped. The disk had failed to keep the journal: see the log.")
+            say("Stopped. The journal could not be written to disk. See the log.")
             sys.exit(STORAGE_FAILED)
         say("Stopped.")
 
@@ -74,7 +77,7 @@ def _choose_model_port(with_local_model: bool) -> int:
         local_provider.switch_off()
         return 0
     if local_model.find_weights() is None:
-        raise CannotStart("The local model is not installed: run `make up MODEL=local`.")
+        raise CannotStart("The local model is not installed. Run `make up MODEL=local`.")
     port = local_model.free_port()
     local_provider.switch_on(port)
     return port

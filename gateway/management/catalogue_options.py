@@ -34,20 +34,20 @@ def confirmed_by() -> Iterator[None]:
 
 def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "--free", action="store_true", help="Confirm a price of 0: calls then cost nothing."
+        "--free", action="store_true", help="Confirm a price of 0. Calls are then free."
     )
     parser.add_argument(
-        "--aliases", metavar="NAMES", help="Other names for it, separated by commas; '': none."
+        "--aliases", metavar="NAMES", help="Aliases, separated by commas; '': none."
     )
     parser.add_argument(
         "--fallbacks",
         metavar="NAMES",
-        help="Models that serve its calls when all its targets failed, in order, separated by "
+        help="Fallback models for calls whose targets all failed, in order, separated by "
         "commas; '': none. Their own lists are not followed.",
     )
     parser.add_argument("--display-name", metavar="TEXT")
     parser.add_argument("--description", metavar="TEXT")
-    parser.add_argument("--owned-by", metavar="TEXT", help="Who made it.")
+    parser.add_argument("--owned-by", metavar="TEXT", help="Publisher.")
     parser.add_argument("--context", type=int, metavar="TOKENS")
     parser.add_argument(
         "--supports",
@@ -58,19 +58,23 @@ def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--unknown-fields",
         choices=LanguageModel.UnknownFields.values,
-        help="What happens to members of a call that are not ours.",
+        help="What happens to unknown parameters.",
     )
     parser.add_argument(
-        "--default-params", metavar="JSON", help="An object, sent where the caller does not say."
+        "--default-params",
+        metavar="JSON",
+        help="JSON object of parameters that are sent unless the request sets them.",
     )
     parser.add_argument(
         "--template-mode",
         choices=LanguageModel.TemplateMode.values,
-        help="What becomes of {{ names }} in system prompts.",
+        help="How template variables in system prompts are rendered.",
     )
     prompt = parser.add_mutually_exclusive_group()
     prompt.add_argument(
-        "--system-prompt", metavar="TEXT", help="Goes before the callers' own; '': none."
+        "--system-prompt",
+        metavar="TEXT",
+        help="System prompt placed before the caller's; '': none.",
     )
     prompt.add_argument("--system-prompt-file", type=Path, metavar="FILE", help="The same.")
 
@@ -126,7 +130,7 @@ def get_provider(name: str) -> Provider:
     """Return the provider of this name. Raises LookupError with a sentence."""
     provider = Provider.objects.filter(name=name).first()
     if provider is None:
-        raise LookupError(f"There is no provider {name[:60]!r}: add it first.")
+        raise LookupError(f"The provider {name[:60]!r} does not exist. Add it first.")
     return provider
 
 
@@ -134,12 +138,14 @@ def add_provider_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--structured-dialect",
         choices=Provider.StructuredDialect.values,
-        help="Of vLLM: how it spells guided decoding.",
+        help="vLLM only: how guided decoding is requested.",
     )
-    parser.add_argument("--local", choices=("yes", "no"), help="Does it run on your premises?")
-    parser.add_argument("--location", metavar="TEXT", help="Of its data centre.")
+    parser.add_argument("--local", choices=("yes", "no"), help="On-premises: yes or no.")
+    parser.add_argument("--location", metavar="TEXT", help="Location of the data centre.")
     parser.add_argument(
-        "--passthrough", choices=("yes", "no"), help="May calls name it, as provider/model?"
+        "--passthrough",
+        choices=("yes", "no"),
+        help="Allow provider/model as a model name in calls.",
     )
     # Never an argument: every user of the machine can read those.
     source = parser.add_mutually_exclusive_group()
@@ -175,7 +181,7 @@ def read_credential(options: Options) -> str | None:
     if options["credential_stdin"]:
         credential = sys.stdin.read(1_000_000)
         if not credential.strip():
-            raise ValueError("Standard input is empty: the credential was to come from there.")
+            raise ValueError("Standard input is empty. It must contain the credential.")
         return credential
     return None
 
@@ -214,7 +220,7 @@ def _read_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise ValueError("--default-params is not JSON.") from None
+        raise ValueError("--default-params is not valid JSON.") from None
 
 
 def _read_abilities(given: Sequence[str]) -> dict[str, bool | None]:
@@ -223,7 +229,7 @@ def _read_abilities(given: Sequence[str]) -> dict[str, bool | None]:
         ability, _, answer = text.partition("=")
         if ability not in ABILITIES or answer not in ANSWERS:
             raise ValueError(
-                f"{text[:40]!r} is not an ability and an answer: write one of "
+                f"{text[:40]!r} is not a capability and a value. Use one of "
                 f"{', '.join(ABILITIES)}, then = and one of {', '.join(ANSWERS)}."
             )
         fields[f"supports_{ability}"] = ANSWERS[answer]

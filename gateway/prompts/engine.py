@@ -78,13 +78,13 @@ def compile_template(text: str) -> tuple[Template, list[str]]:
     try:
         tree = _ENVIRONMENT.parse(text)
         for node in tree.find_all(_LOADING):
-            raise Refused("There is nothing to load or import here.", node.lineno)
+            raise Refused("Templates cannot be loaded or imported.", node.lineno)
         names = sorted(find_undeclared_variables(tree) - _ENVIRONMENT.globals.keys())
         return _ENVIRONMENT.from_string(text), names
     except TemplateSyntaxError as error:
-        raise Refused(error.message or "This is no template.", error.lineno) from None
+        raise Refused(error.message or "The template is not valid.", error.lineno) from None
     except RecursionError:
-        raise Refused("It is nested too deep.") from None
+        raise Refused("The template is nested too deeply.") from None
 
 
 def render(template: Template, values: Mapping[str, Any]) -> str:
@@ -94,7 +94,7 @@ def render(template: Template, values: Mapping[str, Any]) -> str:
         for part in template.generate(values):
             size += len(part.encode())
             if size > MAX_RENDERED_BYTES:
-                raise Refused(f"It says more than {MAX_RENDERED_BYTES // 1024} KB.")
+                raise Refused(f"The rendered prompt exceeds {MAX_RENDERED_BYTES // 1024} KB.")
             parts.append(part)
     except (Refused, MemoryError):
         raise

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gateway.prompts.sandbox_worker")
 # All that a worker learns of where it runs.
 ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
-OUT_OF_TIME = "It takes longer than a prompt may take."
+OUT_OF_TIME = "Rendering takes too long."
 # A guard against a machine that stands still; a template's own time is the processor's.
 WAIT_S = 10.0
 # What used up its time is not tried again for so long: others wait for the worker meanwhile.

@@ -29,7 +29,7 @@ from gateway.prompts.engine import Refused, compile_template, render, warm_up
 RENDER_S = 0.05
 COMPILE_S = 1.0
 MEMORY_BYTES = 64 * 1024 * 1024
-OUT_OF_MEMORY = f"It takes more than {MEMORY_BYTES // 1024**2} MB of memory."
+OUT_OF_MEMORY = f"Rendering needs more than {MEMORY_BYTES // 1024**2} MB of memory."
 
 compiled = lru_cache(maxsize=256)(compile_template)
 

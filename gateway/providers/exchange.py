@@ -101,7 +101,9 @@ class ProviderStream:
         try:
             has_more = await self._response.forward(self._pass_on)
         except self._response.broken_by as error:
-            raise StreamBroken("The provider's answer broke off.", detail=repr(error)) from error
+            raise StreamBroken(
+                "The provider's response ended early.", detail=repr(error)
+            ) from error
         if not has_more:
             take(*self._decode(self._framing.finish))
         return has_more

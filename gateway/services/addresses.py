@@ -29,24 +29,24 @@ def read_base_url(text: str, *, kind: str) -> str:
         raise _refusal(f"At most {URL_CHARS} characters.")
     # Beyond these, parsers disagree about where the host ends.
     if not (url.isascii() and url.isprintable()) or set(url) & set(" \\"):
-        raise _refusal("Only visible ASCII characters without spaces and backslashes.")
+        raise _refusal("Use visible ASCII characters only, without spaces and backslashes.")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError:
         raise _refusal("This is not a URL.") from None
     if parts.scheme not in ({SIMULATED} if kind == SIMULATED else _SCHEMES):
-        raise _refusal("Start with https:// or http://, and a provider's own address.")
+        raise _refusal("Start with https:// or http:// and the host of the provider.")
     if not parts.hostname or port == 0:
         raise _refusal("The host is missing, or the port is 0.")
     if "@" in parts.netloc:
-        raise _refusal("A URL is no place for a user name or password: use the credential.")
+        raise _refusal("Enter user name and password as the credential, not in the URL.")
     if "?" in url or "#" in url:
-        raise _refusal("A base URL ends before the ? and the #.")
+        raise _refusal("A base URL cannot have a query (?) or fragment (#).")
     if is_metadata_host(parts.hostname) and not settings.LINK_LOCAL_PROVIDERS:
         raise _refusal(
-            "This is a link-local or metadata address, where clouds hand out a machine's "
-            "credentials. Set TOLLHOUSE_LINK_LOCAL_PROVIDERS=yes if a provider is really there."
+            "This is a link-local or metadata address, where clouds serve a machine's "
+            "credentials. Set TOLLHOUSE_LINK_LOCAL_PROVIDERS=yes if a provider is there."
         )
     return url.rstrip("/")
 

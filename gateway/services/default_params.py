@@ -16,12 +16,12 @@ MAX_BYTES = 4_096
 def check_default_params(defaults: object) -> None:
     """Raise ValidationError for `default_params` unless these can go upstream with every call."""
     if not isinstance(defaults, dict) or not all(isinstance(name, str) for name in defaults):
-        raise _refusal('Write one JSON object, such as {"temperature": 0.2}.')
+        raise _refusal('Enter one JSON object such as {"temperature": 0.2}.')
     for name, value in defaults.items():
         if name in OF_EACH_CALL or steers(name):
-            raise _refusal(f"{name} comes with each call or not at all.")
+            raise _refusal(f"{name} cannot have a default.")
         if value is None:
-            raise _refusal(f"{name} is null, which says nothing: leave it out.")
+            raise _refusal(f"{name} is null. Leave it out.")
     try:
         written = json.dumps(defaults, allow_nan=False)
         msgspec.json.encode(defaults)  # as the compiled catalogue does

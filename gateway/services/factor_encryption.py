@@ -48,8 +48,8 @@ class EncryptedFactors(DefaultMFAAdapter):  # type: ignore[misc] # allauth ships
         except DecryptionFailed as error:
             log.error("A second factor cannot be decrypted. %s", error)
             raise NotAllowed(
-                "Your second factor cannot be read: the installation's sealing keys have changed."
-                " An operator can put the old key back, or reset your factors."
+                "Your second factor cannot be decrypted because the sealing keys have changed."
+                " An operator can restore the old key or reset your second factors."
             ) from None
 
 

@@ -109,7 +109,7 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I4",
-        "every call that runs belongs to a process that lives",
+        "every running call belongs to a live process",
         "SELECT COUNT(*) FROM gateway_callrecord WHERE status = 'in_progress'",
         """
         SELECT 'call ' || c.id || ' is in progress, its process '
@@ -120,7 +120,7 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I4b",
-        "every call has one end, which says on what basis it was charged",
+        "every ended call has the basis of its charge",
         "SELECT COUNT(*) FROM calls",
         """
         SELECT 'call ' || id || ': ' || status || ', basis ' || charge_basis || ', charge '
@@ -163,7 +163,7 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I8",
-        "no process that has ended keeps money",
+        "no ended process holds money",
         "SELECT COUNT(*) FROM gateway_servingprocess WHERE state <> 'alive'",
         """
         SELECT 'purse ' || u.id || ' with ' || u.amount_nusd || ' of process ' || u.process_id
@@ -187,7 +187,7 @@ ALL: tuple[Invariant, ...] = (
     ),
     Invariant(
         "I11",
-        "calls that cost the caller nothing say what we absorbed",
+        "calls that were not charged have their absorbed cost",
         "SELECT COUNT(*) FROM calls WHERE charge_basis LIKE 'zero%%'",
         f"""
         SELECT 'call ' || id || ': charge ' || charge_nusd || ', absorbed ' || absorbed_nusd

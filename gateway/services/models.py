@@ -26,7 +26,7 @@ NATIVE_CHARS = 200
 DESCRIPTION_CHARS = 2_000
 MAX_ALIASES = 20
 MAX_FALLBACKS = 5
-NAMES_ARE = "1 to 200 letters, digits and . _ : / @ + -, starting with one of the first."
+NAMES_ARE = "Enter 1 to 200 letters, digits and . _ : / @ + -, starting with a letter or digit."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
 
 
@@ -168,9 +168,9 @@ def _targets(model: LanguageModel) -> QuerySet[Target]:
 def _insert_target(model: LanguageModel, provider: Provider, native_model: str) -> Target:
     native_model = native_model.strip()
     if not native_model or len(native_model) > NATIVE_CHARS or not is_visible(native_model):
-        raise ValidationError({"native_model": f"1 to {NATIVE_CHARS} visible characters."})
+        raise ValidationError({"native_model": f"Enter 1 to {NATIVE_CHARS} visible characters."})
     if model.targets.filter(provider=provider, native_model=native_model).exists():
-        raise ValidationError({"native_model": f"{model} has this target already."})
+        raise ValidationError({"native_model": f"{model} already has this target."})
     last = model.targets.aggregate(last=Max("position"))["last"]
     position = 0 if last is None else last + 1
     return Target.objects.create(
@@ -183,7 +183,7 @@ def _read_prices(input_pusd: int, cached_pusd: int | None, output_pusd: int) -> 
     if cached_pusd is not None:
         given["cached_input_pusd_per_token"] = cached_pusd
     errors = {
-        name: "A price lies between 0 and 1,000,000 USD per million tokens."
+        name: "The price must be between 0 and 1,000,000 USD per million tokens."
         for name, price in given.items()
         if not 0 <= price <= MAX_PUSD_PER_TOKEN
     }
@@ -197,10 +197,10 @@ def _check(model: LanguageModel) -> None:
     for field in ("context_tokens", "max_output_tokens"):
         tokens = getattr(model, field)
         if tokens is not None and not 1 <= tokens <= MAX_TOKENS:
-            raise ValidationError({field: f"Between 1 and {MAX_TOKENS} tokens."})
+            raise ValidationError({field: f"Enter 1 to {MAX_TOKENS} tokens."})
     for field in ("display_name", "owned_by"):
         if not is_visible(getattr(model, field)):
-            raise ValidationError({field: "Control characters are not allowed here."})
+            raise ValidationError({field: "Control characters are not allowed."})
     if len(model.description) > DESCRIPTION_CHARS or "\0" in model.description:
         raise ValidationError({"description": f"At most {DESCRIPTION_CHARS} characters."})
     _check_aliases(model)
@@ -216,12 +216,12 @@ def _check_aliases(model: LanguageModel) -> None:
     if not all(_NAME.fullmatch(name) for name in aliases):
         raise ValidationError({"aliases": NAMES_ARE})
     if len(aliases) > MAX_ALIASES or len({model.name, *aliases}) <= len(aliases):
-        raise ValidationError({"aliases": f"At most {MAX_ALIASES} names, each once."})
+        raise ValidationError({"aliases": f"Enter at most {MAX_ALIASES} names, each once."})
     for name, others in LanguageModel.objects.exclude(pk=model.pk).values_list("name", "aliases"):
         if taken := {name, *others}.intersection(aliases):
-            raise ValidationError({"aliases": f"{taken.pop()} is a name of {name}."})
+            raise ValidationError({"aliases": f"{taken.pop()} is already a name of {name}."})
         if model.name in others:
-            raise ValidationError({"name": f"{model.name} is a name of {name}."})
+            raise ValidationError({"name": f"{model.name} is already a name of {name}."})
 
 
 def _check_fallbacks(model: LanguageModel) -> None:
@@ -230,10 +230,12 @@ def _check_fallbacks(model: LanguageModel) -> None:
     if model.name in names:
         raise ValidationError({"fallbacks": "A model cannot fall back to itself."})
     if len(names) > MAX_FALLBACKS or len(set(names)) < len(names):
-        raise ValidationError({"fallbacks": f"At most {MAX_FALLBACKS} other models, each once."})
+        raise ValidationError(
+            {"fallbacks": f"Choose at most {MAX_FALLBACKS} other models, each once."}
+        )
     known = LanguageModel.objects.filter(name__in=names).values_list("name", flat=True)
     if unknown := set(names).difference(known):
-        raise ValidationError({"fallbacks": f"There is no model {min(unknown)[:60]}."})
+        raise ValidationError({"fallbacks": f"The model {min(unknown)[:60]} does not exist."})
 
 
 def _record(

@@ -38,7 +38,7 @@ def prove_what_is_due(*, now: datetime | None = None, work_s: float = WORK_S) ->
     mark = find_mark()
     recent = None if mark is None else prove(mark=mark)
     if recent is not None and not recent.holds:
-        log.warning("recent rows do not add up (%s): proving all of them", recent.breaks[0])
+        log.warning("recent rows do not add up (%s): checking all rows", recent.breaks[0])
         recent = None
     is_due = full is None or now >= full.checked_at + FULL_EVERY or ProofProgress.objects.exists()
     if recent is not None and not is_due:
@@ -73,7 +73,7 @@ def prove_all(now: datetime, *, work_s: float) -> Proof | None:
     progress.delete()
     if proof.holds or walk.state["again"]:
         return proof
-    log.warning("not all rows add up (%s): looking once more", proof.breaks[0])
+    log.warning("some rows do not add up (%s): checking again", proof.breaks[0])
     again = Walk.begin(timezone.now())
     again.state["again"] = True
     ProofProgress.objects.create(started_at=now, state=again.state)

@@ -77,7 +77,7 @@ def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
 
 def _check(kind: str, base_url: str, secret: str) -> Finding:
     if kind == catalogue.SIMULATED:
-        return Finding(Outcome.REACHABLE, "Built in: there is nothing to reach.")
+        return Finding(Outcome.REACHABLE, "Built in. No connection is needed.")
     facts = catalogue.BY_NAME.get(kind)
     key_path = facts.key_path if facts and secret else ""
 

@@ -48,7 +48,7 @@ def add_provider(
     """
     facts = _get_kind(kind)
     if not base_url.strip() and not facts.base_url:
-        raise ValidationError({"base_url": f"{facts.label} has no address of its own: give one."})
+        raise ValidationError({"base_url": f"{facts.label} has no default URL. Enter one."})
     if facts.needs_credential and not credential:
         raise ValidationError({"credential": f"{facts.label} needs a credential."})
     url = read_base_url(base_url or facts.base_url, kind=kind)
@@ -114,7 +114,9 @@ def read_new_base_url(provider: Provider, *, base_url: str, credential: str | No
     url = read_base_url(base_url or _get_kind(provider.kind).base_url, kind=provider.kind)
     moved = origin_of(url) != origin_of(provider.base_url)
     if moved and provider.credential is not None and not credential:
-        raise ValidationError({"credential": "Enter the credential again: the host is another."})
+        raise ValidationError(
+            {"credential": "Enter the credential again because the host changed."}
+        )
     return url
 
 
@@ -151,7 +153,7 @@ def _forget_health(provider: Provider) -> None:
 
 def _check(provider: Provider) -> None:
     if not is_visible(provider.location):
-        raise ValidationError({"location": "Control characters are not allowed here."})
+        raise ValidationError({"location": "Control characters are not allowed."})
     provider.full_clean()
 
 
@@ -159,7 +161,9 @@ def _get_kind(name: str) -> ProviderKind:
     kind = catalogue.BY_NAME.get(name)
     if kind is None:
         known = ", ".join(catalogue.BY_NAME)
-        raise ValidationError({"kind": f"There is no kind {name[:40]!r}. The kinds are {known}."})
+        raise ValidationError(
+            {"kind": f"The kind {name[:40]!r} does not exist. The kinds are {known}."}
+        )
     return kind
 
 
@@ -167,9 +171,9 @@ def read_credential(text: str) -> str:
     """Return it trimmed. It travels in a header, where anything invisible could do harm."""
     credential = text.strip()
     if not credential or len(credential) > CREDENTIAL_CHARS:
-        raise ValidationError({"credential": f"1 to {CREDENTIAL_CHARS} characters."})
+        raise ValidationError({"credential": f"Enter 1 to {CREDENTIAL_CHARS} characters."})
     if not (credential.isascii() and credential.isprintable()) or " " in credential:
-        raise ValidationError({"credential": "Only visible ASCII characters without spaces."})
+        raise ValidationError({"credential": "Use visible ASCII characters only, without spaces."})
     return credential
 
 

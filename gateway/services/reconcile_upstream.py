@@ -53,9 +53,9 @@ def compare(upstream_usage: Iterable[JsonObject], most: int) -> Iterator[Result]
 
 def _all_known(entries: Entries, most: int) -> Result:
     known = {call.pk for call in _calls(entries)}
-    missing = [f"upstream served {call_id}, which we never admitted" for call_id in entries]
+    missing = [f"upstream served {call_id}, which was never admitted" for call_id in entries]
     missing = [text for text, pk in zip(missing, entries, strict=True) if pk not in known]
-    return "I7", "nothing went upstream without a hold", len(entries), missing[:most]
+    return "I7", "no call went upstream without a hold", len(entries), missing[:most]
 
 
 def _same_usage(entries: Entries, most: int) -> Result:

@@ -65,7 +65,9 @@ def _open_credentials() -> Iterator[tuple[Provider, str]]:
             encrypted = provider.credential
             yield provider, decrypt(bytes(encrypted), provider.pk) if encrypted else ""
         except DecryptionFailed as error:
-            log.error("Provider %s is left out: its credential is lost. %s", provider, error)
+            log.error(
+                "Provider %s is left out: its credential cannot be decrypted. %s", provider, error
+            )
 
 
 def _compile_prompt(row: LanguageModel) -> PromptRecord | None:

@@ -49,11 +49,11 @@ def refuse_unusual(
         if name == _CACHED and before is not None and old == before[_INPUT]:
             old = None  # it gets a price of its own, which may well be a tenth
         if price == 0 and not may_be_free:
-            free[name] = "At a price of 0 these tokens cost nothing. Confirm that you mean it."
+            free[name] = "At a price of 0 these tokens are free. Confirm the price."
         elif price and old is not None and not may_jump and _is_jump(old, price):
             jumps[name] = (
-                f"This was {format_usd_per_mtok(old)} USD: 10 times as much or a tenth is often a"
-                " slip. Confirm that you mean it."
+                f"This was {format_usd_per_mtok(old)} USD: 10 times as much or a tenth is often "
+                "a mistake. Confirm the price."
             )
     if free or jumps:
         raise UnusualPrice(free, jumps)

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 LOOK_EVERY_S = 0.25
 MISSING = "The database file is missing."
-REPLACED = "The database file is another one than at the start."
+REPLACED = "The database file was replaced after the start."
 
 
 class DatabaseFile:
@@ -60,7 +60,7 @@ class DatabaseFile:
         if trouble != self._seen:
             self._seen = trouble
             if trouble:
-                remedy = "Restart to use it" if trouble == REPLACED else "Put it back"
+                remedy = "Restart to use it" if trouble == REPLACED else "Restore it"
                 log.critical("%s No calls are admitted. %s. (%s)", trouble, remedy, self._path)
             else:
                 log.warning("The database file is back: calls are admitted again.")

@@ -75,12 +75,12 @@ class ChangeFeed:
                 if changes := self.poll():
                     self._on_changes(changes)
                 if away:
-                    log.warning("the change feed answers again")
+                    log.warning("the change feed works again")
                 away = False
             except Exception as error:
                 if not away:
                     expected = isinstance(error, DatabaseAway)
-                    log.error("the change feed has to try again: %r", error, exc_info=not expected)
+                    log.error("the change feed tries again: %r", error, exc_info=not expected)
                 away = True
                 connection.close()
         connection.close()

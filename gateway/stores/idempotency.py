@@ -164,7 +164,7 @@ class IdempotencyStore:
         try:
             await self._free(claim)
         except DatabaseUnavailable as error:
-            log.warning("an idempotency key is freed later: %s", error.detail)
+            log.warning("an idempotency key will be freed later: %s", error.detail)
             late = asyncio.ensure_future(self._free_later(claim))
             self._late.add(late)
             late.add_done_callback(self._late.discard)

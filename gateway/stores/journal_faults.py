@@ -81,7 +81,7 @@ def damaged_segments(process_id: uuid.UUID) -> list[int]:
 
 def note_missing(process_id: uuid.UUID, folder: Path, position: Position) -> None:
     """Note that a journal, or the end of it, is gone: what only it had is lost."""
-    log.error("journal %s ends before %s: calls that only it had are lost", folder, position)
+    log.error("journal %s ends before %s: calls that were only there are lost", folder, position)
     JournalFault.objects.create(
         kind=JournalFault.Kind.MISSING,
         process_id=process_id,

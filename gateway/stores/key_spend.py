@@ -42,7 +42,9 @@ class KeySpend:
         loop = asyncio.get_running_loop()
         answered: Answered = loop.create_future()
         self._writer.ask(partial(_look, loop, answered, key_id))
-        timer = loop.call_later(PATIENCE_S, _fail, answered, "the writer did not come to it")
+        timer = loop.call_later(
+            PATIENCE_S, _fail, answered, "the database writer did not get to it in time"
+        )
         try:
             return await answered
         finally:

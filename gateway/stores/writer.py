@@ -99,7 +99,7 @@ class Writer:
             return None
         failure = self.steps.session.journal.failure
         if failure is not None:
-            problem = "The disk has failed to keep what was written to it. No calls are admitted."
+            problem = "The disk lost data that was written to it. No calls are admitted."
             return StorageUnavailable(problem, detail=str(failure))
         if self._space.is_short:
             return StorageUnavailable(f"{self._space.trouble} No calls are admitted.")
@@ -169,7 +169,7 @@ class Writer:
                 self._report(error)
                 connection.close()
             if time.monotonic() > deadline:
-                log.error("left without the database; the journal is replayed at the next start")
+                log.error("stopped without the database; the journal is replayed at the next start")
                 self._report_unkept()
                 return
             time.sleep(RETRY_S)
@@ -179,7 +179,7 @@ class Writer:
         self.backlog.keep_durable()
         if self.steps.session.journal.failure is not None:
             ids = self.backlog.unkept()
-            log.critical("%s records are in no file that is durable: %s", len(ids), ids[:IDS_SHOWN])
+            log.critical("%s records are not in a durable file: %s", len(ids), ids[:IDS_SHOWN])
 
     def _report(self, error: Exception | None) -> None:
         """Log the beginning and the end of trouble, not every try."""
@@ -190,7 +190,7 @@ class Writer:
             return
         if repr(error) != self._trouble:
             away = isinstance(error, DatabaseAway)
-            log.error("the database writer has to try again: %r", error, exc_info=not away)
+            log.error("the database writer tries again: %r", error, exc_info=not away)
         self._trouble = repr(error)
 
     def _sync(self) -> None:

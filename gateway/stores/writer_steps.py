@@ -162,7 +162,7 @@ class WriterSteps:
             self._file.check()
 
     def _be_fenced(self) -> None:
-        log.error("process %s was declared dead while it lived", self.session.process_id)
+        log.error("process %s was declared dead while it was running", self.session.process_id)
         self._fenced = True
         self._audits.clear()
         self._deliver(self.client.on_fenced)

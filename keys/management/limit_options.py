@@ -11,9 +11,9 @@ from keys.limits import SPENDING, limits_of
 from keys.models import ApiKey
 
 _OPTIONS = {
-    "daily_usd": ("daily_limit_nusd", "What it may spend a day (UTC)."),
-    "monthly_usd": ("monthly_limit_nusd", "What it may spend a month (UTC)."),
-    "total_usd": ("total_limit_nusd", "What it may spend until its total is set back."),
+    "daily_usd": ("daily_limit_nusd", "Daily budget (USD), per UTC day."),
+    "monthly_usd": ("monthly_limit_nusd", "Monthly budget (USD), per UTC month."),
+    "total_usd": ("total_limit_nusd", "Total budget (USD)."),
 }
 
 

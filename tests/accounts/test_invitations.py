@@ -83,7 +83,7 @@ def test_a_role_that_there_is_not_is_refused(workspace: Workspace) -> None:
 def test_who_is_a_member_already_is_not_invited(workspace: Workspace) -> None:
     member = make_member(workspace)
 
-    with pytest.raises(ValidationError, match="is a member of Acme already"):
+    with pytest.raises(ValidationError, match="is already a member of Acme"):
         invited(workspace, member.email.upper())
 
 
@@ -113,7 +113,7 @@ def test_nobody_invites_to_more_than_they_may_give(
 ) -> None:
     person = make_member(workspace, own)
 
-    with nullcontext() if is_allowed else pytest.raises(ValidationError, match="not give or take"):
+    with nullcontext() if is_allowed else pytest.raises(ValidationError, match="cannot assign"):
         invite(workspace, email=EMAIL, role=role, actor=person.email, asked_by=person)
 
     assert Invitation.objects.exists() == is_allowed
@@ -152,7 +152,7 @@ def test_who_has_an_account_joins_with_it(workspace: Workspace) -> None:
 def test_somebody_else_cannot_use_an_invitation(workspace: Workspace) -> None:
     made = invited(workspace)
 
-    with pytest.raises(ValidationError, match="was invited, not"):
+    with pytest.raises(ValidationError, match="This invitation is for"):
         accept(made.invitation, user=make_user("mallory@example.com"))
 
     assert not Membership.objects.exists()

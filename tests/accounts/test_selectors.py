@@ -84,5 +84,5 @@ def test_a_name_that_several_have_must_be_told_apart() -> None:
 
 @pytest.mark.parametrize("text", ["", "nobody", str(uuid.UUID(int=7)), "\x00"])
 def test_an_unknown_workspace_is_an_error_that_says_so(text: str) -> None:
-    with pytest.raises(LookupError, match="There is no workspace"):
+    with pytest.raises(LookupError, match="does not exist"):
         get_workspace(text)

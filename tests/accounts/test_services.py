@@ -92,7 +92,7 @@ def test_a_first_credit_that_no_wallet_can_hold_is_refused(credit_nusd: int) -> 
 
 
 def test_a_workspace_whose_credit_cannot_be_posted_is_not_created_at_all() -> None:
-    with pytest.raises(ValueError, match="Say who"):
+    with pytest.raises(ValueError, match="needs an actor"):
         create_workspace(name="Acme", credit_nusd=5, actor=" ")
 
     assert not Workspace.objects.exists()

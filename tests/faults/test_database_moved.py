@@ -60,7 +60,7 @@ def test_calls_stay_admitted_once_the_database_is_back(gateway: GatewayServer, h
     def look_back() -> bool:
         seen.append(call(gateway).status)
         log = gateway.log.read_text()
-        return log.count("The database file is back") == log.count("Put it back")
+        return log.count("The database file is back") == log.count("Restore it")
 
     for _ in range(5):
         file.rename(elsewhere)
@@ -91,7 +91,7 @@ def test_another_database_in_its_place_is_not_written_to(
     shutil.copy(backup, home / DATABASE)
     before = (home / DATABASE).read_bytes()
 
-    wait_until_refused(gateway, "The database file is another one")
+    wait_until_refused(gateway, "The database file was replaced")
     gateway.kill()
     after = (home / DATABASE).read_bytes()
     gateway.restart()

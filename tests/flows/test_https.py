@@ -161,7 +161,7 @@ def test_signing_in_by_https_sets_secure_cookies_alone(
 
 
 def test_every_start_warns_of_any_host(proxied: GatewayServer, public: GatewayServer) -> None:
-    words = "TOLLHOUSE_ALLOWED_HOSTS=* lets any Host header in"
+    words = "TOLLHOUSE_ALLOWED_HOSTS=* accepts any Host header"
 
     assert words in proxied.log.read_text()
     assert words not in public.log.read_text()

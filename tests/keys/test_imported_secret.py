@@ -68,10 +68,10 @@ def test_what_could_be_guessed_is_refused_without_repeating_it(secret: str) -> N
 @pytest.mark.parametrize(
     ("secret", "words"),
     [
-        ("", "without spaces"),
+        ("", "no spaces"),
         ("Bearer sk-proj-9fJ2kQ7vTz1xWm4bRc8nLd5y", "word Bearer"),
-        ("sk-proj-9fJ2kQ7v Tz1xWm4bRc8nLd5y", "without spaces"),
-        ("sk-proj-9fJ2kQ7v\x00Tz1xWm4bRc8nLd5y", "without spaces"),
+        ("sk-proj-9fJ2kQ7v Tz1xWm4bRc8nLd5y", "no spaces"),
+        ("sk-proj-9fJ2kQ7v\x00Tz1xWm4bRc8nLd5y", "no spaces"),
         ("sk-prój-9fJ2kQ7vTz1xWm4bRc8nLd5y", "ASCII"),
         (secrets.token_urlsafe(600), "at most 512"),
     ],

@@ -177,5 +177,5 @@ def test_set_workspace_changes_what_is_named_alone() -> None:
 
     assert (answer["max_concurrent"], answer["max_requests_per_minute"]) == (9, 90)
     assert answer["compat_profile"] == "bud"
-    with pytest.raises(CommandError, match="Say what to change"):
+    with pytest.raises(CommandError, match="Specify what to change"):
         command("set_workspace", workspace.slug)

@@ -46,7 +46,7 @@ def test_a_second_server_of_a_home_is_refused(gateway: GatewayServer) -> None:
 def test_several_workers_are_refused_and_none_stays(home: Path) -> None:
     done = start_by_hand(home, "--workers", "2")
 
-    assert_said_once(done, "one process at a time serves it")
+    assert_said_once(done, "Only one process can serve it")
     with running_gateway(home) as server:  # the home is free again
         assert server.process.poll() is None
 

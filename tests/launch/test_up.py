@@ -45,7 +45,7 @@ def test_a_first_start_that_is_stopped_at_once_prints_no_traceback(tmp_path: Pat
             stdout=file,
             stderr=file,
         )
-    wait_until(lambda: "Bringing the database" in output.read_text(), within_s=READY_S)
+    wait_until(lambda: "Migrating the database" in output.read_text(), within_s=READY_S)
 
     process.send_signal(signal.SIGINT)
 
@@ -88,7 +88,7 @@ def test_a_server_that_dies_is_started_again(home: Path) -> None:
         server = installation.children()["server"]
 
         subprocess.run(["kill", "-KILL", str(server)], check=True)
-        wait_until(lambda: "starting it again" in installation.said, what="a word about it")
+        wait_until(lambda: "Restarting it" in installation.said, what="a word about it")
         wait_until(installation.answers, within_s=READY_S, what="the server to be back")
 
         assert installation.children()["server"] != server

@@ -151,7 +151,7 @@ def test_shortened_journal_is_said(branch: Branch, caplog: pytest.LogCaptureFixt
 
     Reaper().run()
 
-    assert "calls that only it had are lost" in caplog.text
+    assert "calls that were only there are lost" in caplog.text
     assert CallRecord.objects.filter(status="in_progress").count() == 0
 
 

@@ -153,7 +153,7 @@ def test_calls_that_come_where_the_walk_has_been_are_no_break(
 
     proof = prove_in_steps()
 
-    assert "looking once more" in caplog.text
+    assert "checking again" in caplog.text
     assert proof.breaks == []
     assert proof.calls == 15
 

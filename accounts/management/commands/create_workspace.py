@@ -44,5 +44,5 @@ class Command(JsonCommand):
 def _get_user(email: str) -> User:
     user = User.objects.filter(email=email.lower()).first()
     if user is None:
-        raise LookupError(f"Nobody has an account as {email[:254]}.")
+        raise LookupError(f"No account has the email {email[:254]}.")
     return user

@@ -24,7 +24,7 @@ class Command(JsonCommand):
     def answer(self, *, workspace: str, usd: str, reason: str, **options: object) -> Answer:
         amount_nusd = read_usd(usd)
         if amount_nusd <= 0:
-            raise ValueError("Give more than 0 USD.")
+            raise ValueError("The amount must be more than 0 USD.")
         entry = grant(
             get_workspace(workspace),
             amount_nusd=amount_nusd,
@@ -40,4 +40,4 @@ class Command(JsonCommand):
         }
 
     def describe(self, answer: Answer) -> str:
-        return "The workspace has {balance_usd} USD now.".format(**answer)
+        return "The balance is now {balance_usd} USD.".format(**answer)

@@ -25,10 +25,10 @@ class Command(JsonCommand):
     def answer(self, *, email: str, forget_factors: bool, **options: object) -> Answer:
         user = User.objects.filter(email=email.lower()).first()
         if user is None:
-            raise LookupError(f"Nobody has an account as {email[:254]}.")
+            raise LookupError(f"No account has the email {email[:254]}.")
         password = secrets.token_urlsafe(12)
         set_password(user, password=password, actor=ACTOR, forget_factors=forget_factors)
         return {"email": user.email, "password": password}
 
     def describe(self, answer: Answer) -> str:
-        return "{email} signs in with {password} from now on.".format(**answer)
+        return "The new password of {email} is {password}".format(**answer)

@@ -35,7 +35,7 @@ class Command(JsonCommand):
         found = get_workspace(workspace)
         named = read_call_limit_options(options)
         if profile is None and not named:
-            raise ValueError("Say what to change: a profile, or a limit.")
+            raise ValueError("Specify what to change: a profile or a limit.")
         limits = {name: getattr(found, name) for name in RANGES} | named
         changed = set_call_limits(found, actor=ACTOR, **limits)
         if profile is not None:

@@ -58,7 +58,7 @@ class Command(JsonCommand):
     ) -> Answer:
         model = LanguageModel.objects.filter(name=name).first()
         if model is None:
-            raise LookupError(f"There is no model {name[:60]!r}.")
+            raise LookupError(f"The model {name[:60]!r} does not exist.")
         fields = cast(ModelFields, read_model_options(options))
         if max_output is not None:
             fields["max_output_tokens"] = max_output

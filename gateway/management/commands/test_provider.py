@@ -11,8 +11,8 @@ from gateway.services.provider_tests import check_connection
 
 class Command(JsonCommand):
     help = (
-        "Test the connection to a provider, as its page does. It asks for the list of models, "
-        "which is free. The exit status is 0 whatever came of it: see `reachable`."
+        "Test the connection to a provider, as its page does. It requests the list of models, "
+        "which is free. The exit status is 0 whatever the result: see `reachable`."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

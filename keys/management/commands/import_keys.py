@@ -66,7 +66,7 @@ def _read(file: str) -> bytes:
     except OSError as error:
         raise ValueError(f"The file cannot be read: {error.strerror}.") from None
     if len(content) > MAX_BYTES:
-        raise ValueError(f"The file is longer than {MAX_BYTES // 1024} KB: part it.")
+        raise ValueError(f"The file exceeds {MAX_BYTES // 1024} KB. Split it.")
     return content
 
 

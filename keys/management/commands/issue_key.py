@@ -26,7 +26,7 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Workspace ID, slug or name.")
-        parser.add_argument("label", help="What the key is for.")
+        parser.add_argument("label", help="Key name.")
         parser.add_argument(
             "--model", action="append", metavar="NAME", help="Allowed model. Repeatable."
         )
@@ -136,6 +136,6 @@ def read_moment(text: str) -> datetime:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise ValueError(
-            f"{text[:40]!r} is not a moment: write 30d, 12h or 2030-01-31T12:00:00Z."
+            f"{text[:40]!r} is not a time. Use 30d, 12h or 2030-01-31T12:00:00Z."
         ) from None
     return moment if timezone.is_aware(moment) else moment.replace(tzinfo=UTC)

@@ -31,4 +31,4 @@ class Command(JsonCommand):
         }
 
     def describe(self, answer: Answer) -> str:
-        return "{email} is no member any more; {keys_revoked} keys are revoked.".format(**answer)
+        return "{email} was removed; {keys_revoked} keys were revoked.".format(**answer)

@@ -27,5 +27,5 @@ class Command(JsonCommand):
         }
 
     def describe(self, answer: Answer) -> str:
-        state = "is revoked" if answer["changed"] else "was revoked already"
+        state = "is revoked" if answer["changed"] else "was already revoked"
         return f"Key {answer['label']} ({answer['key_id']}) {state}."

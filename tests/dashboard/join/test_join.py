@@ -103,7 +103,7 @@ def test_somebody_else_who_is_signed_in_is_told_and_not_let_in(code: str) -> Non
     answer = client.post(ACCEPT, follow=True)
 
     assert "the invitation is for another email" in asked
-    assert "bo@example.com was invited, not mallory@example.com." in answer.content.decode()
+    assert "for bo@example.com, not mallory@example.com." in answer.content.decode()
     assert not Membership.objects.exists()
 
 
@@ -115,7 +115,7 @@ def test_an_invitation_that_ended_meanwhile_lets_nobody_in(code: str) -> None:
     answer = client.post(ACCEPT, {"name": "Bo", "password": PASSWORD}, follow=True)
 
     assert answer.redirect_chain[-1] == (CODE, 302)
-    assert "not open any more" in answer.content.decode()
+    assert "no longer valid" in answer.content.decode()
     assert not User.objects.exists()
 
 

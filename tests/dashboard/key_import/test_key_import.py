@@ -77,7 +77,7 @@ def test_what_is_wrong_is_listed_by_line_and_nothing_is_imported(admin: Visitor)
     [
         ({}, "Choose a file first"),
         ({"text": FILE, "file": SimpleUploadedFile("k.csv", b"secret\n")}, "not both"),
-        ({"text": "nothing"}, "names the columns"),
+        ({"text": "nothing"}, "name the columns"),
         ({"file": SimpleUploadedFile("k.csv", b"x" * (1024 * 1024 + 1))}, "1024 KB"),
         ({"file": SimpleUploadedFile("k.xlsx", b"PK\x03\x04\0\0")}, "UTF-8"),
     ],
@@ -117,7 +117,7 @@ def test_a_digest_is_for_operators(workspace: Workspace, admin: Visitor) -> None
     preview = operator.get(sent["Location"]).content.decode()
     operator.post(sent["Location"])
 
-    assert "Only operators import keys by digest" in refused
+    assert "Only operators can import keys by digest" in refused
     assert "known only by digest" in preview
     assert ApiKey.objects.get().digest == digest_secret(ONE)
 
