@@ -25,7 +25,7 @@ class UpstreamRequest(msgspec.Struct):
 
     prompt_tokens: about how long the prompt is, for the built-in simulated provider. was_sent: its
     bytes have gone out, and the provider has not turned it away. omits_finish_reason: its stream
-    may end without one.
+    may end without one. hidden: what else than its fields must never be quoted.
     """
 
     url: str
@@ -34,6 +34,7 @@ class UpstreamRequest(msgspec.Struct):
     prompt_tokens: int = 0
     was_sent: bool = False
     omits_finish_reason: bool = False
+    hidden: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return f"UpstreamRequest({self.url})"

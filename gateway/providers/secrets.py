@@ -34,7 +34,7 @@ def secrets_of(request: UpstreamRequest) -> tuple[bytes, ...]:
 
     Of Basic credentials the name and the password, too.
     """
-    found: list[str] = []
+    found: list[str] = list(request.hidden)
     for name, value in request.headers.items():
         if name.lower() not in OPEN_FIELDS:
             words = value.split()

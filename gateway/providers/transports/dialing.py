@@ -15,6 +15,7 @@ import aiohappyeyeballs
 from aiohappyeyeballs import AddrInfoType
 
 from gateway.core.loop_quota import LoopQuota
+from gateway.outbound.network import NotPermitted
 from gateway.outbound.networks import is_metadata
 
 HAPPY_EYEBALLS_S = 0.25
@@ -29,12 +30,12 @@ class Dialer:
 
     def __init__(self, *, takes_link_local: bool = False) -> None:
         self.dns = DnsCache()
-        self._takes_link_local = takes_link_local
+        self.takes_link_local = takes_link_local
 
     async def dial(self, host: str, port: int, connects: LoopQuota) -> socket.socket:
         """Return a connected socket. Raises OSError. connects: how many begin in a pass."""
         found = await self.dns.look_up(host, port)
-        if not self._takes_link_local:
+        if not self.takes_link_local:
             check_addresses(found)
         await connects.turn()
         return await aiohappyeyeballs.start_connection(
@@ -67,11 +68,11 @@ async def ask_system(host: str, port: int) -> Addresses:
 
 
 def check_addresses(found: Addresses) -> None:
-    """Raise PermissionError when one of the addresses is link-local or a cloud's metadata
+    """Raise NotPermitted when one of the addresses is link-local or a cloud's metadata
     service: whoever can have a name point there must not get what is told there."""
     for *_, address in found:
         if is_metadata(ip_address(address[0])):
-            raise PermissionError(f"{address[0]} is a link-local or metadata address")
+            raise NotPermitted(f"{address[0]} is a link-local or metadata address")
 
 
 def is_failure(answer: asyncio.Future[Addresses]) -> bool:

@@ -8,12 +8,16 @@ import re
 import socket
 import ssl
 import struct
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+from gateway.core.provider_connection import ConnectionSettings
 from gateway.providers.base import UpstreamRequest
+from gateway.providers.transports.base import Transport
+from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.httpx_transport import HttpxTransport, HttpxTransports
 from gateway.providers.transports.response_body import read_body
 from tests.support.waiting import async_wait_until
 
@@ -169,14 +173,45 @@ async def playing(
         await peer.stop()
 
 
+def make_direct(connect_s: float, settings: ConnectionSettings) -> DirectTransport:
+    return DirectTransport(connect_s=connect_s)
+
+
+def make_httpx(connect_s: float, settings: ConnectionSettings) -> HttpxTransport:
+    return HttpxTransports(connect_s=connect_s, dialer=Dialer()).find(settings)
+
+
+PLAIN = ConnectionSettings()
+# What connecting() makes; the fixture every_transport has each in turn.
+make_transport: Callable[[float, ConnectionSettings], DirectTransport | HttpxTransport]
+make_transport = make_direct
+
+
 @asynccontextmanager
-async def connecting(*, connect_s: float = DEADLINE_S) -> AsyncIterator[DirectTransport]:
-    transport = DirectTransport(connect_s=connect_s)
+async def connecting(
+    settings: ConnectionSettings = PLAIN, *, connect_s: float = DEADLINE_S
+) -> AsyncIterator[Any]:
+    transport = make_transport(connect_s, settings)
     try:
         yield transport
     finally:
         await transport.aclose()
         await asyncio.sleep(0)
+
+
+def count_open(transport: Transport) -> int:
+    """Return how many connections our side has."""
+    if isinstance(transport, HttpxTransport):
+        return transport.connection_count
+    assert isinstance(transport, DirectTransport)
+    return len(transport._alive)
+
+
+def dialer_of(transport: Transport) -> Dialer:
+    if isinstance(transport, HttpxTransport):
+        return transport._pool._dialer
+    assert isinstance(transport, DirectTransport)
+    return transport._dialer
 
 
 def request(
@@ -186,7 +221,7 @@ def request(
     return UpstreamRequest(url=url, headers=headers or {"accept": "*/*"}, body=body)
 
 
-async def ask(transport: DirectTransport, peer: Peer | str, body: bytes = b"{}") -> Answer:
+async def ask(transport: Transport, peer: Peer | str, body: bytes = b"{}") -> Answer:
     """Make one call. Raises what the transport raises."""
     response = await transport.open(request(peer, body))
     try:
@@ -196,7 +231,7 @@ async def ask(transport: DirectTransport, peer: Peer | str, body: bytes = b"{}")
 
 
 async def ask_within(
-    transport: DirectTransport, peer: Peer, wait_s: float, body: bytes = b"{}"
+    transport: Transport, peer: Peer, wait_s: float, body: bytes = b"{}"
 ) -> Answer | None:
     """Make a call, and give it up so long after the peer got it. Raises what the call raises."""
     call = asyncio.create_task(ask(transport, peer, body))

@@ -13,6 +13,8 @@ from gateway.providers.transports.retrying import RetryingTransport
 
 REQUEST = UpstreamRequest("http://up/v1", {}, b"{}")
 
+pytestmark = pytest.mark.direct
+
 
 class Response:
     """The head of an answer, and whether its connection was given back."""

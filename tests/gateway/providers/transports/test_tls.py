@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from gateway.core.errors import ProviderUnreachable, StreamBroken
-from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.base import Transport
 from tests.gateway.providers.transports.certificates import LIFE, Authority
 from tests.gateway.providers.transports.peer import (
     BREATH_S,
@@ -27,6 +27,8 @@ from tests.gateway.providers.transports.peer import (
     ask,
     chunked,
     connecting,
+    count_open,
+    dialer_of,
     playing,
     request,
 )
@@ -62,11 +64,11 @@ async def test_a_provider_with_a_good_certificate_is_asked(
         assert peer.asked_names == [asked]
 
 
-def know(transport: DirectTransport, name: str, port: int) -> None:
+def know(transport: Transport, name: str, port: int) -> None:
     """Let the transport have looked up a name of this machine's."""
     found = asyncio.get_running_loop().create_future()
     found.set_result([(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))])
-    transport._dialer.dns._asked[name, port] = (time.monotonic(), found)
+    dialer_of(transport).dns._asked[name, port] = (time.monotonic(), found)
 
 
 async def test_a_dot_at_the_end_of_a_name_is_none_of_the_certificates(authority: Authority) -> None:
@@ -110,7 +112,7 @@ async def test_nothing_is_said_to_a_provider_without_a_good_certificate(
             await ask(transport, peer)
 
         assert peer.requests == []
-        assert transport._alive == set()
+        assert count_open(transport) == 0
 
 
 async def test_an_authority_that_nobody_named_is_not_believed(
@@ -170,7 +172,7 @@ async def test_a_call_given_up_in_the_handshake_leaves_no_socket(authority: Auth
                 while await loop.sock_recv(one, 65536):
                     pass
                 one.close()
-            assert transport._alive == set()
+            assert count_open(transport) == 0
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
-from gateway.providers.transports import direct as module
+from gateway.providers.transports import direct, httpx_connection, httpx_transport
+from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.direct import DirectTransport
 from gateway.providers.transports.direct_connection import Connection
 from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
+from gateway.providers.transports.httpx_stream import SocketStream
+from gateway.providers.transports.httpx_transport import HttpxResponse
 from gateway.providers.transports.response_body import read_error_body
 from tests.gateway.providers.transports.peer import (
     CLOSE,
@@ -28,6 +31,7 @@ from tests.gateway.providers.transports.peer import (
     ask_within,
     chunked,
     connecting,
+    count_open,
     playing,
     request,
 )
@@ -69,11 +73,20 @@ async def test_paths_of_one_origin_share_connections() -> None:
         ]
 
 
-async def all_noticed(transport: DirectTransport) -> None:
+def held_bytes(response: UpstreamResponse) -> int:
+    """Return how much of an answer lies in memory on our side."""
+    if isinstance(response, DirectResponse):
+        return response.size_bytes
+    assert isinstance(response, HttpxResponse)
+    stream: SocketStream = response._response.extensions["network_stream"]
+    return len(stream._received) + len(response._left)
+
+
+async def all_noticed(transport: Transport) -> None:
     """Wait until our side, too, has seen every connection end."""
 
     async def is_none_left() -> bool:
-        return not transport._alive
+        return not count_open(transport)
 
     await async_wait_until(is_none_left, what="our side to notice")
 
@@ -93,6 +106,7 @@ async def test_a_connection_on_which_something_came_unasked_is_not_used_again(en
         assert peer.connections == 2
 
 
+@pytest.mark.direct
 @pytest.mark.parametrize(
     "end",
     [[FIRST, HOLD], [b"\0", HOLD], [CLOSE], [HALF_CLOSE, HOLD], [RESET]],
@@ -117,7 +131,7 @@ async def test_what_comes_behind_an_answer_before_it_is_read_ends_the_connection
 async def test_a_connection_that_waited_is_looked_at_before_it_is_used(
     event: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "FRESH_S", 0.0)
+    monkeypatch.setattr(direct, "FRESH_S", 0.0)
     async with playing([FIRST, HOLD], [SECOND]) as peer, connecting() as transport:
         await ask(transport, peer)
 
@@ -130,10 +144,11 @@ async def test_a_connection_that_waited_is_looked_at_before_it_is_used(
         assert (await ask(transport, peer)).body == b"second"
 
 
+@pytest.mark.direct
 async def test_a_request_on_a_connection_that_had_ended_counts_as_sent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "FRESH_S", 30.0)
+    monkeypatch.setattr(direct, "FRESH_S", 30.0)
     async with playing([FIRST, HOLD], [SECOND]) as peer, connecting() as transport:
         await ask(transport, peer)
         peer.half_close_now()
@@ -159,7 +174,7 @@ async def test_a_large_answer_waits_for_its_reader() -> None:
     async with playing([answer(LARGE)], [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
         await asyncio.sleep(0.1)
-        held = response.size_bytes
+        held = held_bytes(response)
         pieces = []
         while piece := await response.read():
             pieces.append(piece)
@@ -272,9 +287,15 @@ async def test_a_call_that_is_given_up_ends_its_connection(script: Script, body:
 # Idle connections
 
 
+def close_soon(monkeypatch: pytest.MonkeyPatch, *, sweep_s: float) -> None:
+    monkeypatch.setattr(direct, "KEEPALIVE_S", 0.0)
+    monkeypatch.setattr(httpx_connection, "KEEPALIVE_S", 0.0)
+    for module in (direct, httpx_transport):
+        monkeypatch.setattr(module, "SWEEP_S", sweep_s)
+
+
 async def test_a_connection_that_nobody_uses_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEEPALIVE_S", 0.0)
-    monkeypatch.setattr(module, "SWEEP_S", 0.02)
+    close_soon(monkeypatch, sweep_s=0.02)
     async with playing([FIRST], [SECOND]) as peer, connecting() as transport:
         await ask(transport, peer)
         await peer.all_ended()
@@ -288,8 +309,7 @@ async def test_a_connection_that_nobody_uses_is_closed(monkeypatch: pytest.Monke
 
 
 async def test_a_call_in_progress_is_not_idle(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEEPALIVE_S", 0.0)
-    monkeypatch.setattr(module, "SWEEP_S", 0.005)
+    close_soon(monkeypatch, sweep_s=0.005)
     slow = [chunked(b"fi", end=b""), *[b"1\r\nx\r\n"] * 10, b"0\r\n\r\n"]
     async with playing(slow) as peer, connecting() as transport:
         assert (await ask(transport, peer)).body == b"fixxxxxxxxxx"
@@ -342,20 +362,20 @@ def sockets() -> int:
 
 def left_over() -> int:
     """Return how many objects of ours nobody has freed; cycles are never freed here."""
-    ours = (Connection, DirectResponse, DirectTransport)
+    ours = (Connection, DirectResponse, DirectTransport, SocketStream, HttpxResponse)
     return sum(type(thing) in ours for thing in gc.get_objects())
 
 
-async def whole(transport: DirectTransport, peer: Peer) -> None:
+async def whole(transport: Transport, peer: Peer) -> None:
     await ask(transport, peer)
 
 
-async def broken(transport: DirectTransport, peer: Peer) -> None:
+async def broken(transport: Transport, peer: Peer) -> None:
     with pytest.raises(ProviderUnavailable):
         await ask(transport, peer)
 
 
-async def given_up(transport: DirectTransport, peer: Peer) -> None:
+async def given_up(transport: Transport, peer: Peer) -> None:
     assert await ask_within(transport, peer, 0.05) is None
 
 
@@ -365,13 +385,13 @@ async def given_up(transport: DirectTransport, peer: Peer) -> None:
         ([FIRST], whole),
         ([FIRST, CLOSE], whole),
         ([CLOSE], broken),
-        ([b"rubbish", HOLD], broken),
+        ([b"rubbish\r\n\r\n", HOLD], broken),
         ([HOLD], given_up),
         ([FIRST[:-1], HOLD], given_up),
     ],
 )
 async def test_nothing_is_left_of_a_call(
-    script: Script, call: Callable[[DirectTransport, Peer], Awaitable[None]]
+    script: Script, call: Callable[[Transport, Peer], Awaitable[None]]
 ) -> None:
     gc.collect()
     gc.disable()

@@ -32,6 +32,8 @@ ANSWERS = {
 AT_ONCE = 100
 GIVE_UP_S = 0.3
 
+pytestmark = pytest.mark.direct
+
 
 async def first_and_second(script: Script) -> tuple[Answer | Exception | None, Answer]:
     """Make two calls; the first may fail, or be given up."""

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 import pytest
 import uvloop
 
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import IncompleteResponse
-from gateway.providers.transports.direct import DirectTransport
 from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
+from tests.gateway.providers.transports import peer
 from tests.support.waiting import async_wait_until
 
 HEAD = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -21,7 +22,7 @@ DEADLINE_S = 60
 READ_BYTES = 256 * 1024
 
 Send = Callable[[bytes], Awaitable[None]]
-Use = Callable[[DirectResponse, Send], Awaitable[None]]
+Use = Callable[[Any, Send], Awaitable[None]]
 
 
 def chunk(data: bytes) -> bytes:
@@ -51,7 +52,7 @@ async def _with_answer(use: Use, head: bytes) -> None:
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    transport = DirectTransport(connect_s=5)
+    transport = peer.make_transport(5, peer.PLAIN)
     request = UpstreamRequest(url=f"http://127.0.0.1:{port}/", headers={}, body=b"")
     response = await transport.open(request)
     try:
@@ -196,6 +197,7 @@ def test_one_who_is_cancelled_is_handed_nothing_more() -> None:
     with_answer(use)
 
 
+@pytest.mark.direct
 def test_nothing_is_read_ahead_beyond_the_high_water_mark() -> None:
     async def use(response: DirectResponse, send: Send) -> None:
         taker = Taker(refuses=b"x")

@@ -19,6 +19,7 @@ from tests.gateway.providers.transports.peer import (
     answer,
     ask,
     connecting,
+    count_open,
     playing,
     request,
 )
@@ -46,6 +47,7 @@ async def test_a_request_is_written_as_it_is(body: bytes) -> None:
         assert peer.requests == [head.encode() + body]
 
 
+@pytest.mark.direct
 @pytest.mark.parametrize(
     ("url", "begin"),
     [
@@ -169,7 +171,7 @@ async def test_a_call_given_up_while_it_connects_is_gone() -> None:
                 async with asyncio.timeout(0.05):
                     await ask(transport, f"http://127.0.0.1:{port}/v1")
 
-            assert transport._alive == set()
+            assert count_open(transport) == 0
 
 
 @pytest.mark.parametrize("steps", range(12))
@@ -304,7 +306,7 @@ async def test_a_call_given_up_while_its_name_is_looked_up_is_gone(loop: Loop) -
             await ask(transport, "http://a.example/v1")
 
         assert loop.asked == 1
-        assert transport._alive == set()
+        assert count_open(transport) == 0
 
 
 @pytest.mark.parametrize(
