@@ -13,6 +13,7 @@ import base64
 import ssl
 from typing import cast
 
+import h2.connection
 import h2.errors
 import h2.events
 import h2.exceptions
@@ -28,6 +29,9 @@ from gateway.providers.transports.httpx_stream import SocketStream
 KEEPALIVE_S = 30.0
 # What httpcore allows a server, and a server that names no limit us.
 MAX_STREAMS = 100
+# What may lie here unread, of an answer and of all on a connection.
+STREAM_WINDOW_BYTES = 192 * 1024
+CONNECTION_WINDOW_BYTES = 2 * MAX_STREAMS * STREAM_WINDOW_BYTES
 # These have no body. Not every provider knows, and what it sends would come next.
 BODILESS = (204, 304)
 
@@ -62,11 +66,23 @@ class Http1Connection(httpcore.AsyncHTTP11Connection):
             cast(SocketStream, self._network_stream).is_silent = self.is_idle()
 
 
+class FairWindows(h2.connection.H2Connection):
+    """Room for unread bytes of an answer that leaves most of the connection's to the others.
+
+    httpcore gives each answer as much as there is.
+    """
+
+    def increment_flow_control_window(self, increment: int, stream_id: int | None = None) -> None:
+        increment = CONNECTION_WINDOW_BYTES if stream_id is None else STREAM_WINDOW_BYTES
+        super().increment_flow_control_window(increment, stream_id)
+
+
 class Http2Connection(httpcore.AsyncHTTP2Connection):
     """Several calls at a time, none of which can hurt another."""
 
     def __init__(self, origin: httpcore.Origin, stream: SocketStream) -> None:
         super().__init__(origin, stream, KEEPALIVE_S)
+        self._h2_state = FairWindows(config=self.CONFIG)
         self._stream = stream
         self._stream_limit = MAX_STREAMS
         self._open = 0
@@ -133,6 +149,8 @@ class Http2Connection(httpcore.AsyncHTTP2Connection):
                     state.acknowledge_received_data(event.flow_controlled_length or 0, stream_id)
             if stream is not None and not stream.closed:
                 state.reset_stream(stream_id, error_code=h2.errors.ErrorCodes.CANCEL)
+                # What is on its way still comes.
+                self._stream.expect_unwanted(2 * STREAM_WINDOW_BYTES)
             self._stream.send(state.data_to_send())
         except (h2.exceptions.ProtocolError, httpcore.WriteError):
             pass  # the connection is over, and every call on it with it

@@ -40,6 +40,7 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self.is_over = False
         # No exchange is on it, and its server has nothing to say between two.
         self.is_silent = False
+        self._unwanted_bytes = 0
         self._loop = quotas.reads.loop
         self._received = bytearray()
         self._is_paused = False
@@ -191,9 +192,17 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     def count_interim(self) -> None:
         self._interims += 1
 
+    def expect_unwanted(self, size_bytes: int) -> None:
+        """So much may come that is the body of calls which were given up."""
+        self._unwanted_bytes += size_bytes
+
     def _account(self) -> None:
         """Judge what was read last. Raises RemoteProtocolError when too little of it is body."""
         read_bytes, body_bytes = self._read_bytes, self._body_bytes
+        if self._unwanted_bytes and body_bytes < read_bytes:
+            unwanted = min(self._unwanted_bytes, read_bytes - body_bytes)
+            self._unwanted_bytes -= unwanted
+            read_bytes -= unwanted
         if body_bytes + body_bytes < read_bytes:
             self._silent_bytes = 0 if body_bytes else self._silent_bytes + read_bytes
             self._framing_bytes += read_bytes - body_bytes

@@ -1,4 +1,4 @@
-"""One battery for both transports; tests marked `direct` are about our own connections alone."""
+"""One battery for both transports; tests marked `direct` or `httpx` are about one alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ MAKERS = {"direct": peer.make_direct, "httpx": peer.make_httpx}
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make connecting() give each transport in turn."""
-    only = metafunc.definition.get_closest_marker("direct")
-    metafunc.parametrize("kind", ["direct"] if only else list(MAKERS), indirect=True)
+    marked = [kind for kind in MAKERS if metafunc.definition.get_closest_marker(kind)]
+    metafunc.parametrize("kind", marked or list(MAKERS), indirect=True)
 
 
 @pytest.fixture(autouse=True)

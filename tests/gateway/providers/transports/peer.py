@@ -12,12 +12,21 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
+import pytest
+
 from gateway.core.provider_connection import ConnectionSettings
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.transports.base import Transport
+from gateway.providers.transports import direct, httpx_connection, httpx_transport
+from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct import DirectTransport
-from gateway.providers.transports.httpx_transport import HttpxTransport, HttpxTransports
+from gateway.providers.transports.direct_response import DirectResponse
+from gateway.providers.transports.httpx_stream import SocketStream
+from gateway.providers.transports.httpx_transport import (
+    HttpxResponse,
+    HttpxTransport,
+    HttpxTransports,
+)
 from gateway.providers.transports.response_body import read_body
 from tests.support.waiting import async_wait_until
 
@@ -212,6 +221,22 @@ def dialer_of(transport: Transport) -> Dialer:
         return transport._pool._dialer
     assert isinstance(transport, DirectTransport)
     return transport._dialer
+
+
+def held_bytes(response: UpstreamResponse) -> int:
+    """Return how much of an answer lies in memory on our side."""
+    if isinstance(response, DirectResponse):
+        return response.size_bytes
+    assert isinstance(response, HttpxResponse)
+    stream: SocketStream = response._response.extensions["network_stream"]
+    return len(stream._received) + len(response._left)
+
+
+def close_soon(monkeypatch: pytest.MonkeyPatch, *, sweep_s: float) -> None:
+    monkeypatch.setattr(direct, "KEEPALIVE_S", 0.0)
+    monkeypatch.setattr(httpx_connection, "KEEPALIVE_S", 0.0)
+    for module in (direct, httpx_transport):
+        monkeypatch.setattr(module, "SWEEP_S", sweep_s)
 
 
 def request(
