@@ -38,7 +38,7 @@ def assert_said_once(done: subprocess.CompletedProcess[str], words: str) -> None
 def test_a_second_server_of_a_home_is_refused(gateway: GatewayServer) -> None:
     done = start_by_hand(gateway.home)
 
-    assert_said_once(done, f"runs already (process {gateway.process.pid}")
+    assert_said_once(done, f"is already running (process {gateway.process.pid}")
     assert done.returncode != 0
     assert gateway.process.poll() is None
 

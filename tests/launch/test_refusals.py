@@ -30,7 +30,7 @@ def test_a_taken_port(home: Path) -> None:
 
         done = up_process(home, port=port)
 
-    assert_refused_with(done, f"Port {port} is taken")
+    assert_refused_with(done, f"Port {port} is in use")
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_home_where_another_one_runs(home: Path) -> None:
     done = up_process(home, port=free_port())
     os.close(lock)
 
-    assert_refused_with(done, "runs already (process 4711")
+    assert_refused_with(done, "is already running (process 4711")
 
 
 def test_a_setting_that_cannot_be(home: Path) -> None:
