@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
+from typing import Protocol
 
 import msgspec
 from yarl import URL
@@ -75,15 +76,27 @@ class _Models(msgspec.Struct):
 _read_models = msgspec.json.Decoder(_Models | list[_Model]).decode
 
 
+class Access(Protocol):
+    """What a check has to know of a kind of provider (gateway.providers.catalogue)."""
+
+    @property
+    def key_path(self) -> str: ...
+
+    @property
+    def chat_path(self) -> str: ...
+
+    def headers_with(self, secret: str) -> dict[str, str]: ...
+
+
 async def check_provider(
-    base_url: str, *, secret: str, key_path: str, permits: Permits, check_s: float = CHECK_S
+    base_url: str, access: Access, *, secret: str, permits: Permits, check_s: float = CHECK_S
 ) -> Finding:
     """Return what is found at a provider's address, after check_s at the latest. Never raises for
-    what is there. secret: empty for none. key_path: see ProviderKind."""
-    check = _Check(base_url, secret, permits)
+    what is there. secret: empty for none."""
+    check = _Check(base_url, access, secret, permits)
     try:
         async with asyncio.timeout(check_s):
-            return await check.run(key_path)
+            return await check.run()
     except TimeoutError:
         return check.describe_timeout(check_s)
     except TooLarge:
@@ -97,24 +110,24 @@ async def check_provider(
 class _Check:
     """One check of one address."""
 
-    def __init__(self, base_url: str, secret: str, permits: Permits) -> None:
+    def __init__(self, base_url: str, access: Access, secret: str, permits: Permits) -> None:
         scheme, _, rest = base_url.partition("://")
         host, slash, path = rest.partition("/")
         self._base = URL(f"{scheme}://{host.lower()}{slash}{path}", encoded=True)
-        self._headers = {"accept": "application/json"}
-        if secret:
-            self._headers["authorization"] = f"Bearer {secret}"
+        self._headers = {"accept": "application/json", **access.headers_with(secret)}
+        self._key_path = access.key_path if secret else ""
+        self._chat_path = access.chat_path
         self._has_secret = bool(secret)
         self._is_resolved = False
         self._client = GuardedClient(
             max_bytes=MAX_LIST_BYTES, look_up=self._look_up, permits=permits
         )
 
-    async def run(self, key_path: str) -> Finding:
-        if key_path:
-            reply = await self._get(key_path)
+    async def run(self) -> Finding:
+        if self._key_path:
+            reply = await self._get(self._key_path)
             if reply.status in _KEY_REFUSED:
-                return self._judge(reply, key_path)
+                return self._judge(reply, self._key_path)
         reply = await self._get("/models")
         if reply.status in _NO_SUCH_PATH:
             return await self._run_without_list(reply)
@@ -128,7 +141,7 @@ class _Check:
 
     async def _run_without_list(self, first: Reply) -> Finding:
         headers = self._headers | {"content-type": "application/json"}
-        url = self._url("/chat/completions")
+        url = self._url(self._chat_path)
         reply = await self._client.send(url, method="POST", headers=headers, content=b"{}")
         if reply.status in _REFUSED_EMPTY_CALL:
             return Finding(Outcome.REACHABLE, "Reachable. It has no list of models.")

@@ -22,6 +22,8 @@ class ProviderKind:
     takes_many_choices: False where it has no `n`, and a call for several choices is refused.
     omits_finish_reason: True where a stream may end with [DONE] and no finish_reason before it.
     key_path: what answers a GET only with a good key, where the list of models answers without one.
+    key_header: which header has the key by itself, where it is no bearer token. headers: what each
+    request has beside it. chat_path: where chat completions are asked for.
     """
 
     name: str
@@ -39,6 +41,16 @@ class ProviderKind:
     takes_many_choices: bool = True
     omits_finish_reason: bool = False
     key_path: str = ""
+    key_header: str = ""
+    headers: tuple[tuple[str, str], ...] = ()
+    chat_path: str = "/chat/completions"
+
+    def headers_with(self, secret: str) -> dict[str, str]:
+        """Return the headers that let a request in; secret is empty where there is none."""
+        if not secret:
+            return dict(self.headers)
+        name = self.key_header or "authorization"
+        return {**dict(self.headers), name: secret if self.key_header else f"Bearer {secret}"}
 
 
 # Sampling parameters of vLLM and its like, and one that others have too (contract, section 5.3).
@@ -62,6 +74,17 @@ ALL: tuple[ProviderKind, ...] = (
         "OPENAI_API_KEY",
         limit_field="max_completion_tokens",
         drops=_NOT_OPENAIS,
+    ),
+    ProviderKind(
+        "anthropic",
+        "Anthropic",
+        "https://api.anthropic.com/v1",
+        "ANTHROPIC_API_KEY",
+        dialect="anthropic",
+        takes_many_choices=False,
+        key_header="x-api-key",
+        headers=(("anthropic-version", "2023-06-01"),),
+        chat_path="/messages",
     ),
     ProviderKind(
         "together",

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from gateway.providers.anthropic.chat import AnthropicChat
 from gateway.providers.base import AnyAdapter
 from gateway.providers.catalogue import BY_NAME
 from gateway.providers.openai_compatible.chat import OpenAIChat
 
 # (operation, dialect) → adapter.
 ADAPTERS: dict[tuple[str, str], AnyAdapter] = {
+    ("chat", "anthropic"): AnthropicChat(),
     ("chat", "openai"): OpenAIChat(),
 }
 

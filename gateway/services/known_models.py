@@ -52,6 +52,29 @@ BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
             "gpt-5", ListPrices("1.25", "10.00", "0.125"), 400_000, 128_000, "vision pdf tools"
         ),
     ),
+    "anthropic": (
+        KnownModel(
+            "claude-haiku-4-5",
+            ListPrices("1.00", "5.00", "0.10"),
+            200_000,
+            64_000,
+            "vision pdf tools",
+        ),
+        KnownModel(
+            "claude-sonnet-5-5",
+            ListPrices("2.00", "10.00", "0.10"),
+            1_000_000,
+            128_000,
+            "vision pdf tools",
+        ),
+        KnownModel(
+            "claude-opus-5-5",
+            ListPrices("4.00", "20.00", "0.20"),
+            1_000_000,
+            128_000,
+            "vision pdf tools",
+        ),
+    ),
     "together": (
         KnownModel(
             "meta-llama/Llama-3.3-70B-Instruct-Turbo", ListPrices("0.88", "0.88"), 131_072, 8_192

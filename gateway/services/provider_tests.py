@@ -78,13 +78,10 @@ def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
 def _check(kind: str, base_url: str, secret: str) -> Finding:
     if kind == catalogue.SIMULATED:
         return Finding(Outcome.REACHABLE, "Built in. No connection is needed.")
-    facts = catalogue.BY_NAME.get(kind)
-    key_path = facts.key_path if facts and secret else ""
+    facts = catalogue.BY_NAME.get(kind, catalogue.ProviderKind(kind, kind))
 
     def run() -> Finding:
-        return asyncio.run(
-            check_provider(base_url, secret=secret, key_path=key_path, permits=_permits)
-        )
+        return asyncio.run(check_provider(base_url, facts, secret=secret, permits=_permits))
 
     # A thread of its own: whoever asks may have an event loop, or be in one.
     return _threads.submit(run).result()

@@ -118,6 +118,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"messages": [user(TEXT), said(CALL), user(RESULT, RESULT)]},
         "single result",
     ),
+    "call twice": (
+        {"messages": [user(TEXT), said(CALL), user(RESULT), said(CALL), user(RESULT)]},
+        "`tool_use` ids must be unique",
+    ),
     "call id": ({"messages": [user(TEXT), said(CALL | {"id": "a.b:0"})]}, "tool_use.id: String"),
     "call input": ({"messages": [user(TEXT), said(CALL | {"input": "{}"})]}, "valid dictionary"),
     "tool without schema": ({"tools": [{"name": "a"}]}, "tools.0.custom.input_schema: Field"),

@@ -19,6 +19,7 @@ from cryptography.x509.oid import NameOID
 
 from gateway.outbound.networks import is_metadata
 from gateway.outbound.provider_check import Finding, Outcome, check_provider
+from gateway.providers.catalogue import ProviderKind
 from gateway.services.provider_tests import warn_of_unknown_model
 from tests.support.ports import free_port
 from tests.support.servers import UpstreamServer
@@ -30,8 +31,8 @@ def check(base_url: str, *, secret: str = "", key_path: str = "", check_s: float
     return asyncio.run(
         check_provider(
             base_url,
+            ProviderKind("a_kind", "A kind", key_path=key_path),
             secret=secret,
-            key_path=key_path,
             permits=lambda address, port: not is_metadata(address),
             check_s=check_s,
         )

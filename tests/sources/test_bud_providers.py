@@ -1,5 +1,5 @@
-"""Bud's list of providers: those of items S1-51 to S1-62 that speak OpenAI's dialect, and what
-they serve that is no model of its own (S1-03).
+"""Bud's list of providers: those of items S1-51 to S1-62 whose dialects are spoken, and what they
+serve that is no model of its own (S1-03).
 
 Each stands at the fake upstream, which shows what the provider is sent.
 """
@@ -106,6 +106,30 @@ def test_S1_51_openai(site: Site, client: Client) -> None:
         "openai", "max_completion_tokens", frozenset(OPEN_MODELS_ONLY), takes_developer=True
     )
     assert_speaks(site, client, openai)
+
+
+def test_S1_52_anthropic(site: Site, client: Client) -> None:
+    site.office.do(
+        "provider",
+        name="kind-anthropic",
+        kind="anthropic",
+        base_url=f"{site.upstream.origin}/anthropic/v1/",
+        credential=CREDENTIAL,
+    )
+    model = site.add_model("model-of-anthropic", provider="kind-anthropic", native_model="claude")
+    mine = client.with_(model=model)
+    brief = {"role": "system", "content": "Be brief."}
+
+    answer = mine.ask("script:echo")
+    headers = {name.lower(): value for name, value in answer.echo["headers"]}
+    sent = mine.sent(messages=[brief, {"role": "user", "content": "script:echo"}])
+
+    assert answer.echo["path"] == "/anthropic/v1/messages"
+    assert (headers["x-api-key"], headers["anthropic-version"]) == (CREDENTIAL, "2023-06-01")
+    assert (sent["model"], sent["system"]) == ("claude", "Be brief.")
+    assert [turn["role"] for turn in sent["messages"]] == ["user"]
+    assert sent["max_tokens"] > 0
+    assert mine.ask(stream=True).chunks[-1]["choices"][0]["finish_reason"] == "stop"
 
 
 def test_S1_53_together(site: Site, client: Client) -> None:

@@ -144,14 +144,15 @@ def _merged(turns: list[tuple[str, Blocks]]) -> list[tuple[str, Blocks]]:
 
 def _refuse_pairs(turns: list[tuple[str, Blocks]]) -> None:
     called: list[str] = []
+    ids = [block["id"] for _, blocks in turns for block in blocks if block["type"] == "tool_use"]
+    if len(set(ids)) < len(ids):
+        raise Refused("messages: `tool_use` ids must be unique")
     for place, (role, blocks) in enumerate(turns):
         if role == "user":
             _refuse_results(blocks, called, place)
             called = []
             continue
         called = [block["id"] for block in blocks if block["type"] == "tool_use"]
-        if len(set(called)) < len(called):
-            raise Refused("messages: `tool_use` ids must be unique")
     if called:
         _refuse_unanswered(called, len(turns) - 1)
 

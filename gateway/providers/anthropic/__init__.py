@@ -1,0 +1,1 @@
+"""Anthropic's Messages API, version 2023-06-01."""

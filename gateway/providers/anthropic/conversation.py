@@ -1,0 +1,206 @@
+"""Messages in OpenAI's order to Anthropic's turns.
+
+Instructions are lifted out, calls of tools and their results become blocks, and neighbours of one
+role become one turn, in which results come first: the API takes nothing between a call and its
+result. Text without a visible character is left out, for the API refuses it. So is reasoning:
+it goes back only with the signature it came with.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from gateway.core.errors import RequestError
+from gateway.providers.anthropic.content import (
+    Block,
+    Content,
+    input_of,
+    read_text,
+    read_user_blocks,
+    tidy_name,
+)
+
+BETWEEN = "\n\n"
+_NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class Function(msgspec.Struct):
+    """What a call of a tool names and gives it."""
+
+    name: str = ""
+    arguments: str = ""
+
+
+class ToolCall(msgspec.Struct):
+    """A call of a tool in a history."""
+
+    id: str = ""
+    type: str = "function"
+    function: Function = msgspec.field(default_factory=Function)
+
+
+class Message(msgspec.Struct):
+    """A message as a chat completion request has it. It has been checked where it came in."""
+
+    role: str
+    content: Content = None
+    tool_calls: list[ToolCall] | None = None
+    tool_call_id: str = ""
+    function_call: dict[str, object] | None = None
+    refusal: str | None = None
+    cache_control: dict[str, object] | None = None
+
+
+class Conversation(msgspec.Struct):
+    """What a prompt comes to. system: one text, or blocks where the cache is marked."""
+
+    system: str | list[Block]
+    turns: list[dict[str, object]]
+    # The last turn answers calls of tools.
+    is_in_tool_loop: bool
+    # The answer is begun already: the last turn is the assistant's.
+    is_begun: bool
+
+
+read_messages = msgspec.json.Decoder(list[Message]).decode
+
+
+def translate(messages: Sequence[Message]) -> Conversation:
+    """Return the messages as the API wants them. Raises RequestError with the message's path."""
+    writer = _Writer()
+    for index, message in enumerate(messages):
+        writer.add(message, f"messages[{index}]")
+    return writer.finish()
+
+
+class _Writer:
+    """Puts turns together, message by message."""
+
+    def __init__(self) -> None:
+        self._system: list[Block] = []
+        self._turns: list[tuple[str, list[Block]]] = []
+        self._ids: set[str] = set()
+        # Calls without a result so far: the caller's id of each, and ours.
+        self._open: dict[str, str] = {}
+        self._results = 0  # in the last turn
+
+    def add(self, message: Message, path: str) -> None:
+        if message.role in ("system", "developer"):
+            self._system += read_text(message.content, message.cache_control)
+        elif message.role == "assistant":
+            self._add_assistant(message, path)
+        elif message.role == "tool":
+            self._add_result(message, path)
+        elif message.role == "user":
+            blocks = read_user_blocks(message.content, message.cache_control, path)
+            self._add_blocks("user", blocks, path)
+        else:
+            raise RequestError(
+                "The model's provider has tools, not functions: send tool messages.", param=path
+            )
+
+    def finish(self) -> Conversation:
+        if not self._turns:
+            raise RequestError("The messages have no text for the model.", param="messages")
+        if self._open:
+            raise RequestError(
+                f"The tool call {next(iter(self._open))} has no tool message behind it.",
+                param="messages",
+            )
+        role, blocks = self._turns[-1]
+        is_begun = role == "assistant"
+        if is_begun:
+            _strip_end(blocks)
+        return Conversation(
+            system=_join(self._system),
+            turns=[{"role": role, "content": blocks} for role, blocks in self._turns],
+            is_in_tool_loop=self._results > 0,
+            is_begun=is_begun,
+        )
+
+    def _add_blocks(self, role: str, blocks: list[Block], path: str) -> None:
+        if not blocks:
+            return
+        if role == "assistant" and not self._turns:
+            raise RequestError("The model's provider wants a user's message first.", param=path)
+        if self._turns and self._turns[-1][0] == role:
+            self._turns[-1][1].extend(blocks)
+            return
+        if role == "assistant" and self._open:
+            raise RequestError(
+                f"The tool call {next(iter(self._open))} has no tool message behind it.", param=path
+            )
+        self._turns.append((role, blocks))
+        self._results = 0
+
+    def _add_assistant(self, message: Message, path: str) -> None:
+        if message.function_call is not None:
+            raise RequestError(
+                "The model's provider has tools, not functions: send tool_calls.",
+                param=f"{path}.function_call",
+            )
+        blocks = read_text(message.content, message.cache_control)
+        if message.refusal and not blocks:
+            blocks = read_text(message.refusal, None)
+        called: dict[str, str] = {}
+        for index, call in enumerate(message.tool_calls or ()):
+            where = f"{path}.tool_calls[{index}]"
+            if call.type != "function":
+                raise RequestError("The model's provider has no custom tools.", param=where)
+            called[call.id] = self._name(call.id)
+            blocks.append(
+                {
+                    "type": "tool_use",
+                    "id": called[call.id],
+                    "name": tidy_name(call.function.name),
+                    "input": input_of(call.function.arguments, f"{where}.function.arguments"),
+                }
+            )
+        self._add_blocks("assistant", blocks, path)
+        self._open |= called
+
+    def _add_result(self, message: Message, path: str) -> None:
+        ours = self._open.pop(message.tool_call_id, None)
+        if ours is None:
+            raise RequestError(
+                "The assistant message before this one has no tool call of this id.",
+                param=f"{path}.tool_call_id",
+            )
+        result: Block = {"type": "tool_result", "tool_use_id": ours}
+        if content := read_text(message.content, None):
+            result["content"] = content
+        if message.cache_control is not None:
+            result["cache_control"] = message.cache_control
+        if self._turns[-1][0] != "user":
+            self._turns.append(("user", []))
+            self._results = 0
+        # Before whatever else has been said in the turn.
+        self._turns[-1][1].insert(self._results, result)
+        self._results += 1
+
+    def _name(self, call_id: str) -> str:
+        """Return an id that the API takes, and that no other call has: some providers number the
+        calls of each answer anew."""
+        name = base = _NOT_IN_ID.sub("_", call_id) or "call"
+        number = 1
+        while name in self._ids:
+            number += 1
+            name = f"{base}_{number}"
+        self._ids.add(name)
+        return name
+
+
+def _join(blocks: list[Block]) -> str | list[Block]:
+    if any("cache_control" in block for block in blocks):
+        return blocks
+    return BETWEEN.join(str(block["text"]) for block in blocks)
+
+
+def _strip_end(blocks: list[Block]) -> None:
+    """Take the white space off the end of an answer that is begun: the API refuses it."""
+    last: Mapping[str, object] = blocks[-1]
+    if last["type"] == "text":
+        blocks[-1] = {**last, "text": str(last["text"]).rstrip()}

@@ -1,0 +1,204 @@
+"""What a chat completion asks for beside its messages and tools, and what Anthropic takes of it.
+
+Sampling, thinking and the form of the answer depend on the generation of the model, and on each
+other: a model that thinks takes no temperature, and need not be forced to call a tool. What goes
+beyond that is left out, and named for x-dropped-params.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from gateway.core.errors import UnsupportedParameter
+from gateway.providers.anthropic.generations import Generation
+from gateway.providers.anthropic.json_schema import close_objects
+
+Fields = dict[str, object]
+# OpenAI's efforts in this API's words, for models that think as they see fit. Where a model does
+# not know the effort, the next one down has to do.
+EFFORTS: Mapping[str, tuple[str, ...]] = {
+    "none": ("low",),
+    "minimal": ("low",),
+    "low": ("low",),
+    "medium": ("medium",),
+    "high": ("high",),
+    "xhigh": ("xhigh", "high"),
+    "max": ("max", "high"),
+}
+# For models that think by a budget: percent of max_tokens. As OpenRouter has it:
+# https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
+BUDGET_PERCENT: Mapping[str, int] = {
+    "minimal": 10,
+    "low": 20,
+    "medium": 50,
+    "high": 80,
+    "xhigh": 95,
+    "max": 95,
+}
+MIN_BUDGET_TOKENS = 1024
+LEAST_TOP_P_THINKING = 0.95
+
+
+class JsonSchema(msgspec.Struct):
+    """The schema of an answer."""
+
+    schema: dict[str, object] | None = None
+
+
+class ResponseFormat(msgspec.Struct):
+    """The form of an answer."""
+
+    type: str
+    json_schema: JsonSchema = msgspec.field(default_factory=JsonSchema)
+
+
+class Sampling(msgspec.Struct):
+    """How a model picks its words."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    top_k: int | None = None
+
+
+class Situation(msgspec.Struct, frozen=True):
+    """What else of the call thinking depends on."""
+
+    max_tokens: int
+    is_tool_forced: bool
+    is_in_tool_loop: bool
+    is_begun: bool
+
+
+_read_format = msgspec.json.Decoder(ResponseFormat | None).decode
+_read_effort = msgspec.json.Decoder(str | None).decode
+_read_stop = msgspec.json.Decoder(str | list[str] | None).decode
+_read_number = msgspec.json.Decoder(float | None).decode
+_read_count = msgspec.json.Decoder(int | None).decode
+_read_user = msgspec.json.Decoder(str | None).decode
+NULL = b"null"
+
+
+class Options:
+    """The options of one call, as fields of its request, and the names of what is left out."""
+
+    def __init__(
+        self, given: Mapping[str, bytes], generation: Generation, situation: Situation
+    ) -> None:
+        self.fields: Fields = {}
+        self.dropped: set[str] = set()
+        self._given = given
+        self._generation = generation
+        self._situation = situation
+        self._output: Fields = {}
+        is_thinking = self._think()
+        self._sample(is_thinking=is_thinking)
+        self._form()
+        self._stop()
+        if user := _read_user(given.get("user", NULL)):
+            self.fields["metadata"] = {"user_id": user}
+        if self._output:
+            self.fields["output_config"] = self._output
+
+    def _think(self) -> bool:
+        """Say how much to think. Returns whether the model will."""
+        generation = self._generation
+        if "thinking" in self._given:  # the API's own word, which goes through
+            return True
+        effort = _read_effort(self._given.get("reasoning_effort", NULL))
+        if effort is None or (effort == "none" and not generation.thinks_by_default):
+            return generation.thinks_by_default
+        if generation.takes_adaptive:
+            return self._think_adaptively(effort)
+        budget = self._budget(effort)
+        if budget is None:
+            self.dropped.add("reasoning_effort")
+            return False
+        self.fields["thinking"] = {"type": "enabled", "budget_tokens": budget}
+        return True
+
+    def _think_adaptively(self, effort: str) -> bool:
+        known = [word for word in EFFORTS[effort] if word in self._generation.efforts]
+        self._output["effort"] = known[0]
+        if effort == "none":
+            # It cannot be told not to think at all.
+            self.dropped.add("reasoning_effort")
+            return True
+        if not (self._situation.is_tool_forced or self._situation.is_begun):
+            self.fields["thinking"] = {"type": "adaptive", "display": "summarized"}
+        return True
+
+    def _budget(self, effort: str) -> int | None:
+        """Return the tokens to think with, None where the model cannot think about this call.
+
+        The thoughts before a call of a tool would have to come back with its result, signed.
+        """
+        situation = self._situation
+        if not self._generation.takes_budget or situation.max_tokens <= MIN_BUDGET_TOKENS:
+            return None
+        if situation.is_tool_forced or situation.is_in_tool_loop or situation.is_begun:
+            return None
+        share = situation.max_tokens * BUDGET_PERCENT[effort] // 100
+        return min(max(share, MIN_BUDGET_TOKENS), situation.max_tokens - 1)
+
+    def _sample(self, *, is_thinking: bool) -> None:
+        given = self._given
+        temperature = _read_number(given.get("temperature", NULL))
+        top_p = _read_number(given.get("top_p", NULL))
+        top_k = _read_count(given.get("top_k", NULL))
+        if not self._generation.takes_sampling:
+            asked = {"temperature": temperature, "top_p": top_p, "top_k": top_k}
+            self.dropped.update(name for name, value in asked.items() if value is not None)
+            return
+        if temperature is not None:
+            self._say("temperature", min(temperature, 1.0), is_whole=temperature <= 1)
+        if top_p is not None:
+            is_one_too_many = temperature is not None and not self._generation.takes_both_samplings
+            self._say("top_p", None if is_one_too_many else top_p, is_whole=not is_one_too_many)
+        if top_k is not None:
+            self._say("top_k", top_k, is_whole=True)
+        if is_thinking and "thinking" in (self.fields.keys() | self._given.keys()):
+            self._unsay_sampling()
+
+    def _say(self, name: str, value: object, *, is_whole: bool) -> None:
+        if value is not None:
+            self.fields[name] = value
+        if not is_whole:
+            self.dropped.add(name)
+
+    def _unsay_sampling(self) -> None:
+        """A model that thinks takes temperature 1, a high top_p and no top_k."""
+        top_p = self.fields.get("top_p")
+        lost = {"temperature", "top_k"} & self.fields.keys()
+        if self.fields.get("temperature") == 1:
+            lost.discard("temperature")
+        if isinstance(top_p, float) and top_p < LEAST_TOP_P_THINKING:
+            lost.add("top_p")
+        for name in lost:
+            del self.fields[name]
+        self.dropped |= lost
+
+    def _form(self) -> None:
+        wanted = _read_format(self._given.get("response_format", NULL))
+        if wanted is None or wanted.type == "text":
+            return
+        if wanted.type == "json_object":
+            # It has no word for it; that the answer is to be JSON stands in the prompt.
+            self.dropped.add("response_format")
+            return
+        if not self._generation.takes_format:
+            raise UnsupportedParameter(
+                "The model cannot be held to a schema.", param="response_format"
+            )
+        schema = close_objects(wanted.json_schema.schema or {})
+        self._output["format"] = {"type": "json_schema", "schema": schema}
+
+    def _stop(self) -> None:
+        given = _read_stop(self._given.get("stop", NULL))
+        wanted = [given] if isinstance(given, str) else given or []
+        sequences = [sequence for sequence in wanted if sequence.strip()]
+        if sequences:
+            self.fields["stop_sequences"] = sequences
+        if len(sequences) < len(wanted):
+            self.dropped.add("stop")

@@ -1,0 +1,1 @@
+"""Calls that Anthropic's Messages API serves."""
