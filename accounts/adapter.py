@@ -1,5 +1,5 @@
 """What django-allauth asks us about accounts: nobody signs up by themselves, no mail is sent, and
-wrong passwords make the place wait that they come from."""
+wrong passwords make the subnet wait that they come from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth shi
     def pre_authenticate(self, request: HttpRequest, **credentials: object) -> None:
         """Count a password, before it is looked at. django-allauth would count by account alone:
         whoever knows an address could keep its owner out."""
-        wait_s = throttle.begin(place_of(request), account_of(credentials))
+        wait_s = throttle.begin(subnet_of(request), account_of(credentials))
         if wait_s:
             response = respond_429(request)
             response["Retry-After"] = str(ceil(wait_s))
@@ -40,11 +40,11 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth shi
     def authenticate(self, request: HttpRequest, **credentials: object) -> object:
         user = super().authenticate(request, **credentials)
         if user is not None:
-            throttle.succeed(place_of(request), account_of(credentials))
+            throttle.succeed(subnet_of(request), account_of(credentials))
         return user
 
 
-def place_of(request: HttpRequest) -> str:
+def subnet_of(request: HttpRequest) -> str:
     return str(getattr(request, "client_subnet", request.META.get("REMOTE_ADDR", "")))
 
 

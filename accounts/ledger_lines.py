@@ -20,7 +20,7 @@ from accounts.ledger_selectors import ENTRIES_PER_PAGE
 from accounts.models import LedgerDay, LedgerEntry, LedgerMark, Wallet
 
 # A minute's entries; more of them are behind the mark only while it catches up.
-MOST_UNSUMMED = 20_000
+MAX_UNSUMMED = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +100,7 @@ def _recent_days(
     entries are too many to be summed now."""
     mark = LedgerMark.objects.filter(pk=workspace_id).values_list("sequence", flat=True).first()
     newest = Wallet.objects.filter(pk=workspace_id).values_list("sequence", flat=True).first()
-    start = max(mark or 0, (newest or 0) - MOST_UNSUMMED)
+    start = max(mark or 0, (newest or 0) - MAX_UNSUMMED)
     usage = LedgerEntry.objects.filter(
         wallet_id=workspace_id, sequence__gt=start, kind=LedgerEntry.Kind.USAGE
     ).exclude(key_id=None)

@@ -1,4 +1,4 @@
-"""Wrong passwords make one place wait, longer each time; nobody else waits for it.
+"""Wrong passwords make the client's subnet wait, longer each time; no other subnet waits.
 
 In memory, of this process alone: the oldest entries go when there are too many.
 """
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from threading import Lock
 
 FREE_TRIES = 5
-FREE_TRIES_OF_PLACE = 30  # over all accounts: an office has one address
+FREE_TRIES_PER_SUBNET = 30  # over all accounts: an office has one address
 FIRST_WAIT_S = 2.0
 LONGEST_WAIT_S = 15 * 60.0
 FORGOTTEN_AFTER_S = 60 * 60.0
@@ -34,7 +34,7 @@ class Tries:
 
 
 class SignInThrottle:
-    """place: an address, or the network that IPv6 gives one line. account: as it was typed.
+    """subnet: an address, or the network that IPv6 gives one line. account: as it was typed.
 
     A try counts as failed until it succeeds, so many at once are no way around.
     """
@@ -44,10 +44,10 @@ class SignInThrottle:
         self._lock = Lock()
         self._tries: dict[tuple[str, str], Tries] = {}
 
-    def begin(self, place: str, account: str) -> float:
+    def begin(self, subnet: str, account: str) -> float:
         """Count a try. Returns the seconds to wait, and counts nothing, when it comes too early."""
         now = self._clock()
-        limits = (((place, account), FREE_TRIES), ((place, ""), FREE_TRIES_OF_PLACE))
+        limits = (((subnet, account), FREE_TRIES), ((subnet, ""), FREE_TRIES_PER_SUBNET))
         with self._lock:
             waits = [self._known(key, now).wait_s(free, now) for key, free in limits]
             if any(waits):
@@ -60,13 +60,13 @@ class SignInThrottle:
                 del self._tries[next(iter(self._tries))]
         return 0.0
 
-    def succeed(self, place: str, account: str) -> None:
-        """Forget what failed at this account from this place, and this one try of the place."""
+    def succeed(self, subnet: str, account: str) -> None:
+        """Forget what failed at this account from this subnet, and this one try of the subnet."""
         with self._lock:
-            self._tries.pop((place, account), None)
-            of_place = self._tries.get((place, ""))
-            if of_place is not None:
-                of_place.failed -= 1
+            self._tries.pop((subnet, account), None)
+            of_subnet = self._tries.get((subnet, ""))
+            if of_subnet is not None:
+                of_subnet.failed -= 1
 
     def clear(self) -> None:
         with self._lock:

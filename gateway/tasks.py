@@ -8,8 +8,8 @@ from celery import shared_task
 from django.core.management import call_command
 
 from accounts.ledger_days import add_up_ledger
-from gateway.services.adding_errors import add_older_errors
 from gateway.services.checkpointing import checkpoint
+from gateway.services.error_backfill import backfill_errors
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
@@ -42,7 +42,7 @@ def roll_up_task() -> None:
     """Add the totals of quarters of an hour up to those of hours and days, and errors of calls
     that are older than their totals."""
     roll_up()
-    add_older_errors()
+    backfill_errors()
 
 
 @shared_task(name="gateway.add_up_ledger")

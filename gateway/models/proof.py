@@ -45,9 +45,9 @@ class ProvenKey(models.Model):
 
 
 class ProofProgress(models.Model):
-    """One row while a proof of all rows is under way: how far it has come (gateway.services.walk).
+    """One row while a proof of all rows is under way. Deleted with the verdict.
 
-    state: what the rest of it has to know. Deleted with the verdict.
+    state: how far it has come (gateway.services.stepwise_proof.ProofState).
     """
 
     started_at = models.DateTimeField()

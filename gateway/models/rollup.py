@@ -214,7 +214,7 @@ class WorkspaceErrors(ErrorSums):
 
 class ErrorMark(models.Model):
     """One row while errors of older calls are still being added up: those from `since` on are
-    complete, a full hour. No row: all of them are (gateway.services.adding_errors)."""
+    complete, a full hour. No row: all of them are (gateway.services.error_backfill)."""
 
     since = models.DateTimeField()
 

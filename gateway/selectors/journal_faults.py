@@ -9,7 +9,7 @@ from django.utils import timezone
 from accounts.untyped import JsonObject
 from gateway.models import JournalFault
 
-MOST_TOLD = 1_000
+MAX_FAULTS_SHOWN = 1_000
 
 
 def count_journal_faults(*, days: int | None = None) -> int:
@@ -21,13 +21,13 @@ def count_journal_faults(*, days: int | None = None) -> int:
 
 
 def describe_journal_faults() -> list[JsonObject]:
-    """Return the newest faults, oldest first, at most MOST_TOLD of them.
+    """Return the newest faults, oldest first, at most MAX_FAULTS_SHOWN of them.
 
     Keys: id, kind, process_id, call_id, segment, start_byte, end_byte, records, reason, file,
     found_at (ISO 8601).
     """
     names = [field.name for field in JournalFault._meta.concrete_fields]
-    rows = list(JournalFault.objects.order_by("-id").values(*names)[:MOST_TOLD])
+    rows = list(JournalFault.objects.order_by("-id").values(*names)[:MAX_FAULTS_SHOWN])
     for row in rows:
         row["process_id"] = str(row["process_id"])
         row["found_at"] = row["found_at"].isoformat()

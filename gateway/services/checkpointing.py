@@ -17,14 +17,14 @@ log = logging.getLogger(__name__)
 # Readers of a long log are slow. Well above what a busy second writes (10 MB).
 LIMIT_BYTES = 64 * 1024 * 1024
 # Nobody else can write while readers of the old log are waited for.
-PATIENCE_MS = 100
+BUSY_TIMEOUT_MS = 100
 
 
 def checkpoint(*, limit_bytes: int = LIMIT_BYTES) -> bool:
     """Return whether the log was longer than the limit and now is empty.
 
     What it holds is moved to the database while others read and write; only the rest, and the wait
-    for readers, keeps writers out, for PATIENCE_MS at the most.
+    for readers, keeps writers out, for BUSY_TIMEOUT_MS at the most.
     """
     if connection.vendor != "sqlite" or _log_bytes() <= limit_bytes:
         return False
@@ -32,7 +32,7 @@ def checkpoint(*, limit_bytes: int = LIMIT_BYTES) -> bool:
         cursor.execute("PRAGMA busy_timeout")
         (usual_ms,) = cursor.fetchone()
         cursor.execute("PRAGMA wal_checkpoint(PASSIVE)")
-        cursor.execute(f"PRAGMA busy_timeout = {PATIENCE_MS}")
+        cursor.execute(f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}")
         try:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             is_busy, *_ = cursor.fetchone()

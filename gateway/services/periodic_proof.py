@@ -13,7 +13,7 @@ from gateway.models import LedgerCheck, ProofProgress
 from gateway.selectors.money import find_last_full_check
 from gateway.services.proof_marks import drop_mark, find_mark, keep_mark
 from gateway.services.proving import MAX_BREAKS_SHOWN, Finding, Proof, prove
-from gateway.services.walk import FORMAT, Walk
+from gateway.services.stepwise_proof import FORMAT, StepwiseProof
 
 log = logging.getLogger(__name__)
 
@@ -49,48 +49,48 @@ def prove_what_is_due(*, now: datetime | None = None, work_s: float = WORK_S) ->
 def prove_all(now: datetime, *, work_s: float) -> Proof | None:
     """Go on with the proof of all rows; return its verdict, None when it has not come to its end.
 
-    What a first walk finds wrong may have come late, to where it had been already. So there is a
+    What a first pass finds wrong may have come late, to where it had been already. So there is a
     second one, and its verdict counts.
     """
     kept_s = time.monotonic()
     ends_s = kept_s + work_s
     progress = _find_progress(now)
-    walk = Walk(progress.state)
+    proof_steps = StepwiseProof(progress.state)
     for began_s in paced_steps(work_s):
-        if walk.is_done:
+        if proof_steps.is_done:
             break
-        walk.step()
-        walk.state["work_us"] += round((time.monotonic() - began_s) * 1_000_000)
+        proof_steps.step()
+        proof_steps.state["work_us"] += round((time.monotonic() - began_s) * 1_000_000)
         if began_s > kept_s + KEEP_S:
             progress.save()
             kept_s = began_s
     else:
         progress.save()
         return None
-    proof = _conclude(walk)
+    proof = _conclude(proof_steps)
     if not proof.holds:
         drop_mark()
     progress.delete()
-    if proof.holds or walk.state["again"]:
+    if proof.holds or proof_steps.state["again"]:
         return proof
     log.warning("some rows do not add up (%s): checking again", proof.breaks[0])
-    again = Walk.begin(timezone.now())
+    again = StepwiseProof.begin(timezone.now())
     again.state["again"] = True
     ProofProgress.objects.create(started_at=now, state=again.state)
     return prove_all(now, work_s=ends_s - time.monotonic())
 
 
-def _conclude(walk: Walk) -> Proof:
-    """Return the verdict: of the walk, and of the rows that came after its mark if that held."""
-    found = {finding.id: finding for finding in walk.findings}
-    plan = walk.plan
-    if any(finding.breaks for finding in walk.findings):
-        work_ms = walk.state["work_us"] // 1000
-        return Proof(timezone.now(), work_ms, None, walk.findings, plan)
+def _conclude(proof_steps: StepwiseProof) -> Proof:
+    """Return the verdict: of the steps, and of the rows that came after its mark if that held."""
+    found = {finding.id: finding for finding in proof_steps.findings}
+    plan = proof_steps.plan
+    if any(finding.breaks for finding in proof_steps.findings):
+        work_ms = proof_steps.state["work_us"] // 1000
+        return Proof(timezone.now(), work_ms, None, proof_steps.findings, plan)
     keep_mark(plan)
     rest = prove(mark=find_mark())
     findings = [_joined(found.get(finding.id), finding) for finding in rest.findings]
-    duration_ms = walk.state["work_us"] // 1000 + rest.duration_ms
+    duration_ms = proof_steps.state["work_us"] // 1000 + rest.duration_ms
     return Proof(rest.checked_at, duration_ms, None, findings, rest.next_mark)
 
 
@@ -108,7 +108,8 @@ def _find_progress(now: datetime) -> ProofProgress:
         if progress.started_at > now - FULL_EVERY and progress.state.get("format") == FORMAT:
             return progress
         progress.delete()
-    return ProofProgress.objects.create(started_at=now, state=Walk.begin(timezone.now()).state)
+    first = StepwiseProof.begin(timezone.now())
+    return ProofProgress.objects.create(started_at=now, state=first.state)
 
 
 def _duration(check: LedgerCheck) -> timedelta:

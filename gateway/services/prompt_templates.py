@@ -84,8 +84,8 @@ def try_template(text: str, values: Values) -> JsonObject:
 
     Takes some tenths of a second, and a hostile one not longer.
     """
-    wishes = [{"text": text}, {"text": text, "values": values}]
-    lines = "".join(json.dumps(wish) + "\n" for wish in wishes)
+    requests = [{"text": text}, {"text": text, "values": values}]
+    lines = "".join(json.dumps(request) + "\n" for request in requests)
     try:
         done = subprocess.run(  # noqa: S603 - our own command line
             COMMAND,

@@ -19,8 +19,8 @@ from gateway.services.credential_encryption import DecryptionFailed, decrypt
 from gateway.services.providers import read_credential, read_new_base_url
 
 # At most this many tests run at a time in a process; others wait.
-MOST_AT_ONCE = 4
-_threads = ThreadPoolExecutor(MOST_AT_ONCE, "provider-test")
+MAX_CONCURRENT_TESTS = 4
+_threads = ThreadPoolExecutor(MAX_CONCURRENT_TESTS, "provider-test")
 
 
 def check_connection(provider: Provider) -> Finding:

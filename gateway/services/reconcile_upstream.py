@@ -17,7 +17,7 @@ Entries = dict[uuid.UUID, list[JsonObject]]
 BATCH = 500
 READ_WITHIN_S = 60
 # Our tokenizer is not every provider's.
-MOST_OFF = 1.05
+MAX_OVERESTIMATE = 1.05
 
 
 def read_upstream_usage(place: str) -> list[JsonObject]:
@@ -79,7 +79,7 @@ def _fair_estimates(entries: Entries, most: int) -> Result:
             continue
         checked += 1
         generated = max(_usage(entry)[1] for entry in entries[call.pk])
-        if call.completion_tokens > generated * MOST_OFF + 1:
+        if call.completion_tokens > generated * MAX_OVERESTIMATE + 1:
             shown = f"estimated {call.completion_tokens} output tokens, upstream made {generated}"
             breaks.append(f"call {call.pk}: {shown}")
     return "I10", "no estimate is over 5 % above what was generated", checked, breaks[:most]

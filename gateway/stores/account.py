@@ -40,7 +40,7 @@ class Account:
         lack_nusd = least_nusd - self.purse.free_nusd
         return lack_nusd <= 0 or lack_nusd >= self.refused_nusd
 
-    def wish(self, workspace_id: str) -> Draw:
+    def needed_draw(self, workspace_id: str) -> Draw:
         """Return the draw that would serve everybody who waits, and fill the purse."""
         free_nusd = self.purse.free_nusd
         waiting = self.waiting()

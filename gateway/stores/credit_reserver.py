@@ -150,10 +150,10 @@ class CreditReserver:
         if answer.asked is account.drawing:
             account.drawing = None
         account.purse.add(answer.gained_nusd)
-        wish = account.wish(answer.workspace_id)
+        needed = account.needed_draw(answer.workspace_id)
         if account.drawing is not None:
             pass  # the answer to another question; those who wait get theirs
-        elif not answer.has_more and wish.exceeds(answer.asked):
+        elif not answer.has_more and needed.exceeds(answer.asked):
             # Calls that came meanwhile want what was not asked for.
             self._funding.draw(answer.workspace_id, account)
         else:

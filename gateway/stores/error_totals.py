@@ -1,7 +1,7 @@
 """Failed calls by provider and error code, written with the calls, in the same transaction.
 
-Those that began before the mark are left to who moves it (gateway.services.adding_errors): it reads
-them from the calls themselves.
+Those that began before the mark are left to gateway.services.error_backfill, which moves it and
+reads them from the calls themselves.
 """
 
 from __future__ import annotations

@@ -23,13 +23,13 @@ from gateway.stores.kept_answers import (
     MAX_KEPT_BYTES,
     NOT_KEPT,
     RETRY_AFTER_S,
+    Change,
     Done,
     Found,
     Free,
     Headers,
     Held,
     Kept,
-    Wish,
 )
 from gateway.stores.queries import Batches, RunQuery
 
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 RETRY_S = 1.0
 SWEEP_S = 0.5
-MOST_AT_ONCE = 100
+MAX_BATCH = 100
 
 Name = tuple[str, str]
 Mark = Callable[[], Callable[[], bool]]
@@ -86,9 +86,9 @@ class IdempotencyStore:
 
     def __init__(self, read: RunQuery, write: RunQuery, mark: Mark) -> None:
         self._looks: Batches[KeptAnswer, Found]
-        self._looks = Batches(read, kept_answers.look, most=MOST_AT_ONCE)
-        self._writes: Batches[Wish, Done]
-        self._writes = Batches(write, kept_answers.write, most=MOST_AT_ONCE)
+        self._looks = Batches(read, kept_answers.look, max_batch=MAX_BATCH)
+        self._writes: Batches[Change, Done]
+        self._writes = Batches(write, kept_answers.write, max_batch=MAX_BATCH)
         self._mark = mark
         self._here: dict[Name, Claim] = {}  # running, or kept and not posted yet
         self._claiming: dict[Name, asyncio.Task[Claim]] = {}

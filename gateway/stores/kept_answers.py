@@ -34,7 +34,7 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Free(NamedTuple):
-    """The wish to free a key again: there is no answer to keep."""
+    """Free a key again: there is no answer to keep."""
 
     row_id: int
     process_id: uuid.UUID
@@ -46,7 +46,7 @@ class Held(NamedTuple):
     row_id: int
 
 
-Wish = KeptAnswer | Free
+Change = KeptAnswer | Free
 Found = Kept | GatewayError | None
 Done = Held | Kept | GatewayError | None
 
@@ -84,14 +84,15 @@ def _look(row: KeptAnswer) -> Found:
     return None if _is_abandoned(found, row) else _judge(found, row)
 
 
-def write(wishes: Sequence[Wish]) -> list[Done]:
+def write(changes: Sequence[Change]) -> list[Done]:
     """Claim and free keys, all in one transaction. Raises DatabaseError when nothing was done."""
     with transaction.atomic():
-        return [_free(wish) if isinstance(wish, Free) else _claim(wish) for wish in wishes]
+        return [_free(change) if isinstance(change, Free) else _claim(change) for change in changes]
 
 
-def _free(wish: Free) -> Done:
-    KeptAnswer.objects.filter(pk=wish.row_id, process_id=wish.process_id, finished=False).delete()
+def _free(change: Free) -> Done:
+    row = KeptAnswer.objects.filter(pk=change.row_id, process_id=change.process_id)
+    row.filter(finished=False).delete()
     return None
 
 

@@ -20,7 +20,7 @@ from gateway.core.spent import Reading
 from gateway.selectors.key_spending import spent_by
 from gateway.stores.writer import Writer
 
-PATIENCE_S = 2.0
+TIMEOUT_S = 2.0
 
 Answered = asyncio.Future[Reading]
 
@@ -43,7 +43,7 @@ class KeySpend:
         answered: Answered = loop.create_future()
         self._writer.ask(partial(_look, loop, answered, key_id))
         timer = loop.call_later(
-            PATIENCE_S, _fail, answered, "the database writer did not get to it in time"
+            TIMEOUT_S, _fail, answered, "the database writer did not get to it in time"
         )
         try:
             return await answered

@@ -53,7 +53,7 @@ class PurseFunding:
             self._timer.cancel()
 
     def draw(self, workspace_id: str, account: Account) -> None:
-        account.drawing = account.wish(workspace_id)
+        account.drawing = account.needed_draw(workspace_id)
         self._inbox.put(account.drawing)
 
     def refill(self, workspace_id: str, account: Account) -> None:
@@ -90,7 +90,7 @@ class PurseFunding:
 
     def call_back(self, answer: Answer, account: Account) -> bool:
         """Call idle money back and look again soon. False when that has been tried for long."""
-        if account.wish(answer.workspace_id).need_nusd == 0:
+        if account.needed_draw(answer.workspace_id).need_nusd == 0:
             return False
         now = self._loop.time()
         if account.recall_until == 0.0:

@@ -20,7 +20,7 @@ from gateway.core.errors import DatabaseUnavailable, GatewayError
 log = logging.getLogger(__name__)
 
 BUSY_MS = 250  # how long a query waits for a lock that another program holds
-MOST_AT_ONCE = 500
+MAX_BATCH = 500
 Q = TypeVar("Q")
 A = TypeVar("A")
 R = TypeVar("R")
@@ -75,11 +75,11 @@ class Batches(Generic[Q, A]):
         run: RunQuery,
         answer: Callable[[Sequence[Q]], Sequence[A | Exception]],
         *,
-        most: int = MOST_AT_ONCE,
+        max_batch: int = MAX_BATCH,
     ) -> None:
         self._run = run
         self._answer = answer
-        self._most = most
+        self._max_batch = max_batch
         self._waiting: list[tuple[Q, asyncio.Future[A]]] = []
         self._work: asyncio.Task[None] | None = None
 
@@ -94,7 +94,8 @@ class Batches(Generic[Q, A]):
     async def _answer_all(self) -> None:
         try:
             while self._waiting:
-                batch, self._waiting = self._waiting[: self._most], self._waiting[self._most :]
+                batch = self._waiting[: self._max_batch]
+                del self._waiting[: self._max_batch]
                 await self._answer_batch(batch)
         finally:
             self._work = None

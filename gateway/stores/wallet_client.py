@@ -21,7 +21,7 @@ from gateway.stores.process import renew_lease
 
 
 class Draw(NamedTuple):
-    """A wish for money.
+    """A request for money.
 
     least_nusd: less than this is of no use. need_nusd: what calls are waiting for. extra_nusd:
     what the purse would like beyond, of which it gets no more than fits into half of what the
@@ -34,7 +34,7 @@ class Draw(NamedTuple):
     extra_nusd: int
 
     def exceeds(self, earlier: Draw) -> bool:
-        """True when a wallet that disappointed the earlier wish may still have what this needs."""
+        """True when a wallet that could not meet the earlier request may still meet this one."""
         asked_for_nothing = earlier.need_nusd == 0 < self.need_nusd
         return asked_for_nothing or (self.need_nusd > 0 and self.least_nusd < earlier.least_nusd)
 
@@ -77,13 +77,13 @@ class WalletClient:
         Raises Fenced when the process has been reaped, DatabaseError when it may or may not have
         happened: a return counts as made, a draw as not made, until a later answer says otherwise.
         """
-        for wish in returns:
-            self._expected[wish.workspace_id] -= wish.amount_nusd
+        for request in returns:
+            self._expected[request.workspace_id] -= request.amount_nusd
         with transaction.atomic():
             if not renew_lease(self._process_id):
                 raise Fenced(str(self._process_id))
-            for wish in returns:
-                self._give_back(wish)
+            for request in returns:
+                self._give_back(request)
             outcomes = [(draw, *self._draw(draw)) for draw in draws]
             held = self._amounts([draw.workspace_id for draw in draws])
         answers = []
@@ -102,26 +102,27 @@ class WalletClient:
         """Ask the other processes to return what they do not need."""
         ConfigChange.objects.create(kind=ConfigChange.Kind.RECALL, ref=uuid.UUID(workspace_id).hex)
 
-    def _give_back(self, wish: GiveBack) -> None:
-        workspace_id = uuid.UUID(wish.workspace_id)
-        ledger.give_back(workspace_id, self._process_id, wish.amount_nusd)
-        if wish.announce:
+    def _give_back(self, request: GiveBack) -> None:
+        workspace_id = uuid.UUID(request.workspace_id)
+        ledger.give_back(workspace_id, self._process_id, request.amount_nusd)
+        if request.announce:
             ConfigChange.objects.create(kind=ConfigChange.Kind.WALLET, ref=workspace_id.hex)
 
-    def _draw(self, wish: Draw) -> tuple[bool, int]:
+    def _draw(self, request: Draw) -> tuple[bool, int]:
         """Draw; return whether the wallet may have more, and what other purses hold."""
-        workspace_id = uuid.UUID(wish.workspace_id)
+        workspace_id = uuid.UUID(request.workspace_id)
         wallet = Wallet.objects.filter(pk=workspace_id).first()
         if wallet is None:
             return False, 0
         left_nusd = wallet.posted_nusd - wallet.drawn_nusd
-        want_nusd = max(wish.need_nusd, min(wish.need_nusd + wish.extra_nusd, left_nusd // 2))
+        wanted_nusd = request.need_nusd + request.extra_nusd
+        want_nusd = max(request.need_nusd, min(wanted_nusd, left_nusd // 2))
         drawn_nusd = ledger.draw(
-            workspace_id, self._process_id, want_nusd=want_nusd, least_nusd=wish.least_nusd
+            workspace_id, self._process_id, want_nusd=want_nusd, least_nusd=request.least_nusd
         )
         own_nusd = ledger.purse_amounts(self._process_id, [workspace_id])[workspace_id]
         elsewhere_nusd = wallet.drawn_nusd + drawn_nusd - own_nusd
-        return drawn_nusd >= max(wish.need_nusd, 1), elsewhere_nusd
+        return drawn_nusd >= max(request.need_nusd, 1), elsewhere_nusd
 
     def _amounts(self, workspace_ids: list[str]) -> dict[str, int]:
         """Return what the purses hold now, by the text of the ids."""

@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from gateway.stores.wallet_client import Draw, GiveBack
 
 # A workspace id asks for the money that other processes have idle; None only wakes the thread.
-Wish = Draw | GiveBack | str | None
+Request = Draw | GiveBack | str | None
 Question = Callable[[int], None]
 
 
@@ -17,21 +17,21 @@ class WriterInbox:
     """put, call_back, wake and ask are for any thread, the rest for the writer's."""
 
     def __init__(self) -> None:
-        self._wishes: SimpleQueue[Wish] = SimpleQueue()
+        self._requests: SimpleQueue[Request] = SimpleQueue()
         self._questions: SimpleQueue[tuple[int, Question]] = SimpleQueue()
-        self._first: Wish = None
+        self._first: Request = None
         self._postponed: list[GiveBack] = []
 
-    def put(self, wish: Draw | GiveBack) -> None:
-        self._wishes.put(wish)
+    def put(self, request: Draw | GiveBack) -> None:
+        self._requests.put(request)
 
     def call_back(self, workspace_id: str) -> None:
         """Ask other processes for what they have idle of this workspace's money."""
-        self._wishes.put(workspace_id)
+        self._requests.put(workspace_id)
 
     def wake(self) -> None:
         """Let the thread look at once at what there is to do."""
-        self._wishes.put(None)
+        self._requests.put(None)
 
     def ask(self, after: int, question: Question) -> None:
         """Ask a question that is run once so many records are posted."""
@@ -41,23 +41,23 @@ class WriterInbox:
     def wait(self, timeout_s: float) -> None:
         """Return when there is something to do, or time is up."""
         with suppress(Empty):
-            self._first = self._wishes.get(timeout=timeout_s)
+            self._first = self._requests.get(timeout=timeout_s)
 
     def take(self) -> tuple[list[Draw], list[GiveBack], list[str]]:
-        """Return all that is wished for: draws, returns, and workspaces to call back for."""
+        """Return all that was asked for: draws, returns, and workspaces to call back for."""
         draws: list[Draw] = []
         returns, self._postponed = self._postponed, []
         recalls: list[str] = []
-        wish, self._first = self._first, None
+        request, self._first = self._first, None
         while True:
-            if isinstance(wish, Draw):
-                draws.append(wish)
-            elif isinstance(wish, GiveBack):
-                returns.append(wish)
-            elif wish is not None:
-                recalls.append(wish)
+            if isinstance(request, Draw):
+                draws.append(request)
+            elif isinstance(request, GiveBack):
+                returns.append(request)
+            elif request is not None:
+                recalls.append(request)
             try:
-                wish = self._wishes.get_nowait()
+                request = self._requests.get_nowait()
             except Empty:
                 return draws, returns, recalls
 

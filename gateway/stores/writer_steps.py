@@ -121,8 +121,8 @@ class WriterSteps:
     def _serve(self, draws: list[Draw], returns: list[GiveBack]) -> None:
         if not draws and not returns:
             return
-        concerned = {wish.workspace_id for wish in draws}
-        concerned |= {wish.workspace_id for wish in returns}
+        concerned = {request.workspace_id for request in draws}
+        concerned |= {request.workspace_id for request in returns}
         try:
             self.backlog.end_doubt()
             answers = self.session.wallet_client.serve(draws, returns)
@@ -137,8 +137,8 @@ class WriterSteps:
             self._deliver(partial(self.client.on_drawn, answer))
 
     def _fail(self, draws: list[Draw]) -> None:
-        for wish in draws:
-            self._deliver(partial(self.client.on_draw_failed, wish.workspace_id))
+        for request in draws:
+            self._deliver(partial(self.client.on_draw_failed, request.workspace_id))
 
     def _answer(self) -> None:
         """Run the questions that were asked, with no doubt about what has been posted."""

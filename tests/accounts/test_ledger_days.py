@@ -153,7 +153,7 @@ def test_the_entries_behind_a_line_are_found(workspace: Workspace, added: int) -
 def test_what_is_behind_by_too_much_is_said_to_be_missing(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ledger_lines, "MOST_UNSUMMED", 10)
+    monkeypatch.setattr(ledger_lines, "MAX_UNSUMMED", 10)
 
     page = ledger_lines.ledger_lines(workspace.pk)
     add_up_ledger()

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from accounts.sign_in_throttle import FREE_TRIES, FREE_TRIES_OF_PLACE
+from accounts.sign_in_throttle import FREE_TRIES, FREE_TRIES_PER_SUBNET
 from tests.corpus.conftest import PROXY
 from tests.corpus.wire import Line, request
 from tests.flows.caller import Answer
@@ -97,7 +97,7 @@ def test_nobody_believes_what_a_stranger_says_of_its_address(site: Site, email: 
 def test_a_place_that_tries_many_accounts_waits_at_all_of_them(site: Site) -> None:
     place = Visitor(site, "203.0.113.13")
 
-    statuses = [place.guess(f"nobody-{n}@example.com", 1)[0] for n in range(FREE_TRIES_OF_PLACE)]
+    statuses = [place.guess(f"nobody-{n}@example.com", 1)[0] for n in range(FREE_TRIES_PER_SUBNET)]
 
-    assert statuses == [200] * FREE_TRIES_OF_PLACE
+    assert statuses == [200] * FREE_TRIES_PER_SUBNET
     assert place.guess("nobody@example.com", 1) == [429]

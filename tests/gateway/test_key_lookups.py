@@ -56,7 +56,7 @@ def test_who_waits_while_the_database_fails_is_told_so_at_once() -> None:
         raise OperationalError("database is locked")
 
     async def work() -> list[KeyRecord | BaseException | None]:
-        keyring = Keyring(Batches(QueryThreads("keys", 1).run, load, most=1).ask)
+        keyring = Keyring(Batches(QueryThreads("keys", 1).run, load, max_batch=1).ask)
         finds = (keyring.find(str(number)) for number in range(20))
         return await asyncio.gather(*finds, return_exceptions=True)
 

@@ -17,7 +17,7 @@ from gateway.selectors.errors import error_counts, sum_errors
 from gateway.selectors.periods import Period, named_period, read_period
 from gateway.selectors.usage import FAILED_STATUSES
 from gateway.selectors.visible import Visible
-from gateway.services.adding_errors import add_older_errors
+from gateway.services.error_backfill import backfill_errors
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_workspace
@@ -94,11 +94,11 @@ def test_errors_of_older_calls_are_added_up_in_steps_while_calls_are_made(
     mark = ErrorMark.objects.create(since=NOW.replace(minute=0) + timedelta(hours=1))
 
     assert error_tables(visible, period).known_since == mark.since
-    hours = add_older_errors(work_s=0)
+    hours = backfill_errors(work_s=0)
     assert hours == 1
     # The drain brings calls of hours before the mark and behind it.
     make_demo_data(other, days=1, calls_per_day=500, now=NOW)
-    assert add_older_errors() > 60
+    assert backfill_errors() > 60
 
     assert ErrorMark.objects.count() == 0
     assert error_tables(visible, period).known_since is None

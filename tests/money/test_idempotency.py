@@ -95,11 +95,11 @@ def test_a_call_of_a_dead_process_loses_its_key_once_its_journal_was_posted(stat
 def test_who_asks_at_the_same_time_runs_once_or_waits() -> None:
     async def work() -> list[Any]:
         database = Database()
-        replays = IdempotencyStore(database.run, database.run, lambda: lambda: False)
-        wish = {"workspace_id": WORKSPACE, "key": "a key", "process_id": OURS}
+        store = IdempotencyStore(database.run, database.run, lambda: lambda: False)
+        fields = {"workspace_id": WORKSPACE, "key": "a key", "process_id": OURS}
         return await asyncio.gather(
             *(
-                replays.claim(**wish, fingerprint=text, call_id=new_request_id())
+                store.claim(**fields, fingerprint=text, call_id=new_request_id())
                 for text in ("a", "a", "b")
             ),
             return_exceptions=True,

@@ -28,7 +28,7 @@ COST_NUSD = 3
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers are not kept waiting for long; a test on a busy machine may be."""
-    monkeypatch.setattr(key_spend, "PATIENCE_S", 60.0)
+    monkeypatch.setattr(key_spend, "TIMEOUT_S", 60.0)
 
 
 @pytest.fixture
@@ -104,7 +104,7 @@ def test_a_ledger_that_cannot_be_written_is_not_half_read(
         await counter.read()
         await counter.call()
         with locked(), monkeypatch.context() as patch:
-            patch.setattr(key_spend, "PATIENCE_S", 0.3)
+            patch.setattr(key_spend, "TIMEOUT_S", 0.3)
             await counter.call()
             with pytest.raises(DatabaseUnavailable):
                 await counter.key_spend.read(KEY_ID)

@@ -290,7 +290,7 @@ def test_trouble_with_the_database_is_logged_once_from_its_beginning_to_its_end(
     workspace_id = str(make_rich(1_000).pk)
 
     async def is_logged() -> bool:
-        return "has to try again" in caplog.text
+        return "database writer tries again" in caplog.text
 
     async def work(stores: ProcessStores) -> None:
         with locked():
@@ -299,7 +299,7 @@ def test_trouble_with_the_database_is_logged_once_from_its_beginning_to_its_end(
                 stores._writer.inbox.wake()  # there is nothing to do before the next try
                 await asyncio.sleep(0.05)
             await async_wait_until(is_logged, what="the trouble to be noticed")
-            assert caplog.text.count("has to try again") == 1
+            assert caplog.text.count("database writer tries again") == 1
             assert "answers again" not in caplog.text
 
     run_with_stores(tmp_path, work)

@@ -1,7 +1,7 @@
 """Calls and the totals of their quarters of an hour, added up against each other part by part.
 
-For a walk (gateway.services.walk): calls add to their group, the totals of a quarter that is
-complete are taken off, and what comes to nothing is forgotten. Rows that are out of their order
+For gateway.services.stepwise_proof: calls add to their group, the totals of a quarter that is
+complete are subtracted, and what comes to nothing is forgotten. Rows that are out of their order
 find their counterpart all the same; what is left at the end does not add up.
 """
 

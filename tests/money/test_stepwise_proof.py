@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from accounts import ledger as money
 from accounts.models import Workspace
 from gateway.models import ProofProgress
-from gateway.services import walk
+from gateway.services import stepwise_proof
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import Proof, prove, record_proof
 from gateway.services.rolling_up import roll_up
@@ -27,7 +27,7 @@ NO_TIME = 0.0  # for more than one step
 
 @pytest.fixture(autouse=True)
 def short_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "ROWS", 2)
+    monkeypatch.setattr(stepwise_proof, "ROWS", 2)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_proof_goes_on_where_it_stopped_while_calls_are_made(
 def test_calls_that_come_where_the_walk_has_been_are_no_break(
     tmp_path: Path, workspace: Workspace, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A journal of days ago that is posted meanwhile: only a second walk sees all of it."""
+    """A journal of days ago that is posted meanwhile: only a second pass sees all of it."""
     while not ProofProgress.objects.filter(state__stage="totals").exists():
         assert prove_what_is_due(work_s=NO_TIME) is None
     make_calls(tmp_path, workspace, 200, 40 * HOUR_S)

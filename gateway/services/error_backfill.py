@@ -38,7 +38,7 @@ GROUP BY 1, 2, 3, 4, 5, 6
 """
 
 
-def add_older_errors(*, work_s: float = WORK_S) -> int:
+def backfill_errors(*, work_s: float = WORK_S) -> int:
     """Add up hours for so long at the most; return how many were added up."""
     return repeat_for(work_s, _add_an_hour)
 

@@ -1,6 +1,6 @@
 """The proof of all rows in short steps, so that it can rest, stop and go on (docs/adr/0038).
 
-A walk proves the ledger as it was when it began. What its mark (gateway.services.proof_marks) says
+It proves the ledger as it was when it began. What its mark (gateway.services.proof_marks) says
 had been posted by then cannot change any more: ledger entries up to a number in each wallet, and
 calls that began before a quarter of an hour. Of the calls since then, the mark has what their keys
 had been charged. So each part can be read at another time, and the sums still have to agree. What
@@ -26,7 +26,7 @@ from gateway.core.time_spans import DAY, DAY_S, HOUR_S, LONG_AGO, QUARTER_S
 from gateway.models import CallRecord, ProofMark, ProvenKey, ProvenWallet, UsageRollup
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.periods import floor_to_quarter
-from gateway.services import walk_sums
+from gateway.services import stepwise_sums
 from gateway.services.invariants import ALL
 from gateway.services.proof_marks import MarkPlan, plan_mark
 from gateway.services.proof_scope import ID_MARGIN
@@ -64,8 +64,8 @@ _CHARGES_OF_CALLS = (
 )
 
 
-class WalkState(TypedDict):
-    """How far a walk has come, and what the rest of it has to know."""
+class ProofState(TypedDict):
+    """How far a proof has come, and what the rest of it has to know."""
 
     format: int
     since: str
@@ -86,24 +86,24 @@ class WalkState(TypedDict):
     taken_off: str
     totals: str
     day: str
-    spent: walk_sums.Groups
-    usage: walk_sums.Groups
-    latency: walk_sums.Groups
+    spent: stepwise_sums.Groups
+    usage: stepwise_sums.Groups
+    latency: stepwise_sums.Groups
     checked: dict[str, int]
     breaks: dict[str, list[str]]
     work_us: int
-    # This walk repeats one that found breaks.
+    # This proof repeats one that found breaks.
     again: bool
 
 
-class Walk:
+class StepwiseProof:
     """One proof of all rows, under way. state: what `begin` made, or what was kept of it."""
 
-    def __init__(self, state: WalkState) -> None:
+    def __init__(self, state: ProofState) -> None:
         self.state = state
 
     @classmethod
-    def begin(cls, now: datetime) -> Walk:
+    def begin(cls, now: datetime) -> StepwiseProof:
         """Set the mark up to which the ledger will be proved."""
         with reading_one_moment():
             plan = plan_mark(now)
@@ -145,7 +145,7 @@ class Walk:
 
     @property
     def plan(self) -> MarkPlan:
-        """The mark that is proved when the walk is done and has found no break."""
+        """The mark that is proved when the proof is done and has found no break."""
         mark = ProofMark(since=self._since, marked_at=_moment(self.state["marked_at"]))
         wallets = [
             ProvenWallet(workspace_id=UUID(id), posted_nusd=posted_nusd, sequence=sequence)
@@ -159,7 +159,7 @@ class Walk:
 
     @property
     def findings(self) -> list[Finding]:
-        """What the walk has come to so far."""
+        """What the proof has come to so far."""
         checked, breaks = self.state["checked"], self.state["breaks"]
         return [
             Finding(
@@ -194,7 +194,7 @@ class Walk:
         part = _Part(_ENTRIES, [wallet, sequence, until, balance_nusd, wallet])
         [(count, amount_nusd)] = part.ask(_SUMS_OF_ENTRIES)
         findings = [part.check(rule) for rule in OF_ENTRIES]
-        walk_sums.add(state["spent"], _named(part.ask(_USAGE_OF_ENTRIES)), 1)
+        stepwise_sums.add(state["spent"], _named(part.ask(_USAGE_OF_ENTRIES)), 1)
         self._note(findings)
         self._found("I18", count)
         if count != until - sequence:
@@ -219,11 +219,11 @@ class Walk:
         calls = CallRecord.objects.filter(id__gt=after, id__lte=until, created_at__lt=self._since)
         findings.append(check_one_by_one(calls))
         charges = _named(part.ask(_CHARGES_OF_CALLS))
-        usage = part.ask(walk_sums.question(walk_sums.USAGE))
-        latency = part.ask(walk_sums.question(walk_sums.LATENCY))
-        walk_sums.add(state["spent"], charges, 1)
-        walk_sums.add(state["usage"], usage, 5)
-        walk_sums.add(state["latency"], latency, 3)
+        usage = part.ask(stepwise_sums.question(stepwise_sums.USAGE))
+        latency = part.ask(stepwise_sums.question(stepwise_sums.LATENCY))
+        stepwise_sums.add(state["spent"], charges, 1)
+        stepwise_sums.add(state["usage"], usage, 5)
+        stepwise_sums.add(state["latency"], latency, 3)
         self._note(findings)
         self._found("I13", sum(row[2] for row in charges))
         is_last = until == newest
@@ -239,7 +239,7 @@ class Walk:
         if until <= since:
             return
         usage, latency = self.state["usage"], self.state["latency"]
-        rows, calls = walk_sums.take_off(usage, latency, since, until)
+        rows, calls = stepwise_sums.take_off(usage, latency, since, until)
         self._found("I13b", rows)
         self._found("I13c", calls)
         self.state["taken_off"] = until.isoformat()
@@ -248,7 +248,7 @@ class Walk:
         """Say what has not come to nothing: calls, less the ledger or less the totals."""
         state = self.state
         since = ((id, key, charge, calls) for id, key, charge, calls in state["keys"])
-        walk_sums.add(state["spent"], _named(since), 1)
+        stepwise_sums.add(state["spent"], _named(since), 1)
         for rule, groups in (
             ("I13", state["spent"]),
             ("I13b", state["usage"]),
