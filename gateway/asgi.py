@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import re
 from collections.abc import Awaitable
 from contextlib import ExitStack
 from functools import partial
@@ -22,12 +23,11 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount  # noqa: E402
-from gateway.consumers import ChatCompletions, Receive, Scope, Send  # noqa: E402
+from gateway.consumers import CallConsumer, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
 from gateway.core.ids import new_request_id  # noqa: E402
 from gateway.core.mounts import (  # noqa: E402
-    CALL_TARGETS,
-    CHAT,
+    MOUNTS,
     NAMED_MOUNT,
     explain_missing,
 )
@@ -111,14 +111,25 @@ GuardedHttpProtocol.limiter = ConnectionLimiter(
     BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().form_bytes).find,
     refusal_page,
 )
-chat_completions = ChatCompletions(
-    runtime, settings.BODY_LIMIT_BYTES, whole_credits=settings.CREDITS_INTEGER
-)
+consumers = {
+    path: CallConsumer(
+        runtime, endpoint, settings.BODY_LIMIT_BYTES, whole_credits=settings.CREDITS_INTEGER
+    )
+    for endpoint in runtime.endpoints
+    for path in endpoint.paths
+}
+# By the target as it stands in the request line.
+consumers_by_target = {
+    f"{mount}/{path}".encode(): consumer for mount in MOUNTS for path, consumer in consumers.items()
+}
 pages = UnknownPaths(django_application)
 api = ApiMount(runtime, pages)
 # re_path's type knows Django's views only; Channels' router takes ASGI applications.
 routes: list[Any] = [
-    re_path(f"^{NAMED_MOUNT}/{CHAT}$", cast(Any, chat_completions)),
+    *(
+        re_path(f"^{NAMED_MOUNT}/{re.escape(path)}$", cast(Any, consumer))
+        for path, consumer in consumers.items()
+    ),
     re_path(f"^{NAMED_MOUNT}(?:/|$)", cast(Any, api)),
     re_path(r"", cast(Any, pages)),
 ]
@@ -146,8 +157,10 @@ class Entrance:
     @markcoroutinefunction
     def __call__(self, scope: Scope, receive: Receive, send: Send) -> Awaitable[None]:
         raw_path = scope.get("raw_path", b"")
-        if raw_path in CALL_TARGETS and not scope.get("root_path"):
-            return chat_completions(scope, receive, send)
+        if not scope.get("root_path"):
+            consumer = consumers_by_target.get(raw_path)
+            if consumer is not None:
+                return consumer(scope, receive, send)
         if is_other_spelling(raw_path):
             return refuse_spelling(scope, receive, send)
         return cast(Awaitable[None], self._router(scope, receive, send))

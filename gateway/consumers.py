@@ -14,19 +14,21 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from gateway import pipeline
-from gateway.core.chat import ChatCall
+from gateway.core.call import AnyCall
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
-from gateway.core.events import Answer, ChatAnswer, Delta, Finish, UsageReported
+from gateway.core.events import Answer, Delta, Finish, UsageReported
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
+from gateway.core.rate_limits import Rates
 from gateway.core.receipt import Receipt
 from gateway.core.request import WRITE_NOW, Reply, RequestHead
-from gateway.endpoints.chat_completions.write import KEEP_ALIVE, ChunkWriter, Form, write_answer
+from gateway.endpoints.base import AnswerForm, AnyEndpoint, StreamWriter, Writer
 from gateway.http.body import read_body
 from gateway.http.error_response import error_response
 from gateway.http.head import read_head
 from gateway.http.headers import server_timing
-from gateway.http.rate_headers import Rates, rate_headers
+from gateway.http.rate_headers import rate_headers
+from gateway.stages import Claim, KeptAnswer, Stages
 
 logger = logging.getLogger(__name__)
 
@@ -54,17 +56,25 @@ STREAM_HEADERS: Headers = [
 class Process(Protocol):
     """Who carries calls (gateway.wiring)."""
 
-    stages: pipeline.Stages
+    stages: Stages
     is_ready: bool
 
     async def ready(self) -> object: ...
 
 
-class ChatCompletions:
-    """POST /chat/completions as an ASGI application."""
+class CallConsumer:
+    """An endpoint that calls models, as an ASGI application."""
 
-    def __init__(self, process: Process, body_limit: int, *, whole_credits: bool = False) -> None:
+    def __init__(
+        self,
+        process: Process,
+        endpoint: AnyEndpoint,
+        body_limit: int,
+        *,
+        whole_credits: bool = False,
+    ) -> None:
         self._process = process
+        self._endpoint = endpoint
         self._body_limit = body_limit
         self._whole_credits = whole_credits
 
@@ -72,7 +82,8 @@ class ChatCompletions:
         head = read_head(scope)
         find_reply = scope.get("extensions", NO_EXTENSIONS).get(WRITE_NOW)
         reply = None if find_reply is None else find_reply()
-        caller = ChatCaller(head, receive, send, self._body_limit, self._whole_credits, reply)
+        caller = CallerConnection(self._endpoint, head, receive, send, reply)
+        caller.body_limit, caller.whole_credits = self._body_limit, self._whole_credits
         try:
             stages = self._process.stages
             if not self._process.is_ready:
@@ -80,7 +91,7 @@ class ChatCompletions:
             if scope["method"] != "POST":
                 caller.profile = stages.choose_profile(head, None)
                 raise MethodNotAllowed(details={"allow": ["POST"]})
-            admitted = await pipeline.admit(stages, head, caller)
+            admitted = await pipeline.admit(stages, self._endpoint, head, caller)
             if admitted is not None:
                 await pipeline.carry(stages, admitted, head, caller)
         except CallerStalled:
@@ -99,14 +110,17 @@ class ChatCompletions:
                 reply.release_body()
 
 
-class ChatCaller:
-    """The caller's side of one call. encode: there once a stream was begun."""
+class CallerConnection:
+    """The caller's side of one call. encode: there once a stream was begun.
+
+    body_limit: bytes. whole_credits: callers are told whole credits.
+    """
 
     encode: Callable[[Delta | Finish | UsageReported], bytes]
 
     __slots__ = (
-        "_body_limit",
         "_claim",
+        "_endpoint",
         "_form",
         "_grant",
         "_has_ended",
@@ -117,39 +131,42 @@ class ChatCaller:
         "_reply",
         "_send",
         "_sent_headers",
+        "_stream_writer",
         "_takes_notes",
         "_transcript",
-        "_whole_credits",
         "_write_now",
         "_writer",
+        "body_limit",
         "encode",
         "last_write",
         "profile",
         "rates",
+        "whole_credits",
         "writing_since",
     )
 
     def __init__(
         self,
+        endpoint: AnyEndpoint,
         head: RequestHead,
         receive: Receive,
         send: Send,
-        body_limit: int,
-        whole_credits: bool,
         reply: Reply | None,
     ) -> None:
+        self._endpoint = endpoint
         self._head = head
         self._receive = receive
         self._send = send
-        self._body_limit = body_limit
+        self.body_limit = 0
+        self.whole_credits = False
         self._reply = reply
         self._write_now = None if reply is None else reply.write_now
-        self._whole_credits = whole_credits
         self._has_head = False
         self._has_ended = False
-        self._writer: ChunkWriter | None = None
-        self._form: Form | None = None
-        self._claim: pipeline.Claim | None = None
+        self._writer: Writer | None = None
+        self._stream_writer: StreamWriter | None = None
+        self._form: AnswerForm | None = None
+        self._claim: Claim | None = None
         self._takes_notes = False
         self._sent_headers: Headers = []
         self._grant: Grant | None = None
@@ -166,32 +183,34 @@ class ChatCaller:
 
     async def read_body(self, owner: str) -> bytes:
         """Return the request's body, the key's `owner`. Raises as gateway.http.body says."""
-        limit_bytes = self.profile.body_limit_bytes or self._body_limit
+        limit_bytes = self.profile.body_limit_bytes or self.body_limit
         return await read_body(self._head, self._receive, limit_bytes, self._reply, owner)
 
-    def begin(self, call: ChatCall, grant: Grant, claim: pipeline.Claim | None) -> None:
+    def begin(self, call: AnyCall, grant: Grant, claim: Claim | None) -> None:
         """Take note of what the answer has to look like, and whether it is to be kept."""
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
-        self._form = Form(
+        self._form = AnswerForm(
             self.profile.id_prefix + grant.shown_id,
             grant.shown_id,
             grant.model,
             int(grant.identity.at),
             self.profile,
             grant.identity.episode_id,
-            self._whole_credits,
+            self.whole_credits,
         )
         if call.facts.stream:
-            self._writer = ChunkWriter(self._form, include_usage=call.payload.include_usage)
-            self.encode = self._writer.write
+            self._stream_writer = self._endpoint.open_stream_writer(call, self._form)
+            self.encode = self._stream_writer.write
+        else:
+            self._writer = self._endpoint.open_writer(call, self._form)
 
-    def fall_back(self, call: ChatCall, grant: Grant) -> None:
+    def fall_back(self, call: AnyCall, grant: Grant) -> None:
         """Take note that another model is at it. A head that is out cannot say so any more: the
         last frames will."""
         self.begin(call, grant, self._claim)
-        if self._has_head and self._writer is not None:
-            self._writer.fallback = (grant.fallback_from, grant.fallback_depth)
+        if self._has_head and self._stream_writer is not None:
+            self._stream_writer.fallback = (grant.fallback_from, grant.fallback_depth)
 
     async def wait_for_hang_up(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -208,11 +227,10 @@ class ChatCaller:
     def _write_last(self, receipt: Receipt, answer: Answer | None) -> bytes:
         """Return the last frames of a stream, or the body of a buffered answer."""
         if answer is None:
-            assert self._writer is not None
-            return b"".join(self._writer.close(receipt))
-        assert self._form is not None
-        assert isinstance(answer, ChatAnswer)
-        return write_answer(answer, receipt, self._form)
+            assert self._stream_writer is not None
+            return b"".join(self._stream_writer.close(receipt))
+        assert self._writer is not None
+        return self._writer.write_answer(answer, receipt)
 
     def write_at_once(self, frames: bytes) -> bool:
         """Write whole frames behind others if that takes no waiting. Returns whether it did."""
@@ -244,7 +262,8 @@ class ChatCaller:
             return
         if not self._has_head:
             await self._send_head(200, self._stream_headers())
-        await self._send_body(KEEP_ALIVE, more=True)
+        assert self._stream_writer is not None
+        await self._send_body(self._stream_writer.keep_alive, more=True)
 
     async def finish(self, receipt: Receipt) -> None:
         """Write the last frames of the stream."""
@@ -269,12 +288,12 @@ class ChatCaller:
         headers = self._sent_headers if self._has_head else self._stream_headers()
         return 200, headers, b"".join(self._transcript) + last
 
-    async def replay(self, claim: pipeline.Claim) -> None:
+    async def replay(self, kept: KeptAnswer) -> None:
         """Write the answer that the same request had before."""
         self._has_ended = True
-        headers = [*claim.kept.headers, (b"idempotent-replayed", b"true")]
-        await self._send_head(claim.kept.status, headers)
-        await self._send_body(claim.kept.body, more=False)
+        headers = [*kept.headers, (b"idempotent-replayed", b"true")]
+        await self._send_head(kept.status, headers)
+        await self._send_body(kept.body, more=False)
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
@@ -289,7 +308,7 @@ class ChatCaller:
         if self._has_ended:
             return
         self._has_ended = True
-        if self._has_head and self._writer is not None:
+        if self._has_head and self._stream_writer is not None:
             await self._send_body(self._last_bytes or self._write_failure(error), more=False)
             return
         status, headers, body = self._error_response(error)
@@ -302,9 +321,10 @@ class ChatCaller:
 
     def _write_failure(self, error: GatewayError) -> bytes:
         """Return the last frames of a stream that fails."""
-        assert self._writer is not None
-        frames = b"" if self._writer.is_open else self._writer.open()
-        return frames + self._writer.fail(error)
+        writer = self._stream_writer
+        assert writer is not None
+        frames = b"" if writer.is_open else writer.open()
+        return frames + writer.fail(error)
 
     async def hang_up(self) -> None:
         """End a response nobody reads. Without a head the server would log an error of ours."""

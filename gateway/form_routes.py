@@ -12,8 +12,8 @@ from django.http import HttpRequest
 from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
-from gateway.edge.body_limits import FORM_BYTES
 from gateway.edge.cors import MOUNTS
+from gateway.edge.form_bytes import FORM_BYTES
 
 View = TypeVar("View", bound=Callable[..., Any])
 

@@ -1,4 +1,4 @@
-"""What a call says, as its model is to get it: its files brought, its prompt assembled."""
+"""What a call says, as its model is to get it: its files loaded, its prompt assembled."""
 
 from __future__ import annotations
 
@@ -6,27 +6,29 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from ipaddress import IPv4Network, IPv6Network
 
-from gateway.admission.caller import Caller
-from gateway.core.chat import ChatCall
+from gateway.core.call import AnyCall
+from gateway.core.chat import ChatRequest
 from gateway.core.errors import PdfNotSupported
 from gateway.core.request import RequestHead
+from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.chat_completions import attach
 from gateway.endpoints.chat_completions.system_prompt import SystemPrompts
-from gateway.files.attachment_loader import Bringer, unless_gone
+from gateway.files.attachment_loader import AttachmentLoader, unless_gone
 from gateway.files.fetch_process import FetchProcess
 from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
 from gateway.prompts.renderer import Renderer
 from gateway.providers.parameters import check_parameters
+from gateway.snapshot.caller import Caller
 from gateway.snapshot.types import ModelRecord
 
-Vouched = Callable[[Caller, ChatCall, ModelRecord], AbstractAsyncContextManager[None]]
+Vouched = Callable[[Caller, AnyCall, AnyEndpoint, ModelRecord], AbstractAsyncContextManager[None]]
 
 
-class Contents:
+class PromptPrep:
     """For all calls of a process.
 
-    vouched: keeps money set aside while files are brought, for a caller who could pay.
+    vouched: keeps money set aside while files are loaded, for a caller who could pay.
     networks: those that may be fetched from beside the public ones. page_nusd: what a page of a
     PDF costs that becomes a picture.
     """
@@ -40,7 +42,7 @@ class Contents:
         self._prompts = SystemPrompts(self._renderer)
         self._fetcher = FetchProcess(networks)
         self._media_urls = MediaUrls(networks)
-        self._bringer = Bringer(self._fetcher, PdfReader(), attach)
+        self._loader = AttachmentLoader(self._fetcher, PdfReader(), attach)
 
     async def prepare(self, templates: Iterable[str]) -> None:
         """Compile the prompts that are programs, and forget all others."""
@@ -51,13 +53,14 @@ class Contents:
         await self._fetcher.aclose()
         self._media_urls.close()
 
-    async def bring_files(
+    async def load_files(
         self,
         caller: Caller,
-        call: ChatCall,
+        call: AnyCall,
+        endpoint: AnyEndpoint,
         model: ModelRecord,
         hang_up: Callable[[], Awaitable[None]],
-    ) -> ChatCall:
+    ) -> AnyCall:
         """Return the call with its files as the model gets them, for a caller who could pay.
 
         Addresses that stay in the call are judged where a provider of ours would ask there.
@@ -69,29 +72,31 @@ class Contents:
                 call.payload.media_urls, model.targets, owner, may_go_elsewhere=has_others
             )
             await unless_gone(hang_up, work)
-        wanted = self._bringer.wanted(call, model)
+        wanted = self._loader.wanted(call, model)
         if not wanted:
             return call
-        async with self._vouched(caller, call, model):
-            bringing = self._bringer.bring(call, model, wanted, owner)
-            brought: ChatCall = await unless_gone(hang_up, bringing)
-        if not brought.payload.pdf_pages:
-            return brought
-        return brought.with_payload(pdf_page_nusd=self._page_nusd)
+        async with self._vouched(caller, call, endpoint, model):
+            loading = self._loader.load(call, model, wanted, owner)
+            loaded: AnyCall = await unless_gone(hang_up, loading)
+        if not loaded.payload.pdf_pages:
+            return loaded
+        return loaded.with_payload(pdf_page_nusd=self._page_nusd)
 
-    def check_other(self, call: ChatCall, model: ModelRecord) -> tuple[str, ...]:
+    def check_other(self, call: AnyCall, model: ModelRecord) -> tuple[str, ...]:
         """Return the parameters that a model to fall back to would not get.
 
         Raises as check_parameters does, and PdfNotSupported for a model that would have to be
         given the call's PDFs in another way than the model before it.
         """
-        if call.payload.files and self._bringer.wanted(call, model):
+        if call.payload.files and self._loader.wanted(call, model):
             raise PdfNotSupported
         return check_parameters(call, model)
 
     async def assemble(
-        self, call: ChatCall, model: ModelRecord, caller: Caller, head: RequestHead
-    ) -> ChatCall:
+        self, call: AnyCall, model: ModelRecord, caller: Caller, head: RequestHead
+    ) -> AnyCall:
         """Return the call with the system prompt that the model gives it."""
+        if not isinstance(call.payload, ChatRequest):
+            return call
         name = caller.key.workspace_name
         return await self._prompts.assemble(call, model, org_name=name, request_id=head.request_id)

@@ -12,7 +12,7 @@ from csp.constants import NONCE, NONE, SELF
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
-from gateway.edge.body_limits import FORM_BYTES
+from gateway.edge.form_bytes import FORM_BYTES
 from gateway.env import (
     read_bool,
     read_choice,

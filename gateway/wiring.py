@@ -24,15 +24,14 @@ from gateway.accounting.prompt import count_prompt
 from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokens import count_output
 from gateway.admission.admit import Admission
-from gateway.admission.caller import Caller
 from gateway.admission.fallback import Fallbacks
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.core.attachment_tokens import rules_of
+from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
-from gateway.core.chat import ChatCall
 from gateway.core.errors import (
     GatewayError,
     InvalidKey,
@@ -46,14 +45,13 @@ from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.counter_backends import make_counters
-from gateway.endpoints.chat_completions.prompt_parts import read_prompt
-from gateway.endpoints.chat_completions.read import least_prompt_tokens, read_call
+from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.endpoints.registry import make_endpoints
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.outbound.networks import read_networks
-from gateway.pipeline import Stages
-from gateway.prompt_prep import Contents
+from gateway.prompt_prep import PromptPrep
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
@@ -64,8 +62,10 @@ from gateway.providers.transports.direct import DirectTransport
 from gateway.providers.transports.retrying import RetryingTransport
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
+from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, TargetRecord
+from gateway.stages import Stages
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
@@ -138,27 +138,26 @@ class Runtime:
             check=check_parameters,
             write_down=self.log.admitted,
             take_id=RequestIds(read).take,
-            least_tokens=least_prompt_tokens,
             shedder=self.shedder,
             trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
             wrong_keys=settings.WRONG_KEYS,
         )
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
-        self.contents = Contents(self.admission.vouched, networks, settings.PDF_PAGE_NUSD)
-        others = Fallbacks(self.snapshot, self.contents.check_other, self.contents.assemble)
-        reader = reader_of_calls()
+        prep = PromptPrep(self.admission.vouched, networks, settings.PDF_PAGE_NUSD)
+        self.prompt_prep = prep
+        fallbacks = Fallbacks(self.snapshot, prep.check_other, prep.assemble)
+        self.endpoints = make_endpoints(request_rules())
         self.stages = Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen_call,
-            read_call=reader,
-            read_long_call=LongBodies(reader).read,
-            admit=self.admission.admit,
+            read_in_thread=LongBodies().read,
             choose_model=self.admission.choose_model,
-            bring_files=self.contents.bring_files,
             claim=self.claim,
-            find_others=others.find,
-            assemble=self.contents.assemble,
+            load_files=prep.load_files,
+            find_fallbacks=fallbacks.find,
+            assemble=prep.assemble,
+            admit=self.admission.admit,
             refuse=self.refuse,
             route=plan,
             prepare=self.prepare,
@@ -214,14 +213,14 @@ class Runtime:
         await self.stores.stop()
         await self.limits.aclose()
         await self.transports.network.aclose()
-        await self.contents.aclose()
+        await self.prompt_prep.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
         chosen = choose_profile(head, key, self._default_profile)
         return self._unified if chosen is UNIFIED else chosen
 
-    async def claim(self, caller: Caller, call: ChatCall, head: RequestHead) -> Claim:
+    async def claim(self, caller: Caller, call: AnyCall, head: RequestHead) -> Claim:
         """Return the claim on the call's idempotency key."""
         return await self.idempotency.claim(
             workspace_id=caller.key.workspace_id,
@@ -231,7 +230,7 @@ class Runtime:
             process_id=self.stores.process_id,
         )
 
-    def prepare(self, call: ChatCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
+    def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(call.payload.operation, target.kind)
         request = provider.build_request(call, grant, target)
         return ProviderExchange(provider, self.transports.for_kind(target.kind), request)
@@ -257,7 +256,7 @@ class Runtime:
         meter: Meter,
         receipt: Receipt,
         error: BaseException | None,
-        call: ChatCall,
+        call: AnyCall,
         said: str,
         kept: bytes,
     ) -> None:
@@ -350,7 +349,7 @@ class Runtime:
                 continue
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
-                await self.contents.prepare(fresh.templates())
+                await self.prompt_prep.prepare(fresh.templates())
             return
 
 
@@ -375,19 +374,21 @@ def as_uuid_text(hexadecimal: str) -> str:
     return str(uuid.UUID(hexadecimal))
 
 
-def reader_of_calls() -> Callable[[bytes, RequestHead, Profile], ChatCall]:
-    """Return the reader of bodies that keeps to the installation's rules."""
-    secret = b"" if settings.FORWARD_USER == "plain" else settings.SECRET_KEY.encode()
-    rules = Rules(settings.MAX_STOP_SEQUENCES, settings.STRICT_TOOL_PAIRING, secret)
-    return partial(read_call, rules=rules)
+def request_rules() -> Rules:
+    """Return what the installation asks of requests, beside what their types say."""
+    return Rules(
+        settings.MAX_STOP_SEQUENCES,
+        settings.STRICT_TOOL_PAIRING,
+        b"" if settings.FORWARD_USER == "plain" else settings.SECRET_KEY.encode(),
+    )
 
 
-async def count_call(call: ChatCall, meter: Meter) -> Usage:
+async def count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
     """Return our own count of what a call was."""
-    return await asyncio.to_thread(_count_call, call, meter)
+    return await asyncio.to_thread(_count_call, endpoint, call, meter)
 
 
-def _count_call(call: ChatCall, meter: Meter) -> Usage:
+def _count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
     native_model = "" if meter.target is None else meter.target.native_model
-    prompt_tokens = count_prompt(read_prompt(call), rules_of(native_model))
+    prompt_tokens = count_prompt(endpoint.prompt_parts(call), rules_of(native_model))
     return Usage(prompt_tokens, count_output(meter.pieces, meter.deltas, meter.chars))

@@ -21,7 +21,7 @@ from dashboard.http.current_workspace import NoWorkspace
 from dashboard.http.query_params import UnknownPlace
 from gateway.api.errors import error_of_status, json_error, missing_endpoint
 from gateway.core.mounts import is_meant_for_api
-from gateway.edge.body_limits import FORM_BYTES
+from gateway.edge.form_bytes import FORM_BYTES
 
 log = logging.getLogger(__name__)
 

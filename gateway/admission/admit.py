@@ -14,6 +14,8 @@ from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from gateway.admission.address import (
     Network,
     canonical_text,
@@ -24,24 +26,15 @@ from gateway.admission.address import (
 )
 from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import read_digest, shows_none
-from gateway.admission.caller import Caller
-from gateway.admission.cost_bound import (
-    affordable_tokens,
-    cap_of,
-    check_context,
-    limit_of,
-    max_price,
-    rates,
-    to_nusd_up,
-)
 from gateway.admission.counters import HangUp
-from gateway.admission.fallback import Candidate, Check, fallback_models_within
+from gateway.admission.fallback import Check, CostBounds, fallback_models_within
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
+from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
-from gateway.core.chat import ChatCall
+from gateway.core.cost_bound import CostBound
 from gateway.core.errors import (
     InsufficientCredits,
     InsufficientScope,
@@ -52,10 +45,11 @@ from gateway.core.errors import (
     WorkspaceLocked,
 )
 from gateway.core.grant import Grant, Lease
-from gateway.core.money import Price
 from gateway.core.profiles import Profile
 from gateway.core.receipt import PDF, ToolUse
 from gateway.core.request import RequestHead
+from gateway.snapshot.caller import Caller
+from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyLimits, KeyRecord, ModelRecord
 
@@ -76,7 +70,6 @@ class Admission:
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
-    least_tokens: how many tokens a prompt is, whoever counts.
     wrong_keys: how many calls with a bad key one address may make in ten seconds.
     """
 
@@ -90,7 +83,6 @@ class Admission:
         check: Check,
         write_down: Callable[[Grant], None],
         take_id: Callable[[str, str], Awaitable[bool]],
-        least_tokens: Callable[[ChatCall], int],
         shedder: LoadShedder,
         trusted_proxies: Sequence[Network] = (),
         wrong_keys: int = 50,
@@ -102,7 +94,6 @@ class Admission:
         self._check = check
         self._write_down = write_down
         self._take_id = take_id
-        self._least_tokens = least_tokens
         self._shedder = shedder
         self._trusted = tuple(trusted_proxies)
         self._auth_throttle = AuthThrottle(wrong_keys)
@@ -152,7 +143,7 @@ class Admission:
         self.screen(caller, head, scope)
 
     def choose_model(
-        self, caller: Caller, call: ChatCall, profile: Profile
+        self, caller: Caller, call: AnyCall, profile: Profile
     ) -> tuple[ModelRecord, tuple[str, ...]]:
         """Return the model that the call is for, and the parameters that it will not get.
 
@@ -173,7 +164,7 @@ class Admission:
 
     @asynccontextmanager
     async def vouched(
-        self, caller: Caller, call: ChatCall, model: ModelRecord
+        self, caller: Caller, call: AnyCall, endpoint: CostBounds, model: ModelRecord
     ) -> AsyncIterator[None]:
         """Keep the least that a call can cost set aside while its files are brought.
 
@@ -183,7 +174,9 @@ class Admission:
         key = caller.key
         workspace_id = key.workspace_id
         check_key(key)
-        held_nusd, _ = await self._set_aside(workspace_id, call, max_price(model), 1, model, 0)
+        bound = endpoint.cost_bound(call, model)
+        bound = replace(bound, limit_tokens=min(bound.limit_tokens, 1))
+        held_nusd, _ = await self._set_aside(workspace_id, bound, 0)
         try:
             if key.limits is not None:
                 await self._limits.look(key, key.limits, model.name, held_nusd)
@@ -195,9 +188,10 @@ class Admission:
     async def admit(
         self,
         caller: Caller,
-        call: ChatCall,
+        call: AnyCall,
         head: RequestHead,
         profile: Profile,
+        endpoint: CostBounds,
         model: ModelRecord,
         dropped: tuple[str, ...],
         others: Sequence[Candidate],
@@ -215,11 +209,11 @@ class Admission:
         adopted_id = head.wanted_id()
         if adopted_id and not await self._take_id(key.workspace_id, adopted_id):
             adopted_id = ""
-        price, limit = max_price(model), self._output_limit(call, model)
-        also_nusd = max([one.want_nusd for one in others]) if others else 0
-        hold_nusd, affordable = await self._set_aside(
-            key.workspace_id, call, price, limit, model, also_nusd
-        )
+        if model.context_tokens is not None:
+            endpoint.check_context(call, model)
+        bound = endpoint.cost_bound(call, model)
+        also_nusd = max([one.bound.want_nusd for one in others]) if others else 0
+        hold_nusd, affordable = await self._set_aside(key.workspace_id, bound, also_nusd)
         lease = None
         if key.limits is not None:
             try:
@@ -228,58 +222,42 @@ class Admission:
                 if not others:
                     raise
                 # As with a balance: no call is refused for what another model might cost.
-                hold_nusd, affordable = await self._set_aside(
-                    key.workspace_id, call, price, limit, model, 0
-                )
+                hold_nusd, affordable = await self._set_aside(key.workspace_id, bound, 0)
                 lease = await self._enter(key, key.limits, model.name, hold_nusd, hang_up)
         if self._keyring.peek(key.digest) is not key:
             await self._look_again(key, hold_nusd, lease)
-        cap, sent_cap = cap_of(call, limit, affordable)
+        cap, sent_cap = bound.cap(affordable)
         grant = Grant(
             identity=make_identity(caller, call, head, profile, adopted_id),
             model=model.name,
-            price=price,
+            price=bound.price,
             hold_nusd=hold_nusd,
-            limit_tokens=cap * call.payload.n,
+            limit_tokens=cap * bound.n,
             cap_tokens=sent_cap,
             stores_bodies=key.stores_bodies,
             dropped_params=dropped,
             adopted_id=adopted_id,
             tools=_tools(call),
             lease=lease,
-            fallback_models=fallback_models_within(hold_nusd, call, others) if others else (),
+            fallback_models=fallback_models_within(hold_nusd, others) if others else (),
         )
         self._journal(grant)
         return grant
 
-    def _output_limit(self, call: ChatCall, model: ModelRecord) -> int:
-        """Return the output tokens that each choice may have. Raises PromptTooLong."""
-        limit = limit_of(call, model)
-        if model.context_tokens is not None:
-            check_context(call, limit, model.context_tokens, self._least_tokens)
-        return limit
-
     async def _set_aside(
-        self,
-        workspace_id: str,
-        call: ChatCall,
-        price: Price,
-        limit: int,
-        model: ModelRecord,
-        also_nusd: int,
+        self, workspace_id: str, bound: CostBound, also_nusd: int
     ) -> tuple[int, int]:
-        """Return the nano-USD held and the output tokens per choice that they cover.
+        """Return the nano-USD held and the output tokens per answer that they cover.
 
         also_nusd: what the models to fall back to may cost. What is there of it is held, but a
         call that the rest covers is not refused for it.
         """
-        prompt_pusd, token_pusd = rates(call, model, price)
-        want_nusd = to_nusd_up(prompt_pusd + limit * token_pusd)
+        want_nusd, limit = bound.want_nusd, bound.limit_tokens
         if also_nusd > want_nusd:
             want_nusd = also_nusd
         if not want_nusd or self._credits.try_hold(workspace_id, want_nusd):
             return want_nusd, limit
-        least_nusd = to_nusd_up(prompt_pusd + token_pusd)
+        least_nusd = bound.least_nusd
         try:
             held_nusd = await self._credits.hold(
                 workspace_id, want_nusd=want_nusd, least_nusd=least_nusd
@@ -288,9 +266,9 @@ class Admission:
             if least_nusd:
                 raise
             return 0, limit
-        if held_nusd >= want_nusd or not token_pusd:
+        if held_nusd >= want_nusd or not bound.token_pusd:
             return held_nusd, limit
-        affordable = affordable_tokens(held_nusd, prompt_pusd, token_pusd)
+        affordable = bound.affordable_tokens(held_nusd)
         if affordable < 1:
             self._credits.release(workspace_id, held_nusd, 0)
             raise InsufficientCredits
@@ -355,7 +333,7 @@ def may_call_from(key: KeyRecord, ip: str) -> bool:
 
 
 def make_identity(
-    caller: Caller, call: ChatCall, head: RequestHead, profile: Profile, adopted_id: str
+    caller: Caller, call: AnyCall, head: RequestHead, profile: Profile, adopted_id: str
 ) -> CallIdentity:
     """Return what is known of a call from its beginning."""
     key, facts = caller.key, call.facts
@@ -374,7 +352,7 @@ def make_identity(
     )
 
 
-def _tools(call: ChatCall) -> tuple[ToolUse, ...]:
+def _tools(call: AnyCall) -> tuple[ToolUse, ...]:
     """Return what was done for the call before it was let in."""
     payload = call.payload
     if not payload.pdf_pages:

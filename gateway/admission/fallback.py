@@ -3,72 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
-import msgspec
-
-from gateway.admission.caller import Caller
-from gateway.admission.cost_bound import (
-    affordable_tokens,
-    cap_of,
-    limit_of,
-    max_price,
-    rates,
-    to_nusd_up,
-)
 from gateway.admission.resolve_model import resolve_model
-from gateway.core.chat import ChatCall
+from gateway.core.call import AnyCall
+from gateway.core.cost_bound import CostBound
 from gateway.core.errors import GatewayError
 from gateway.core.grant import FallbackModel
-from gateway.core.money import Price
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
+from gateway.snapshot.caller import Caller
+from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot
 
-Check = Callable[[ChatCall, ModelRecord], tuple[str, ...]]
-Assemble = Callable[[ChatCall, ModelRecord, Caller, RequestHead], Awaitable[ChatCall]]
+Check = Callable[[AnyCall, ModelRecord], tuple[str, ...]]
+Assemble = Callable[[AnyCall, ModelRecord, Caller, RequestHead], Awaitable[AnyCall]]
 
 
-class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A model that could serve the call."""
+class CostBounds(Protocol):
+    """The endpoint of a call, as admission needs it (gateway.endpoints.base)."""
 
-    # As this model gets it.
-    call: ChatCall
-    model: ModelRecord
-    dropped_params: tuple[str, ...]
-    price: Price
-    # Output tokens of each choice.
-    limit: int
-    # As gateway.admission.cost_bound.rates returns them.
-    prompt_pusd: int
-    token_pusd: int
+    def check_context(self, call: AnyCall, model: ModelRecord) -> None: ...
 
-    @classmethod
-    def of(cls, call: ChatCall, model: ModelRecord, dropped: tuple[str, ...]) -> Candidate:
-        price = max_price(model)
-        prompt_pusd, token_pusd = rates(call, model, price)
-        return cls(
-            call=call,
-            model=model,
-            dropped_params=dropped,
-            price=price,
-            limit=limit_of(call, model),
-            prompt_pusd=prompt_pusd,
-            token_pusd=token_pusd,
-        )
-
-    @property
-    def want_nusd(self) -> int:
-        """What a hold must have to cover the worst case."""
-        return to_nusd_up(self.prompt_pusd + self.limit * self.token_pusd)
-
-    def affordable(self, hold_nusd: int) -> int:
-        """Return how many output tokens of each choice a hold covers; below 1 is no answer."""
-        if self.want_nusd <= hold_nusd:
-            return self.limit
-        if not self.token_pusd:
-            return 0
-        return affordable_tokens(hold_nusd, self.prompt_pusd, self.token_pusd)
+    def cost_bound(self, call: AnyCall, model: ModelRecord) -> CostBound: ...
 
 
 class Fallbacks:
@@ -86,9 +44,10 @@ class Fallbacks:
     async def find(
         self,
         caller: Caller,
-        call: ChatCall,
+        call: AnyCall,
         head: RequestHead,
         profile: Profile,
+        endpoint: CostBounds,
         model: ModelRecord,
     ) -> Sequence[Candidate]:
         """Return the models that may serve in this one's place: those that the call names, or
@@ -108,18 +67,18 @@ class Fallbacks:
         if head.disables_fallback:
             return ()
         found = []
-        for one in candidates(call, model, others, self._check):
-            if one.model.prompt is not None:
+        for other, dropped in candidates(call, model, others, self._check):
+            own = call
+            if other.prompt is not None:
                 try:
-                    own = await self._assemble(call, one.model, caller, head)
+                    own = await self._assemble(call, other, caller, head)
                 except GatewayError:
                     continue
-                one = Candidate.of(own, one.model, one.dropped_params)
-            found.append(one)
+            found.append(Candidate(own, other, dropped, endpoint.cost_bound(own, other)))
         return found
 
 
-def named_models(call: ChatCall, find: Callable[[str], ModelRecord]) -> Iterator[ModelRecord]:
+def named_models(call: AnyCall, find: Callable[[str], ModelRecord]) -> Iterator[ModelRecord]:
     """Yield the models of the caller's own list. Raises what `find` does, with their place."""
     for index, name in enumerate(call.facts.fallback_names or ()):
         try:
@@ -142,10 +101,11 @@ def chained_models(snapshot: Snapshot, key: KeyRecord, model: ModelRecord) -> It
 
 
 def candidates(
-    call: ChatCall, asked: ModelRecord, models: Iterable[ModelRecord], check: Check
-) -> list[Candidate]:
-    """Return those that can do what the call needs, each once and never the one asked for."""
-    found: dict[str, Candidate] = {}
+    call: AnyCall, asked: ModelRecord, models: Iterable[ModelRecord], check: Check
+) -> list[tuple[ModelRecord, tuple[str, ...]]]:
+    """Return those that can do what the call needs, each once and never the one asked for, with
+    the parameters that they would not get."""
+    found: dict[str, tuple[ModelRecord, tuple[str, ...]]] = {}
     for model in models:
         if model.name == asked.name or model.name in found or not model.targets:
             continue
@@ -153,27 +113,25 @@ def candidates(
             dropped = check(call, model)
         except GatewayError:
             continue
-        found[model.name] = Candidate.of(call, model, dropped)
+        found[model.name] = (model, dropped)
     return list(found.values())
 
 
-def fallback_models_within(
-    hold_nusd: int, call: ChatCall, found: Sequence[Candidate]
-) -> tuple[FallbackModel, ...]:
+def fallback_models_within(hold_nusd: int, found: Sequence[Candidate]) -> tuple[FallbackModel, ...]:
     """Return those of which the hold covers an answer, limited to what it covers."""
     fallback_models = []
     for one in found:
-        affordable = one.affordable(hold_nusd)
-        if affordable < 1:
+        bound = one.bound
+        affordable = bound.affordable_tokens(hold_nusd)
+        if affordable < min(bound.limit_tokens, 1):
             continue
-        model = one.model
-        cap, sent_cap = cap_of(call, one.limit, affordable)
+        cap, sent_cap = bound.cap(affordable)
         fallback_models.append(
             FallbackModel(
-                model=model.name,
-                targets=model.targets,
-                price=one.price,
-                limit_tokens=cap * call.payload.n,
+                model=one.model.name,
+                targets=one.model.targets,
+                price=bound.price,
+                limit_tokens=cap * bound.n,
                 cap_tokens=sent_cap,
                 dropped_params=one.dropped_params,
                 call=one.call,

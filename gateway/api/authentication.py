@@ -9,8 +9,8 @@ from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
 from gateway.admission.bearer import shows_none
-from gateway.admission.caller import Caller
 from gateway.api.mount import SCOPE_KEY, Inbound
+from gateway.snapshot.caller import Caller
 
 
 def inbound_of(request: Any) -> Inbound:

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from gateway.admission.admit import Admission
-from gateway.admission.caller import Caller
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.http.head import read_head
+from gateway.snapshot.caller import Caller
 from gateway.snapshot.types import Snapshot
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from gateway.admission.caller import Caller
 from gateway.api.authentication import (
     CatalogueAuthentication,
     KeyAuthentication,
@@ -30,6 +29,7 @@ from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
 from gateway.selectors.call_names import find_call_named
 from gateway.selectors.visible import Visible
+from gateway.snapshot.caller import Caller
 from keys.models import Scope
 
 Method = TypeVar("Method", bound=Callable[..., Any])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
+
+from gateway.core.files import Attachment
 
 
 class CallFacts(msgspec.Struct, frozen=True):
@@ -42,6 +44,13 @@ class Payload(msgspec.Struct, frozen=True):
     needs: frozenset[str] = frozenset()
     # Answers that are asked for.
     n: int = 1
+    # Files that have to be fetched, and PDFs.
+    files: tuple[Attachment, ...] = ()
+    # URLs that stay in the request, each after its path in it.
+    media_urls: tuple[tuple[str, str], ...] = ()
+    # Pages of PDFs that were made into pictures, each for pdf_page_nusd.
+    pdf_pages: int = 0
+    pdf_page_nusd: int = 0
 
     def has(self, name: str) -> bool:
         """True when the field has a value: null means absent throughout."""
@@ -60,3 +69,7 @@ class Call(msgspec.Struct, Generic[P_co], frozen=True):
     def with_payload(self, **changes: object) -> Call[P_co]:
         """Return the call with some attributes of its payload changed."""
         return replace(self, payload=replace(self.payload, **changes))
+
+
+# Of any operation.
+AnyCall = Call[Any]

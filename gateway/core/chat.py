@@ -11,7 +11,6 @@ from typing import Any
 
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, Payload
-from gateway.core.files import Attachment
 
 
 class ChatRequest(Payload, frozen=True, kw_only=True):
@@ -27,14 +26,7 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
     max_tokens: int | None = None
     # An upper bound of the prompt, without `pictures`, which models count differently.
     prompt_tokens_bound: int = 0
-    # Files that have to be fetched, and PDFs.
-    files: tuple[Attachment, ...] = ()
-    # URLs that stay in the request, each after its path in it.
-    media_urls: tuple[tuple[str, str], ...] = ()
     pictures: tuple[Picture, ...] = ()
-    # Pages of PDFs that were made into pictures, each for pdf_page_nusd.
-    pdf_pages: int = 0
-    pdf_page_nusd: int = 0
 
 
 ChatCall = Call[ChatRequest]

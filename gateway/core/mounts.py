@@ -9,9 +9,6 @@ import re
 
 MOUNTS = ("/v1", "/api/v1", "/openai/v1")
 CHAT = "chat/completions"
-# The usual targets of calls, as they stand in the request line.
-CALL_TARGETS = frozenset(f"{mount}/{CHAT}".encode() for mount in MOUNTS)
-
 
 _FIXED = "|".join(mount[1:] for mount in MOUNTS)
 # Regular expressions for every mount, without its first slash. The last is for a path as it was

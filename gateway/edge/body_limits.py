@@ -10,13 +10,12 @@ import re
 from collections.abc import Callable
 
 from gateway.core.errors import PayloadTooLarge
-from gateway.core.mounts import ANY_MOUNT, CHAT
+from gateway.core.mounts import ANY_MOUNT
 from gateway.core.profiles import ALL
+from gateway.edge.form_bytes import KB
+from gateway.endpoints.registry import call_paths
 
-KB = 1024
-# Forms and the JSON of the management API; Django's own limit is the same (gateway.settings).
-FORM_BYTES = 256 * KB
-CALLS = re.compile(f"/{ANY_MOUNT}/{CHAT}")
+CALLS = re.compile(f"/{ANY_MOUNT}/(?:{'|'.join(map(re.escape, call_paths()))})")
 # No body is longer, so this is none.
 UNLIMITED = 1 << 62
 READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})

@@ -12,12 +12,12 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE
 from gateway.admission.profile import choose_profile
 from gateway.core.errors import GatewayError, RequestError
 from gateway.core.ids import new_request_id
-from gateway.core.mounts import CHAT
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.edge.connection_limits import ConnectionLimiter
 from gateway.edge.cors import MOUNTS
 from gateway.edge.https import HSTS
+from gateway.endpoints.registry import call_paths
 from gateway.http.error_response import error_response
 
 
@@ -72,7 +72,9 @@ def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) 
         profile = choose_profile(head, None, BY_NAME[default])
     except GatewayError:
         return UNIFIED
-    return UNIFIED if profile.formats_only_call_errors and not path.endswith(CHAT) else profile
+    return (
+        UNIFIED if profile.formats_only_call_errors and not path.endswith(call_paths()) else profile
+    )
 
 
 class LingeringClose:

@@ -22,7 +22,6 @@ from gateway.core.errors import (
     RequestTimeout,
     UriTooLong,
 )
-from gateway.core.mounts import CALL_TARGETS
 from gateway.core.request import WRITE_NOW
 from gateway.edge.body_after_upgrade import BodyOnly
 from gateway.edge.body_limits import UNLIMITED
@@ -42,9 +41,11 @@ from gateway.edge.limits import (
 )
 from gateway.edge.min_data_rate import MinDataRate
 from gateway.edge.reply import Reply
+from gateway.endpoints.registry import call_targets
 
 # The loop reads what has arrived at least once in this time, before the timer that is set for it.
 LAST_LOOK_S = 0.01
+CALL_TARGETS = call_targets()
 
 
 class GuardedHttpProtocol(ErrorProtocol):

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, Protocol, TypeVar
 
-from gateway.core.chat import ChatCall
+from gateway.core.call import AnyCall
 from gateway.core.errors import CallerLeft, PdfNotSupported
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
 from gateway.snapshot.types import ModelRecord
@@ -46,10 +46,10 @@ class Format(Protocol):
 
     def as_pages(self, filename: str, pages: Sequence[Page]) -> Placed: ...
 
-    def place(self, call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCall: ...
+    def place(self, call: AnyCall, placed: Sequence[tuple[Attachment, Placed]]) -> AnyCall: ...
 
 
-class Bringer:
+class AttachmentLoader:
     """Brings the files of calls, for all calls of a process."""
 
     def __init__(self, fetcher: Fetches, reader: ReadsPdfs, form: Format) -> None:
@@ -57,13 +57,13 @@ class Bringer:
         self._reader = reader
         self._form = form
 
-    def wanted(self, call: ChatCall, model: ModelRecord) -> list[Attachment]:
+    def wanted(self, call: AnyCall, model: ModelRecord) -> list[Attachment]:
         """Return the files that the model cannot have as they are."""
         return [file for file in call.payload.files if file.address or converts(model)]
 
-    async def bring(
-        self, call: ChatCall, model: ModelRecord, wanted: Sequence[Attachment], owner: str
-    ) -> ChatCall:
+    async def load(
+        self, call: AnyCall, model: ModelRecord, wanted: Sequence[Attachment], owner: str
+    ) -> AnyCall:
         """Return the call with these files as the model gets them.
 
         owner: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.

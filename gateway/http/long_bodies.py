@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Protocol
 
-from gateway.core.chat import ChatCall
+from gateway.core.call import AnyCall
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.core.switch_interval import short_switch_interval
@@ -15,15 +15,22 @@ from gateway.core.switch_interval import short_switch_interval
 THREADS = 2
 
 
-class LongBodies:
-    """For all calls of a process. read: gateway.endpoints.chat_completions.read.read_call."""
+class Reader(Protocol):
+    """What reads bodies: an Endpoint (gateway.endpoints.base)."""
 
-    def __init__(self, read: Callable[[bytes, RequestHead, Profile], ChatCall]) -> None:
-        self._read = read
+    def read(self, body: bytes, head: RequestHead, profile: Profile) -> AnyCall: ...
+
+
+class LongBodies:
+    """For all calls of a process."""
+
+    def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(THREADS, "long-bodies")
 
-    async def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
+    async def read(
+        self, endpoint: Reader, body: bytes, head: RequestHead, profile: Profile
+    ) -> AnyCall:
         """Return what the body asks for. Raises what reading raises."""
         loop = asyncio.get_running_loop()
         with short_switch_interval():
-            return await loop.run_in_executor(self._threads, self._read, body, head, profile)
+            return await loop.run_in_executor(self._threads, endpoint.read, body, head, profile)

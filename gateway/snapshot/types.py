@@ -12,7 +12,7 @@ from ipaddress import IPv4Network, IPv6Network
 from types import MappingProxyType
 from typing import NamedTuple
 
-from gateway.core.money import Price
+from gateway.core.money import Price, highest
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +65,11 @@ class ModelRecord:
     supports: Mapping[str, bool | None] = field(default_factory=dict)
     fallbacks: tuple[str, ...] = ()
     prompt: PromptRecord | None = None
+
+    @property
+    def max_price(self) -> Price:
+        """The highest of each rate over the model's targets: what a hold must cover."""
+        return highest([target.price for target in self.targets] or [self.price])
 
     def can(self, ability: str) -> bool:
         """True when callers may ask this of the model: what /v1/models says, and admission does.

@@ -19,7 +19,7 @@ from gateway.api.openapi import RESPONSES, document
 from gateway.api.urls import urlpatterns
 from gateway.api.views import KeyView, unknown_path
 from gateway.asgi import routes
-from gateway.consumers import ChatCompletions
+from gateway.consumers import CallConsumer
 from gateway.core.error_page import FAMILIES, every_class
 from gateway.core.errors import CallerGone
 from gateway.endpoints.chat_completions.schema import KNOWN, ChatCompletionRequest
@@ -42,7 +42,7 @@ READERS_CODES = (
 def endpoints() -> Iterator[Item]:
     """Yield what is mounted: the consumers of gateway.asgi, the views of gateway.api.urls."""
     for route in routes:
-        if isinstance(route.callback, ChatCompletions):
+        if isinstance(route.callback, CallConsumer):
             yield "endpoint", "post", str(route.pattern).rpartition("v1")[2].strip(")$")
     for route in urlpatterns:
         if inspect.unwrap(route.callback) is unknown_path:

@@ -14,10 +14,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import ChatAnswer, Choice, Delta, Finish, UsageReported
-from gateway.core.money import Usage, credits_used, usd
+from gateway.core.events import Answer, ChatAnswer, Choice, Delta, Finish, UsageReported
+from gateway.core.money import Usage, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
+from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.response_schema import (
     AnswerChoice,
     AnswerMessage,
@@ -43,25 +44,6 @@ TRAILING, TWICE = "trailing", "twice"
 # the reasons of all chunks.
 EMPTY_CHOICE = ChunkChoice(0, {}, None)
 _encode = msgspec.json.encode
-
-
-class Form(msgspec.Struct, frozen=True):
-    """What every frame and answer of one call has in common. created: seconds.
-
-    whole_credits: credits are shown rounded up to whole ones.
-    """
-
-    answer_id: str
-    call_id: str
-    model: str
-    created: int
-    profile: Profile
-    episode_id: str = ""
-    whole_credits: bool = False
-
-    def credits(self, receipt: Receipt) -> float | int:
-        """Return what the call has cost, in the credits that callers are told."""
-        return credits_used(receipt.charge_nusd, whole=self.whole_credits)
 
 
 def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
@@ -108,16 +90,25 @@ def place_usage(mode: str, include_usage: bool | None) -> str:
     return AFTER_FINISH if mode == "auto" and include_usage is None else NOWHERE
 
 
-class ChunkWriter:
-    """Writes one stream. Holds finish chunks back until the cost is known.
+class AnswerWriter:
+    """A Writer of buffered answers (gateway.endpoints.base)."""
 
-    fallback: the model that was meant and how far from it the one is that serves, where the
-    answer's head could not say so.
-    """
-
+    keep_alive = KEEP_ALIVE
     fallback: tuple[str, int] | None = None
 
-    def __init__(self, form: Form, *, include_usage: bool | None) -> None:
+    def __init__(self, form: AnswerForm) -> None:
+        self._form = form
+
+    def write_answer(self, answer: Answer, receipt: Receipt) -> bytes:
+        assert isinstance(answer, ChatAnswer)
+        return write_answer(answer, receipt, self._form)
+
+
+class ChunkWriter(AnswerWriter):
+    """A Writer of streams. Holds finish chunks back until the cost is known."""
+
+    def __init__(self, form: AnswerForm, *, include_usage: bool | None) -> None:
+        super().__init__(form)
         head = ChunkHead(
             form.answer_id,
             "chat.completion.chunk",
@@ -244,7 +235,7 @@ def _write_event(chunk: ChatCompletionChunk) -> bytes:
     return b"data: " + _encode(chunk) + b"\n\n"
 
 
-def write_answer(answer: ChatAnswer, receipt: Receipt, form: Form) -> bytes:
+def write_answer(answer: ChatAnswer, receipt: Receipt, form: AnswerForm) -> bytes:
     """Return the body of a buffered answer (gateway contract, section 7.1)."""
     fingerprint, tier = spell_extras(answer.extras, form.profile)
     return _encode(

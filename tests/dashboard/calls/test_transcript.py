@@ -15,7 +15,8 @@ from gateway.core.events import ChatAnswer, Choice, Delta, Finish
 from gateway.core.money import Usage
 from gateway.core.profiles import ALL, Profile
 from gateway.core.receipt import Receipt
-from gateway.endpoints.chat_completions.write import ChunkWriter, Form, write_answer
+from gateway.endpoints.base import AnswerForm
+from gateway.endpoints.chat_completions.write import ChunkWriter, write_answer
 from tests.dashboard.browser import sign_in, watched_page
 from tests.flows.caller import Caller
 from tests.support.servers import GatewayServer, run_manage
@@ -41,7 +42,7 @@ RECEIPT = Receipt(
 
 def stored_stream(profile: Profile, *, whole: bool = True) -> str:
     """Return what is stored of a stream of MESSAGE, as the gateway writes it."""
-    writer = ChunkWriter(Form("chatcmpl-1", "1", "m", 1, profile), include_usage=True)
+    writer = ChunkWriter(AnswerForm("chatcmpl-1", "1", "m", 1, profile), include_usage=True)
     pieces: list[dict[str, Any]] = [
         {"reasoning": "They "},
         {"reasoning": "greet."},
@@ -60,7 +61,7 @@ def stored_stream(profile: Profile, *, whole: bool = True) -> str:
 
 
 def stored_answer(profile: Profile) -> str:
-    form = Form("chatcmpl-1", "1", "m", 1, profile)
+    form = AnswerForm("chatcmpl-1", "1", "m", 1, profile)
     return write_answer(
         ChatAnswer((Choice(0, MESSAGE, "tool_calls"),), None), RECEIPT, form
     ).decode()

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 
 from gateway.admission.admit import Admission
-from gateway.admission.caller import Caller
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
@@ -25,12 +24,15 @@ from gateway.core.money import Price
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
 from gateway.core.spent import Reading, Spent
-from gateway.endpoints.chat_completions.read import least_prompt_tokens
+from gateway.endpoints.chat_completions.endpoint import ChatCompletions
+from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, ModelRecord, SpendingLimits
 from tests.support.calls import chat_call
 from tests.support.waiting import async_wait_until
 
+ENDPOINT = ChatCompletions(Rules())
 HEAD = RequestHead(request_id="id", headers=(), peer="", fields={})
 CALL = chat_call("m", max_tokens=10, prompt_tokens_bound=5)
 MODEL = ModelRecord("m", "M", "", "us", 0, Price(1_000, 1_000, 1_000), None, 100, "forward", ())
@@ -100,7 +102,6 @@ class Door:
             check=lambda call, model: (),
             write_down=write_down,
             take_id=self.take_id,
-            least_tokens=least_prompt_tokens,
             shedder=LoadShedder(0),
         )
 
@@ -116,7 +117,9 @@ class Door:
     async def admit(self, key: KeyRecord) -> Grant:
         caller = Caller(key, "")
         hang_up = Patient().wait_for_hang_up
-        return await self.admission.admit(caller, CALL, HEAD, UNIFIED, MODEL, (), (), hang_up)
+        return await self.admission.admit(
+            caller, CALL, HEAD, UNIFIED, ENDPOINT, MODEL, (), (), hang_up
+        )
 
     async def admit_while_waiting(self, happens: Callable[[], None]) -> Grant:
         """Let a call in that has to wait for another, while something happens."""

@@ -7,11 +7,18 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.admission.fallback import candidates, chained_models, fallback_models_within
+from gateway.admission.fallback import (
+    Check,
+    candidates,
+    chained_models,
+    fallback_models_within,
+)
 from gateway.core.chat import ChatCall
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
+from gateway.endpoints.chat_completions.cost_bound import bound_cost
 from gateway.routing.plan import plan
+from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot, TargetRecord
 from tests.support.calls import chat_call
 
@@ -21,6 +28,15 @@ prices = st.builds(Price, *[st.integers(0, 3_000_000)] * 3)
 
 def make_call(max_tokens: int | None = None, n: int = 1, prompt_tokens: int = 10) -> ChatCall:
     return chat_call("a", n=n, max_tokens=max_tokens, prompt_tokens_bound=prompt_tokens)
+
+
+def find(
+    call: ChatCall, asked: ModelRecord, models: Sequence[ModelRecord], check: Check
+) -> list[Candidate]:
+    return [
+        Candidate(call, model, dropped, bound_cost(call, model))
+        for model, dropped in candidates(call, asked, models, check)
+    ]
 
 
 def make_model(
@@ -71,7 +87,7 @@ def test_each_model_is_planned_for_once_in_order_and_never_the_one_asked_for(
 ) -> None:
     asked = make_model("a")
 
-    found = candidates(call, asked, others, takes_all)
+    found = find(call, asked, others, takes_all)
 
     names = [one.model.name for one in found]
     able = [model.name for model in others if model.name != "a" and model.targets]
@@ -82,9 +98,9 @@ def test_each_model_is_planned_for_once_in_order_and_never_the_one_asked_for(
 def test_no_answer_of_a_planned_model_can_cost_more_than_the_hold(
     call: ChatCall, others: list[ModelRecord], hold_nusd: int
 ) -> None:
-    found = candidates(call, make_model("a"), others, takes_all)
+    found = find(call, make_model("a"), others, takes_all)
 
-    for fallback in fallback_models_within(hold_nusd, call, found):
+    for fallback in fallback_models_within(hold_nusd, found):
         [model] = [one.model for one in found if one.model.name == fallback.model]
         prompt = min(
             call.payload.prompt_tokens_bound,
@@ -104,18 +120,18 @@ def test_no_answer_of_a_planned_model_can_cost_more_than_the_hold(
 
 
 @given(calls, st.lists(models, max_size=6))
-def test_a_hold_of_the_dearest_allows_every_model_its_whole_limit(
+def test_a_hold_of_the_highest_price_allows_every_model_its_whole_limit(
     call: ChatCall, others: list[ModelRecord]
 ) -> None:
-    found = candidates(call, make_model("a"), others, takes_all)
+    found = find(call, make_model("a"), others, takes_all)
 
     fallback_models = fallback_models_within(
-        max((one.want_nusd for one in found), default=0), call, found
+        max((one.bound.want_nusd for one in found), default=0), found
     )
 
     assert [fallback.model for fallback in fallback_models] == [one.model.name for one in found]
     assert [fallback.limit_tokens for fallback in fallback_models] == [
-        one.limit * call.payload.n for one in found
+        one.bound.limit_tokens * call.payload.n for one in found
     ]
 
 
@@ -123,13 +139,13 @@ def test_a_hold_of_the_dearest_allows_every_model_its_whole_limit(
 def test_a_model_is_left_out_only_when_the_hold_covers_no_token_of_it(
     call: ChatCall, model: ModelRecord, hold_nusd: int
 ) -> None:
-    found = candidates(call, make_model("z"), [model], takes_all)
+    found = find(call, make_model("z"), [model], takes_all)
 
-    fallback_models = fallback_models_within(hold_nusd, call, found)
+    fallback_models = fallback_models_within(hold_nusd, found)
 
     if found and not fallback_models:
         one = found[0]
-        assert one.prompt_pusd + one.token_pusd > hold_nusd * PUSD_PER_NUSD
+        assert one.bound.prompt_pusd + one.bound.token_pusd > hold_nusd * PUSD_PER_NUSD
 
 
 def test_a_model_that_cannot_do_what_the_call_needs_is_passed_over() -> None:
@@ -140,7 +156,7 @@ def test_a_model_that_cannot_do_what_the_call_needs_is_passed_over() -> None:
 
     others = [make_model("b"), make_model("c")]
 
-    [one] = candidates(make_call(), make_model("a"), others, check)
+    [one] = find(make_call(), make_model("a"), others, check)
 
     assert (one.model.name, one.dropped_params) == ("c", ("not by c",))
 
@@ -157,8 +173,8 @@ def test_of_a_chain_those_are_left_that_are_offered_and_allowed() -> None:
 def test_the_plan_has_all_targets_of_one_model_before_those_of_the_next() -> None:
     asked = make_model("a", [Price(1, 1, 1)] * 2)
     others = [make_model("b", [Price(1, 1, 1)] * 2), make_model("c")]
-    found = candidates(make_call(), asked, others, takes_all)
+    found = find(make_call(), asked, others, takes_all)
 
-    targets = plan(asked, fallback_models_within(10**9, make_call(), found))
+    targets = plan(asked, fallback_models_within(10**9, found))
 
     assert [target.model for target in targets] == ["a", "a", "b", "b", "c"]

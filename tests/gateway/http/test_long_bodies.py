@@ -22,10 +22,11 @@ WAIT_S = 60
 async def test_the_loop_goes_on_while_a_body_is_read() -> None:
     goes_on = threading.Event()
 
-    def read(body: bytes, head: RequestHead, profile: Any) -> Any:
-        return goes_on.wait(WAIT_S)
+    class Endpoint:
+        def read(self, body: bytes, head: RequestHead, profile: Any) -> Any:
+            return goes_on.wait(WAIT_S)
 
-    reading = asyncio.ensure_future(LongBodies(read).read(b"", HEAD, UNIFIED))
+    reading = asyncio.ensure_future(LongBodies().read(Endpoint(), b"", HEAD, UNIFIED))
     await asyncio.sleep(0)
     goes_on.set()
 

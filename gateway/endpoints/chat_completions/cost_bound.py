@@ -1,0 +1,63 @@
+"""What a chat completion may cost at most, and whether its prompt can fit into a model."""
+
+from __future__ import annotations
+
+from gateway.core.attachment_tokens import rules_of
+from gateway.core.chat import ChatCall
+from gateway.core.cost_bound import CostBound
+from gateway.core.errors import PromptTooLong
+from gateway.core.money import PUSD_PER_NUSD
+from gateway.endpoints.chat_completions.read import least_prompt_tokens
+from gateway.snapshot.types import ModelRecord
+
+
+def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
+    """Return the most that the call can cost on the model, fees for pages of PDFs included."""
+    payload, price = call.payload, model.max_price
+    prompt_tokens = payload.prompt_tokens_bound
+    if payload.pictures:
+        prompt_tokens += bound_pictures(call, model)
+    if model.context_tokens is not None:
+        prompt_tokens = min(prompt_tokens, model.context_tokens)
+    prompt_pusd = prompt_tokens * price.highest_of("prompt")
+    if payload.pdf_pages:
+        prompt_pusd += payload.pdf_pages * payload.pdf_page_nusd * PUSD_PER_NUSD
+    most_tokens = model.max_output_tokens
+    return CostBound(
+        price,
+        prompt_pusd,
+        payload.n * price.highest_of("completion"),
+        limit_tokens=min(payload.max_tokens or most_tokens, most_tokens),
+        asked_tokens=payload.max_tokens,
+        n=payload.n,
+    )
+
+
+def bound_pictures(call: ChatCall, model: ModelRecord) -> int:
+    """Return what the pictures of a call are at most, whichever target of the model it gets."""
+    rules = {rules_of(target.native_model).picture for target in model.targets}
+    pictures = call.payload.pictures
+    return sum(max([rule(picture) for rule in rules], default=0) for picture in pictures)
+
+
+def check_context(call: ChatCall, model: ModelRecord) -> None:
+    """Raise PromptTooLong for a call that cannot fit into the context of its model.
+
+    As with OpenAI the output that a caller asks for has to fit after the prompt. Only what no
+    tokenizer could make fit is refused: the rest is the provider's to judge.
+    """
+    payload, context_tokens = call.payload, model.context_tokens
+    if context_tokens is None:
+        return
+    asked_tokens = min(payload.max_tokens or 0, model.max_output_tokens)
+    if payload.prompt_tokens_bound + asked_tokens <= context_tokens:
+        return
+    prompt_tokens = least_prompt_tokens(call)
+    if prompt_tokens + asked_tokens <= context_tokens:
+        return
+    wanted = f"The messages have at least {prompt_tokens} tokens"
+    if asked_tokens:
+        wanted += f", and max_tokens requests {asked_tokens} more"
+    raise PromptTooLong(
+        f"The model's context window is {context_tokens} tokens. {wanted}.", param="messages"
+    )

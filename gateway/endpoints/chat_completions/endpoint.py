@@ -1,0 +1,48 @@
+"""POST /chat/completions: OpenAI's format in and out."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from gateway.core.chat import ChatCall
+from gateway.core.cost_bound import CostBound
+from gateway.core.profiles import Profile
+from gateway.core.prompt_parts import PromptParts
+from gateway.core.request import RequestHead
+from gateway.endpoints.base import AnswerForm
+from gateway.endpoints.chat_completions.cost_bound import bound_cost, check_context
+from gateway.endpoints.chat_completions.prompt_parts import read_prompt
+from gateway.endpoints.chat_completions.read import read_call
+from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
+from gateway.snapshot.types import ModelRecord
+
+
+class ChatCompletions:
+    """An Endpoint (gateway.endpoints.base)."""
+
+    name = "chat_completions"
+    operation = "chat"
+    scope = "completions"
+    paths: ClassVar[tuple[str, ...]] = ("chat/completions",)
+
+    def __init__(self, rules: Rules) -> None:
+        self._rules = rules
+
+    def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
+        return read_call(body, head, profile, self._rules)
+
+    def check_context(self, call: ChatCall, model: ModelRecord) -> None:
+        check_context(call, model)
+
+    def cost_bound(self, call: ChatCall, model: ModelRecord) -> CostBound:
+        return bound_cost(call, model)
+
+    def prompt_parts(self, call: ChatCall) -> PromptParts:
+        return read_prompt(call)
+
+    def open_writer(self, call: ChatCall, form: AnswerForm) -> AnswerWriter:
+        return AnswerWriter(form)
+
+    def open_stream_writer(self, call: ChatCall, form: AnswerForm) -> ChunkWriter:
+        return ChunkWriter(form, include_usage=call.payload.include_usage)
