@@ -162,7 +162,7 @@ def test_a_template_that_fails_costs_nothing_and_harms_nobody(site: Site) -> Non
     assert [answer.status for answer in failed] == [500, 500, 422, 500]
     assert failed[2].error["code"] == "quarantined"
     for answer in failed:
-        assert "rendered" in answer.error["message"]
+        assert "prompt template" in answer.error["message"]
         assert site.tries(answer.call_id) == []
         assert site.record(answer.call_id)["charge_nusd"] == 0
     good = caller.ask(model=divided, inferada={"language": "en"})
