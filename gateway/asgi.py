@@ -23,7 +23,8 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount  # noqa: E402
-from gateway.consumers import CallConsumer, Receive, Scope, Send  # noqa: E402
+from gateway.caller_connection import Receive, Send  # noqa: E402
+from gateway.consumers import CallConsumer, Scope  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
 from gateway.core.ids import new_request_id  # noqa: E402
 from gateway.core.mounts import (  # noqa: E402

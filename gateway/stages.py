@@ -56,7 +56,7 @@ class Claim(Protocol):
 
 
 class Connection(relay.Caller, CallerConnection, Protocol):
-    """The caller's side of a call (gateway.consumers)."""
+    """The caller's side of a call (gateway.caller_connection)."""
 
     profile: Profile
     rates: Rates | None

@@ -15,7 +15,8 @@ from gateway.core.profiles import ALL
 from gateway.edge.form_bytes import KB
 from gateway.endpoints.registry import call_paths
 
-CALLS = re.compile(f"/{ANY_MOUNT}/(?:{'|'.join(map(re.escape, call_paths()))})")
+CALL_PATHS = "|".join(map(re.escape, call_paths()))
+CALLS = re.compile(f"/{ANY_MOUNT}/(?:{CALL_PATHS})")
 # No body is longer, so this is none.
 UNLIMITED = 1 << 62
 READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})

@@ -90,7 +90,7 @@ class Stream(Protocol):
 
 
 class Caller(Protocol):
-    """The caller's side, as the relay needs it (gateway.consumers)."""
+    """The caller's side, as the relay needs it (gateway.caller_connection)."""
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None: ...
 
