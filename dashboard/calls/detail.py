@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from accounts.models import Workspace
@@ -12,8 +12,10 @@ from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.status_text import basis_words, error_words
 from dashboard.calls.timing import Part, Stretch, stretches, timing_parts
 from dashboard.calls.transcript import Transcript, read_request, read_response
+from dashboard.templatetags.money import usd_per_mtok
 from gateway.core.ids import PREFIXES
-from gateway.core.money import PUSD_PER_NUSD
+from gateway.core.money import PUSD_PER_NUSD, format_price
+from gateway.core.units import UNITS, Unit, parts_of
 from gateway.models import CallBody, CallRecord
 from gateway.selectors.visible import Visible
 
@@ -23,12 +25,29 @@ MAX_BODY_CHARS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class CostLine:
-    """Tokens times price. pusd_per_token: pico-USD; amount: exact USD as text."""
+    """A count of a unit times its price."""
 
     label: str
-    tokens: int
-    pusd_per_token: int
-    amount: str
+    unit: Unit
+    count: int
+    # For one step of the count.
+    pusd: int
+    # Exact USD; empty until it is known how many decimals all lines have.
+    amount: str = ""
+
+    @property
+    def amount_pusd(self) -> int:
+        return self.count * self.pusd
+
+    @property
+    def counted(self) -> str:
+        return self.unit.format_count(self.count)
+
+    @property
+    def price(self) -> str:
+        if self.unit.noun == "tokens":
+            return usd_per_mtok(self.pusd)
+        return f"${format_price(self.pusd, self.unit)} per {self.unit.price_noun}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,28 +126,14 @@ def describe_call(
 
 
 def _cost_sheet(call: CallRecord) -> CostSheet:
-    cached = min(call.cached_tokens, call.prompt_tokens)
-    counted = [
-        (
-            "Prompt, not cached" if cached else "Prompt",
-            call.prompt_tokens - cached,
-            call.input_pusd_per_token,
-        ),
-        ("Prompt, cached", cached, call.cached_input_pusd_per_token),
-        ("Completion", call.completion_tokens, call.output_pusd_per_token),
-    ]
-    fee_pusd = call.pdf_fee_nusd * PUSD_PER_NUSD
-    amounts = [tokens * price for _, tokens, price in counted]
+    plain = _cost_lines(call)
+    fee_pusd = sum(call.tool_costs_nusd.values()) * PUSD_PER_NUSD
     # A column adds up before one's eyes when its decimal points stand below each other.
-    places = max(_places(amount) for amount in [*amounts, fee_pusd])
-    lines = [
-        CostLine(label, tokens, price, exact_usd(tokens * price, places))
-        for label, tokens, price in counted
-        if tokens or label != "Prompt, cached"
-    ]
+    places = max(_places(amount) for amount in [*(line.amount_pusd for line in plain), fee_pusd])
+    lines = [replace(line, amount=exact_usd(line.amount_pusd, places)) for line in plain]
     return CostSheet(
         lines=lines,
-        exact=exact_usd(sum(amounts) + fee_pusd, places),
+        exact=exact_usd(sum(line.amount_pusd for line in lines) + fee_pusd, places),
         fee=exact_usd(fee_pusd, places),
         price_nusd=call.charge_nusd + call.absorbed_nusd,
         charge_nusd=call.charge_nusd,
@@ -139,6 +144,36 @@ def _cost_sheet(call: CallRecord) -> CostSheet:
         pages=call.pdf_pages,
         page_nusd=call.pdf_page_nusd,
     )
+
+
+def _cost_lines(call: CallRecord) -> list[CostLine]:
+    """Return what was counted: each whole without its parts, then these."""
+    used = {
+        "prompt": (call.prompt_tokens, call.input_pusd_per_token),
+        "cached": (call.cached_tokens, call.cached_input_pusd_per_token),
+        "completion": (call.completion_tokens, call.output_pusd_per_token),
+        **{name: (one["count"], one["pusd"]) for name, one in (call.units or {}).items()},
+    }
+    lines: list[CostLine] = []
+    for name, unit in UNITS.items():
+        if unit.part_of or name not in used:
+            continue
+        left, pusd = used[name]
+        parts: list[CostLine] = []
+        for part in parts_of(name):
+            count, part_pusd = used.get(part.name, (0, 0))
+            count = min(count, left)
+            left -= count
+            if count:
+                label = f"{unit.label}, {part.label.lower()}"
+                parts.append(CostLine(label, part, count, part_pusd))
+        label = unit.label if not parts else f"{unit.label}, {_rest_of(parts)}"
+        lines += [CostLine(label, unit, left, pusd), *parts]
+    return lines
+
+
+def _rest_of(parts: Sequence[CostLine]) -> str:
+    return "not cached" if [part.unit.name for part in parts] == ["cached"] else "other"
 
 
 def exact_usd(amount_pusd: int, places: int = 2) -> str:

@@ -11,7 +11,8 @@ from django.core.exceptions import ValidationError
 
 from dashboard.forms.service_errors import show_refusal
 from dashboard.forms.version_token import mark_of
-from gateway.core.money import format_usd_per_mtok, read_usd_per_mtok
+from gateway.core.money import format_price, format_usd_per_mtok, read_price
+from gateway.core.units import UNITS, Unit, other_units
 from gateway.models import LanguageModel
 from gateway.services.models import DESCRIPTION_CHARS, NATIVE_CHARS
 from gateway.services.unusual_prices import UnusualPrice
@@ -34,18 +35,19 @@ _SAME = (
 
 
 class PriceField(forms.CharField):
-    """USD per million tokens as people type it; pico-USD per token when clean, None when empty."""
+    """A unit's price in USD as people type it; pico-USD when clean, None when empty."""
 
-    def __init__(self, **options: Any) -> None:
+    def __init__(self, unit: Unit, **options: Any) -> None:
         attrs = {"inputmode": "decimal", "autocomplete": "off"}
         super().__init__(max_length=40, widget=forms.TextInput(attrs=attrs), **options)
+        self._unit = unit
 
     def clean(self, value: Any) -> int | None:
         text = super().clean(value)
         if not text:
             return None
         try:
-            return read_usd_per_mtok(text.removeprefix("$"))
+            return read_price(text.removeprefix("$"), self._unit)
         except ValueError as error:
             raise ValidationError(str(error)) from None
 
@@ -111,11 +113,11 @@ class ModelForm(forms.Form):
     description = forms.CharField(
         max_length=DESCRIPTION_CHARS, required=False, widget=forms.Textarea(attrs={"rows": 2})
     )
-    input_usd = PriceField(label="Input")
+    input_usd = PriceField(UNITS["prompt"], label="Input")
     cached_usd = PriceField(
-        label="Cached input", required=False, help_text="Default: same as input."
+        UNITS["cached"], label="Cached input", required=False, help_text="Default: same as input."
     )
-    output_usd = PriceField(label="Output")
+    output_usd = PriceField(UNITS["completion"], label="Output")
     context_tokens = forms.IntegerField(
         required=False, min_value=1, label="Context window", help_text="In tokens. Empty: unknown."
     )
@@ -157,13 +159,28 @@ class ModelForm(forms.Form):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
     wants_confirmation = False
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = {*(self.initial or ()), *(self.data or ())}
+        self._units = [unit for unit in _priced_units() if _is_shown(unit, known)]
+        for unit in self._units:
+            self.fields[_field_of(unit)] = PriceField(
+                unit, label=unit.label, required=False, help_text=_help_on(unit)
+            )
+
+    @property
+    def unit_prices(self) -> list[forms.BoundField]:
+        """The fields of prices of other units."""
+        return [self[_field_of(unit)] for unit in self._units]
+
     def prices(self) -> dict[str, Any]:
-        """Return what set_prices and add_model take, pico-USD per token."""
+        """Return what set_prices and add_model take, pico-USD."""
         data = self.cleaned_data
         return {
             "input_pusd": data["input_usd"],
             "cached_input_pusd": data["cached_usd"],
             "output_pusd": data["output_usd"],
+            "unit_prices": {unit.name: data[_field_of(unit)] for unit in self._units},
         }
 
     def described(self) -> dict[str, Any]:
@@ -180,7 +197,9 @@ class ModelForm(forms.Form):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found, and offer to confirm where that is the remedy."""
-        show_refusal(self, error, _PRICES)
+        show_refusal(
+            self, error, _PRICES | {one.price_column: _field_of(one) for one in self._units}
+        )
         self.wants_confirmation = isinstance(error, UnusualPrice)
 
 
@@ -224,14 +243,40 @@ def initial_of_model(model: LanguageModel) -> dict[str, Any]:
         "template_render_mode": model.template_render_mode,
         "default_params": json.dumps(defaults, indent=2, ensure_ascii=False) if defaults else "",
         **{name: _WORDS[getattr(model, name)] for name in _ability_fields()},
+        **{
+            _field_of(unit): format_price(getattr(model, unit.price_column), unit)
+            for unit in _priced_units()
+            if getattr(model, unit.price_column) is not None
+        },
         "seen": model_mark(model),
     }
 
 
 def model_mark(model: LanguageModel) -> str:
     """Return a mark that differs when anything that the form edits differs."""
-    names = (*_PRICES, *_SAME, *_OTHERS, *_ability_fields())
+    prices = [unit.price_column for unit in _priced_units()]
+    names = (*_PRICES, *prices, *_SAME, *_OTHERS, *_ability_fields())
     return mark_of([getattr(model, name) for name in names])
+
+
+def _priced_units() -> list[Unit]:
+    """Return the units that have prices beside input, cached input and output."""
+    return [unit for unit in other_units() if unit.price_column]
+
+
+def _is_shown(unit: Unit, known: set[str]) -> bool:
+    """True for the field of a unit of every model, and of one for which the model has a price."""
+    return unit.noun == "tokens" or _field_of(unit) in known
+
+
+def _field_of(unit: Unit) -> str:
+    return f"{unit.name}_usd"
+
+
+def _help_on(unit: Unit) -> str:
+    if unit.part_of:
+        return f"Default: same as {'input' if unit.part_of == 'prompt' else 'output'}."
+    return f"USD per {unit.price_noun}. Default: free."
 
 
 def _ability_fields() -> list[str]:

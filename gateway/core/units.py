@@ -24,7 +24,7 @@ class Unit:
 
     # Names it in records, in the API and in commands.
     name: str
-    # On pages.
+    # On pages; that of a part stands behind that of its whole.
     label: str
     # What is counted, in the plural.
     noun: str = "tokens"
@@ -56,10 +56,10 @@ class Unit:
 UNITS: dict[str, Unit] = {
     unit.name: unit
     for unit in (
-        Unit("prompt", "Input", price_column="input_pusd_per_token"),
+        Unit("prompt", "Prompt", price_column="input_pusd_per_token"),
         Unit(
             "cached",
-            "Cached input",
+            "Cached",
             price_column="cached_input_pusd_per_token",
             part_of="prompt",
             usage_detail="cached_tokens",
@@ -71,7 +71,7 @@ UNITS: dict[str, Unit] = {
             part_of="prompt",
             usage_detail="cache_write_tokens",
         ),
-        Unit("completion", "Output", price_column="output_pusd_per_token"),
+        Unit("completion", "Completion", price_column="output_pusd_per_token"),
         Unit("reasoning", "Reasoning", part_of="completion", usage_detail="reasoning_tokens"),
         Unit(
             "image",
@@ -101,11 +101,22 @@ UNITS: dict[str, Unit] = {
 }
 # These have fields of their own in Usage and columns of their own in the call record.
 COMMON = frozenset({"prompt", "cached", "completion", "reasoning"})
+# The wholes that OpenAI's usage object has details of.
+DETAILED = frozenset({"prompt", "completion"})
 
 
 def other_units() -> Iterator[Unit]:
     """Yield the units that are not common, in the order of the table."""
     return (unit for unit in UNITS.values() if unit.name not in COMMON)
+
+
+def detailed_units() -> list[Unit]:
+    """Return those of the other units that OpenAI's usage object has details for."""
+    return [
+        unit
+        for unit in UNITS.values()
+        if unit.usage_detail and unit.name not in COMMON and unit.part_of in DETAILED
+    ]
 
 
 def parts_of(whole: str) -> Iterator[Unit]:

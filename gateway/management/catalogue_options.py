@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import cast
 
 from accounts.untyped import Options
+from gateway.core.money import read_price
+from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
 from gateway.services.providers import ProviderFields
@@ -79,6 +81,33 @@ def add_model_options(parser: ArgumentParser) -> None:
     prompt.add_argument("--system-prompt-file", type=Path, metavar="FILE", help="The same.")
 
 
+def add_price_option(parser: ArgumentParser) -> None:
+    units = [unit for unit in other_units() if unit.price_column]
+    told = ", ".join(f"{unit.name} (USD per {unit.price_noun})" for unit in units)
+    parser.add_argument(
+        "--price",
+        action="append",
+        metavar="UNIT=USD",
+        help=f"Price of another unit: {told}; repeatable. Without a price, or with 'UNIT=', cache "
+        "writes cost what prompt tokens do, and the others cost nothing.",
+    )
+
+
+def read_unit_prices(given: Sequence[str] | None) -> dict[str, int | None]:
+    """Return the prices of --price. Raises ValueError with a sentence."""
+    prices: dict[str, int | None] = {}
+    units = {unit.name: unit for unit in other_units() if unit.price_column}
+    for text in given or ():
+        name, separator, usd = text.partition("=")
+        if name not in units or not separator:
+            raise ValueError(
+                f"{text[:40]!r} is not a unit and its price: write one of {', '.join(units)}, then "
+                "= and a price in USD."
+            )
+        prices[name] = read_price(usd, units[name]) if usd else None
+    return prices
+
+
 def read_model_options(options: Options) -> Described:
     """Return the fields that were given. Raises ValueError with a sentence."""
     named = {
@@ -115,6 +144,11 @@ def write_model(model: LanguageModel) -> dict[str, object]:
         "input_pusd_per_token": model.input_pusd_per_token,
         "cached_input_pusd_per_token": model.cached_input_pusd_per_token,
         "output_pusd_per_token": model.output_pusd_per_token,
+        **{
+            unit.price_column: getattr(model, unit.price_column)
+            for unit in other_units()
+            if unit.price_column
+        },
         "context_tokens": model.context_tokens,
         "max_output_tokens": model.max_output_tokens,
         "supports": {ability: getattr(model, f"supports_{ability}") for ability in ABILITIES},

@@ -152,8 +152,17 @@ class CallRecord(models.Model):
 
     @property
     def pdf_fee_nusd(self) -> int:
-        """The part of the price, charged or absorbed, that is not of tokens."""
+        """What the pages of PDFs cost, charged or absorbed."""
         return self.pdf_pages * self.pdf_page_nusd
+
+    @property
+    def tool_costs_nusd(self) -> dict[str, int]:
+        """The part of the price, charged or absorbed, that is not of units: by tool."""
+        costs = {"pdf": self.pdf_fee_nusd} if self.pdf_fee_nusd else {}
+        for use in self.tool_uses or ():
+            cost_nusd = use["uses"] * use["nusd_each"]
+            costs[use["name"]] = costs.get(use["name"], 0) + cost_nusd
+        return costs
 
 
 class CallBody(models.Model):

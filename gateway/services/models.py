@@ -13,6 +13,7 @@ from django.db.models import Max, QuerySet
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
+from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider, Target
 from gateway.services.changed_fields import change_fields
 from gateway.services.default_params import check_default_params
@@ -21,6 +22,7 @@ from gateway.services.unusual_prices import is_free_to_us, refuse_unusual
 
 # 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
 MAX_PUSD_PER_TOKEN = 10**12
+MAX_PUSD_PER_STEP = 10**15  # 1,000 USD for an image
 MAX_TOKENS = 2**31 - 1
 NATIVE_CHARS = 200
 DESCRIPTION_CHARS = 2_000
@@ -28,6 +30,10 @@ MAX_ALIASES = 20
 MAX_FALLBACKS = 5
 NAMES_ARE = "Enter 1 to 200 letters, digits and . _ : / @ + -, starting with a letter or digit."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+
+
+# Prices of units (gateway.core.units) beside input, cached input and output.
+UnitPrices = Mapping[str, int | None]
 
 
 class Described(TypedDict, total=False):
@@ -70,6 +76,7 @@ def add_model(
     input_pusd: int,
     output_pusd: int,
     cached_input_pusd: int | None = None,
+    unit_prices: UnitPrices | None = None,
     max_output_tokens: int,
     actor: str,
     may_be_free: bool = False,
@@ -78,22 +85,26 @@ def add_model(
     """Add a public model with its first target. Prices are pico-USD per token.
 
     native_model: the provider's name for it; empty means the public one.
-    cached_input_pusd: None means that tokens from a cache cost what others do.
+    cached_input_pusd: None means that tokens from a cache cost what others do. unit_prices: by
+    name, pico-USD per step of the unit (gateway.core.units); None: not set.
     may_be_free: confirms a price of 0; a provider that costs us nothing needs no confirmation.
     Raises ValidationError for the fields that cannot be taken, UnusualPrice where one is missing.
     """
     if not _NAME.fullmatch(name):
         raise ValidationError({"name": NAMES_ARE})
     prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
+    others = _read_unit_prices(unit_prices or {})
     described["owned_by"] = described.get("owned_by") or provider.name
     model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described, **prices)
+    for column, pusd in others.items():
+        setattr(model, column, pusd)
     _check(model)
     may_be_free |= is_free_to_us([provider])
-    refuse_unusual(prices, None, may_be_free=may_be_free, may_jump=True)
+    refuse_unusual(prices | others, None, may_be_free=may_be_free, may_jump=True)
     model.save()
     target = _insert_target(model, provider, native_model or name)
     limits = {"max_output_tokens": max_output_tokens}
-    details = {"target": str(target), **prices, **limits, **described}
+    details = {"target": str(target), **prices, **others, **limits, **described}
     _record(model, actor=actor, action="model.add", details=details)
     return model
 
@@ -127,17 +138,22 @@ def set_prices(
     input_pusd: int,
     output_pusd: int,
     cached_input_pusd: int | None = None,
+    unit_prices: UnitPrices | None = None,
     actor: str,
     may_be_free: bool = False,
     may_jump: bool = False,
 ) -> bool:
     """Change what calls cost from now on. Returns False when nothing is different.
 
-    Calls that run keep the price they were admitted at. may_be_free: as in add_model. may_jump:
+    Calls that run keep the price they were admitted at. unit_prices: those of other units that
+    change, as in add_model. may_be_free: as there. may_jump:
     confirms ten times as much as before, or a tenth. Raises ValidationError, and UnusualPrice
     where a confirmation is missing.
     """
-    prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
+    prices: dict[str, int | None] = {
+        **_read_prices(input_pusd, cached_input_pusd, output_pusd),
+        **_read_unit_prices(unit_prices or {}),
+    }
     before = LanguageModel.objects.values(*prices).get(pk=model.pk)
     details = {name: [before[name], price] for name, price in prices.items()}
     if before == prices:
@@ -190,6 +206,27 @@ def _read_prices(input_pusd: int, cached_pusd: int | None, output_pusd: int) -> 
     if errors:
         raise ValidationError(errors)
     return {"cached_input_pusd_per_token": input_pusd} | given
+
+
+def _read_unit_prices(given: UnitPrices) -> dict[str, int | None]:
+    """Return the prices by their columns. Raises ValidationError for those that cannot be taken."""
+    prices: dict[str, int | None] = {}
+    errors: dict[str, str] = {}
+    priced = {unit.name: unit for unit in other_units() if unit.price_column}
+    for name, pusd in given.items():
+        unit = priced.get(name)
+        if unit is None:
+            raise ValidationError(f"{name[:40]} has no price: one of {', '.join(priced)} has.")
+        most = MAX_PUSD_PER_TOKEN if unit.noun == "tokens" else MAX_PUSD_PER_STEP
+        if pusd is not None and not 0 <= pusd <= most:
+            highest = most // unit.pusd_per_shown_usd
+            errors[unit.price_column] = (
+                f"A price lies between 0 and {highest:,} USD per {unit.price_noun}."
+            )
+        prices[unit.price_column] = pusd
+    if errors:
+        raise ValidationError(errors)
+    return prices
 
 
 def _check(model: LanguageModel) -> None:

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 
 from django.core.exceptions import ValidationError
 
-from gateway.core.money import format_usd_per_mtok
+from gateway.core.money import format_price
+from gateway.core.units import UNITS
 from gateway.models import Provider
 from gateway.providers.catalogue import SIMULATED
 
 JUMP = 10
-_CACHED = "cached_input_pusd_per_token"
 _INPUT = "input_pusd_per_token"
+_OF_INPUT = frozenset({"cached_input_pusd_per_token", "cache_write_pusd_per_token"})
 
 
 class UnusualPrice(ValidationError):
@@ -30,8 +31,8 @@ def is_free_to_us(providers: Iterable[Provider]) -> bool:
 
 
 def refuse_unusual(
-    prices: Mapping[str, int],
-    before: Mapping[str, int] | None,
+    prices: Mapping[str, int | None],
+    before: Mapping[str, int | None] | None,
     *,
     may_be_free: bool,
     may_jump: bool,
@@ -40,19 +41,21 @@ def refuse_unusual(
 
     before: the prices until now, None for a new model; what stays as it is needs no confirmation.
     """
+    units = {unit.price_column: unit for unit in UNITS.values()}
     free: dict[str, str] = {}
     jumps: dict[str, str] = {}
     for name, price in prices.items():
         old = None if before is None else before[name]
-        if old == price or (name == _CACHED and price == prices[_INPUT]):
-            continue  # a cached price that follows the input's is judged there
-        if name == _CACHED and before is not None and old == before[_INPUT]:
+        if price is None or old == price or (name in _OF_INPUT and price == prices[_INPUT]):
+            continue  # a price that follows the input's is judged there
+        if name in _OF_INPUT and before is not None and old == before[_INPUT]:
             old = None  # it gets a price of its own, which may well be a tenth
+        unit = units[name]
         if price == 0 and not may_be_free:
-            free[name] = "At a price of 0 these tokens are free. Confirm the price."
+            free[name] = f"At a price of 0 these {unit.noun} are free. Confirm the price."
         elif price and old is not None and not may_jump and _is_jump(old, price):
             jumps[name] = (
-                f"This was {format_usd_per_mtok(old)} USD: 10 times as much or a tenth is often "
+                f"This was {format_price(old, unit)} USD: 10 times as much or a tenth is often "
                 "a mistake. Confirm the price."
             )
     if free or jumps:

@@ -202,6 +202,31 @@ def test_tokens_from_a_cache_have_their_own_price(site: Site) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_tokens_written_to_a_cache_have_their_own_price(site: Site, stream: bool) -> None:
+    name = f"cache-writing-model-{stream}"
+    model = site.add_model(name, unit_prices={"cache_write": 1_250_000, "image": 40_000_000_000})
+    caller = site.caller().with_(model=model)
+    details = '"prompt_tokens_details":{"cached_tokens":100,"cache_write_tokens":400}'
+    usage = f'{{"prompt_tokens":1000,"completion_tokens":10,{details}}}'
+
+    answer = caller.ask(f"script:usage=raw:{usage}", stream=stream)
+
+    told = answer.chunks[-1]["usage"] if stream else answer.json["usage"]
+    assert told["prompt_tokens_details"] == {"cached_tokens": 100, "cache_write_tokens": 400}
+    cost_nusd = 600 * INPUT_NUSD + 400 * INPUT_NUSD * 5 // 4 + 10 * OUTPUT_NUSD
+    record = site.record(answer.call_id)
+    assert record["charge_nusd"] + record["absorbed_nusd"] == cost_nusd
+    assert record["units"] == {"cache_write": {"count": 400, "pusd": 1_250_000}}
+    path = f"/v1/generation?id={answer.call_id}"
+    generation = caller.ask(path=path, method="GET").json["data"]
+    assert generation["other_units"] == {"cache_write": 400}
+    models = caller.ask(path="/v1/models", method="GET").json["data"]
+    [pricing] = [one["pricing"] for one in models if one["id"] == model]
+    assert pricing["cache_write"] == 1.25
+    assert pricing["other_units"] == [{"unit": "image", "price": 0.04, "per": "image"}]
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 def test_an_answer_without_a_token_costs_nothing(site: Site, caller: Caller, stream: bool) -> None:
     answer = caller.ask("script:tokens=0", stream=stream)
 

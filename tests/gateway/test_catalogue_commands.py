@@ -92,6 +92,38 @@ def test_prices_change_one_by_one(given: tuple[str, ...], prices: list[int]) -> 
     assert [getattr(LanguageModel.objects.get(), name) for name in PRICES] == prices
 
 
+def test_prices_of_other_units_are_set_and_unset() -> None:
+    make_model("qwen")
+
+    ask("set_model", "qwen", "--price", "cache_write=1.25", "--price", "second=0.0001")
+    audited = AuditEvent.objects.latest("id").details
+    both = LanguageModel.objects.get()
+    ask("set_model", "qwen", "--price", "second=")
+    kept = LanguageModel.objects.get()
+
+    assert (both.cache_write_pusd_per_token, both.second_pusd_per_ms) == (1_250_000, 100_000)
+    assert audited["cache_write_pusd_per_token"] == [None, 1_250_000]
+    assert (kept.cache_write_pusd_per_token, kept.second_pusd_per_ms) == (1_250_000, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ("tokens=1", "is not a unit and its price"),
+        ("image", "is not a unit and its price"),
+        ("prompt=1", "is not a unit and its price"),
+        ("image=dear", "is not a price in USD per image"),
+        ("image=-1", "cannot be negative"),
+        ("image=1001", "between 0 and 1,000 USD per image"),
+        ("cache_write=0", "--free"),
+    ],
+)
+def test_prices_that_are_none_are_refused(given: str, reason: str) -> None:
+    make_model("qwen", provider=make_provider("up", kind="openai", credential="sk-live"))
+
+    assert reason in refusal_of("set_model", "qwen", "--price", given)
+
+
 def test_a_model_is_offered_no_more_and_again() -> None:
     make_model("qwen")
 

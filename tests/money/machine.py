@@ -233,13 +233,18 @@ class MoneyMachine(MoneyWorld):
         pick=picks,
         prompt=st.integers(0, 60),
         cached=st.integers(0, 70),
+        written=st.integers(0, 70),
         output=st.integers(0, 90),
         left=st.booleans(),
     )
-    def settle(self, pick: int, prompt: int, cached: int, output: int, left: bool) -> None:
+    def settle(
+        self, *, pick: int, prompt: int, cached: int, written: int, output: int, left: bool
+    ) -> None:
         """A call ends; what it used may be worth more than it held."""
         calls = sorted(self.open_calls())
-        self.end_call(calls[pick % len(calls)], Usage(prompt, output, cached), left=left)
+        others = {"cache_write": written} if written % 2 else {}
+        usage = Usage(prompt, output, cached, 0, others)
+        self.end_call(calls[pick % len(calls)], usage, left=left)
 
     def end_call(self, call_id: str, usage: Usage, *, left: bool) -> None:
         call = self.paper.calls[call_id]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -51,7 +52,7 @@ class Paper:
                 call.status, call.charge_nusd, call.cost_nusd = "aborted", 0, 0
 
 
-def price_nusd(tokens: tuple[int, int, int], pusd: tuple[int, int, int]) -> int:
-    """Return the price of (fresh prompt, cached prompt, completion) tokens, half-even."""
+def price_nusd(tokens: Sequence[int], pusd: Sequence[int]) -> int:
+    """Return the price of tokens that have a rate each, half-even."""
     exact = Fraction(sum(n * rate for n, rate in zip(tokens, pusd, strict=True)), 1000)
     return round(exact)

@@ -20,6 +20,7 @@ from django.db.models import F
 from accounts import ledger
 from accounts.models import LedgerEntry, Purse, Wallet
 from gateway.accounting import settle as settling
+from gateway.core import money
 from gateway.core.money import Price, Usage
 from gateway.journal.file import START
 from gateway.journal.frames import HEADER, Frame, Segment
@@ -162,6 +163,11 @@ def cached_tokens_are_paid_twice(patch: Patch) -> None:
         return round((exact_pusd(whole, price) + cached) / 1000)
 
     patch.setattr(settling, "cost_nusd", cost_nusd)
+
+
+@bug
+def cache_writes_cost_what_other_prompt_tokens_do(patch: Patch) -> None:
+    patch.setattr(money, "_others_pusd", lambda usage, price: 0)
 
 
 @bug
@@ -333,8 +339,10 @@ def replace_rows(patch: Patch) -> None:
 
 def exact_pusd(usage: Usage, price: Price) -> int:
     cached = min(usage.cached_tokens, usage.prompt_tokens)
+    written = min(usage.others.get("cache_write", 0), usage.prompt_tokens - cached)
     return (
-        (usage.prompt_tokens - cached) * price.input_pusd
+        (usage.prompt_tokens - cached - written) * price.input_pusd
+        + written * price.of("cache_write")
         + cached * price.cached_input_pusd
         + usage.completion_tokens * price.output_pusd
     )

@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from accounts.models import Wallet
+from gateway.core.money import Price
 from gateway.core.receipt import PDF, ToolUse
 from gateway.models import CallRecord, LedgerCheck
 from gateway.services.proving import prove
@@ -133,6 +134,58 @@ def test_fees_of_charges_with_very_large_numbers_are_checked_exactly() -> None:
     large.update(pdf_pages=1)
 
     assert "I9b" in {finding.id for finding in prove().findings if finding.breaks}
+
+
+@pytest.fixture
+def ledger_with_units(tmp_path: Path) -> None:
+    """A call that has written 100 of 300 prompt tokens to a cache, and made two images, with a tool
+    that was used three times; and one with the same that cost its caller nothing."""
+    workspace = make_rich(10_000_000)
+    used = {
+        "price": Price(1_000, 100, 2_000, (("cache_write", 3_000), ("image", 400_000))),
+        "prompt_tokens": 300,
+        "completion_tokens": 10,
+        "others": {"cache_write": 100, "image": 2},
+        "tools": (ToolUse("search", 3, 50),),
+    }
+    cost = 200 + 300 + 20 + 800 + 150
+    nothing = {"charge_basis": "zero_empty", "absorbed_nusd": cost}
+
+    async def work(stores: ProcessStores) -> None:
+        for charge, fields in ((cost, {}), (0, nothing)):
+            record = admitted(str(workspace.pk), await hold(stores, str(workspace.pk), cost))
+            stores.records.admitted(record)
+            end(stores, record, charge, **(used | fields))
+
+    run_with_stores(tmp_path, work)
+
+
+OF_UNITS = "UPDATE gateway_callrecord SET"
+UNIT_TAMPERINGS = [
+    f"{OF_UNITS} units = replace(units, '100', '101')",
+    f"{OF_UNITS} units = replace(units, '3000', '3010')",
+    f"{OF_UNITS} units = replace(units, '400000', '400500')",
+    f"{OF_UNITS} units = replace(units, 'image', 'picture')",
+    f"{OF_UNITS} units = '[]'",
+    f"{OF_UNITS} units = NULL",
+    f"{OF_UNITS} tool_uses = replace(tool_uses, '50', '51')",
+    f"{OF_UNITS} tool_uses = NULL",
+    f"{OF_UNITS} charge_nusd = charge_nusd + 1",
+]
+
+
+@pytest.mark.usefixtures("ledger_with_units")
+@pytest.mark.parametrize("basis", ["usage", "zero_empty"])
+@pytest.mark.parametrize("tampering", UNIT_TAMPERINGS)
+def test_other_units_and_tools_are_proved_to_the_nano(tampering: str, basis: str) -> None:
+    assert prove().holds
+    with connection.cursor() as cursor:
+        cursor.execute(f"{tampering} WHERE charge_basis = '{basis}'")
+        assert cursor.rowcount == 1
+
+    broken = {finding.id for finding in prove().findings if finding.breaks}
+
+    assert broken & {"I9", "I9b", "I11", "I4b"}
 
 
 @pytest.mark.usefixtures("ledger")

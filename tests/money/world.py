@@ -36,6 +36,8 @@ TABLES = (
 
 Row = tuple[str, str, int]
 
+CACHE_WRITE_PUSD = 1875
+
 
 class MoneyWorld(RuleBasedStateMachine):
     """State, questions and invariants; the rules are in tests.money.machine."""
@@ -50,7 +52,7 @@ class MoneyWorld(RuleBasedStateMachine):
         self.reaper = Reaper(watch_present_s=0, watch_absent_s=0)
         self.surviving: dict[str, Any] = {}  # of the dead: how far their journals go
         self.ends: list[tuple[Any, ...]] = []
-        self.price = Price(1500, 500, 2500)
+        self.price = Price(1500, 500, 2500, (("cache_write", CACHE_WRITE_PUSD),))
         self.keys = [str(uuid.uuid4()), str(uuid.uuid4())]
         with connection.cursor() as cursor:
             cursor.execute("PRAGMA synchronous = OFF")  # the disk is not what is tested here
@@ -213,13 +215,15 @@ class MoneyWorld(RuleBasedStateMachine):
         return available
 
     def worth_nusd(self, prompt: int, output: int) -> int:
-        dearest = max(self.price.input_pusd, self.price.cached_input_pusd)
+        dearest = max(self.price.input_pusd, self.price.cached_input_pusd, CACHE_WRITE_PUSD)
         return -(-(prompt * dearest + output * self.price.output_pusd) // 1000)
 
     def cost_nusd(self, call: PaperCall, usage: Usage) -> int:
         price = call.grant.price
         cached = min(usage.cached_tokens, usage.prompt_tokens)
-        tokens = (usage.prompt_tokens - cached, cached, usage.completion_tokens)
-        pusd = (price.input_pusd, price.cached_input_pusd, price.output_pusd)
+        written = min(usage.others.get("cache_write", 0), usage.prompt_tokens - cached)
+        fresh = usage.prompt_tokens - cached - written
+        tokens = (fresh, cached, written, usage.completion_tokens)
+        rates = (price.input_pusd, price.cached_input_pusd, CACHE_WRITE_PUSD, price.output_pusd)
         fee_nusd: int = sum(tool.uses * tool.nusd_each for tool in call.grant.tools)
-        return price_nusd(tokens, pusd) + fee_nusd
+        return price_nusd(tokens, rates) + fee_nusd

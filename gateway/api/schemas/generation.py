@@ -44,12 +44,19 @@ class Generation(Struct):
     tokens_completion: int
     tokens_reasoning: int
     tokens_cached_prompt: int
+    other_units: Annotated[
+        dict[str, int],
+        Meta(
+            description="Counts of other units, by name. cache_write: prompt tokens written to the"
+            " provider's cache."
+        ),
+    ]
     total_cost: Annotated[float, Meta(description="USD.")]
     cost_micro_usd: Annotated[str, Meta(description="Exact.")]
     cost_nano_usd: Annotated[str, Meta(description="Exact.")]
     tool_costs_micro_usd: Annotated[
         dict[str, str],
-        Meta(description="The part of the cost that is not for tokens. pdf: PDF pages as images."),
+        Meta(description="The part of the cost that is for tools. pdf: PDF pages as images."),
     ]
     latency_ms: int
     status: Status
@@ -99,6 +106,7 @@ def write_generation(record: CallRecord, shown_id: str = "") -> Generation:
         tokens_completion=record.completion_tokens,
         tokens_reasoning=record.reasoning_tokens,
         tokens_cached_prompt=record.cached_tokens,
+        other_units={name: one["count"] for name, one in (record.units or {}).items()},
         total_cost=usd(record.charge_nusd),
         cost_micro_usd=write_micro_usd(record.charge_nusd),
         cost_nano_usd=str(record.charge_nusd),
@@ -149,9 +157,14 @@ def write_timings(record: CallRecord) -> GenerationTimings:
 
 
 def write_tool_costs(record: CallRecord) -> dict[str, str]:
-    """Return the part of the charge that is not for tokens, in micro-USD, exact."""
-    charged_nusd = min(record.pdf_fee_nusd, record.charge_nusd)
-    return {"pdf": write_micro_usd(charged_nusd)} if charged_nusd else {}
+    """Return the part of the charge that is for tools, in micro-USD, exact."""
+    left_nusd = record.charge_nusd
+    charged: dict[str, str] = {}
+    for name, cost_nusd in record.tool_costs_nusd.items():
+        if part_nusd := min(cost_nusd, left_nusd):
+            charged[name] = write_micro_usd(part_nusd)
+            left_nusd -= part_nusd
+    return charged
 
 
 def write_micro_usd(nusd: int) -> str:

@@ -7,16 +7,32 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.money import PUSD_PER_TOKEN_PER_USD_PER_MTOK, Price
+from gateway.core.units import UNITS
 from gateway.snapshot.types import ModelRecord
 
 
-class Pricing(Struct):
+class UnitPrice(Struct):
+    """The price of a unit that is not counted in tokens."""
+
+    unit: str
+    price: Annotated[float, Meta(description="USD.")]
+    per: Annotated[str, Meta(description="What the price is for, such as image or second.")]
+
+
+class Pricing(Struct, kw_only=True):
     """USD per million tokens."""
 
     prompt: float
     completion: float
     cached_prompt: float
+    cache_write: Annotated[
+        float, Meta(description="Prompt tokens written to the provider's cache.")
+    ]
     unit: Literal["per_million_tokens"]
+    other_units: (
+        Annotated[list[UnitPrice], Meta(description="Present where the model has such prices.")]
+        | UnsetType
+    ) = UNSET
 
 
 class Model(Struct):
@@ -82,5 +98,12 @@ def write_pricing(price: Price) -> Pricing:
         prompt=price.input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
         completion=price.output_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
         cached_prompt=price.cached_input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        cache_write=price.of("cache_write") / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
         unit="per_million_tokens",
+        other_units=[
+            UnitPrice(name, pusd / UNITS[name].pusd_per_shown_usd, UNITS[name].price_noun)
+            for name, pusd in price.others
+            if UNITS[name].noun != "tokens"
+        ]
+        or UNSET,
     )

@@ -16,6 +16,9 @@ FinishReason = Annotated[str, Meta(extra_json_schema={"enum": sorted(FINISH_REAS
 
 class PromptTokensDetails(Struct):
     cached_tokens: int
+    cache_write_tokens: (
+        Annotated[int, Meta(description="Written to the provider's cache.")] | UnsetType
+    ) = UNSET
 
 
 class CompletionTokensDetails(Struct):

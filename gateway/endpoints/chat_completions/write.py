@@ -48,11 +48,12 @@ _encode = msgspec.json.encode
 
 def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
     """Return the `usage` object: OpenAI's fields and the cost in USD."""
+    written = usage.others.get("cache_write", UNSET) if usage.others else UNSET
     return CompletionUsage(
         usage.prompt_tokens,
         usage.completion_tokens,
         usage.prompt_tokens + usage.completion_tokens,
-        PromptTokensDetails(usage.cached_tokens),
+        PromptTokensDetails(usage.cached_tokens, written),
         CompletionTokensDetails(usage.reasoning_tokens),
         usd(charge_nusd),
     )

@@ -8,9 +8,11 @@ from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
+    add_price_option,
     confirmed_by,
     get_provider,
     read_model_options,
+    read_unit_prices,
     write_model,
 )
 from gateway.services.models import add_model
@@ -33,6 +35,7 @@ class Command(JsonCommand):
             metavar="USD",
             help="Price of cached prompt tokens. Default: the price of prompt tokens.",
         )
+        add_price_option(parser)
         parser.add_argument("--max-output", type=int, required=True, metavar="TOKENS")
         add_model_options(parser)
 
@@ -45,6 +48,7 @@ class Command(JsonCommand):
         input: str,
         output: str,
         cached_input: str | None,
+        price: list[str] | None,
         max_output: int,
         free: bool,
         **options: object,
@@ -57,6 +61,7 @@ class Command(JsonCommand):
                 input_pusd=read_usd_per_mtok(input),
                 output_pusd=read_usd_per_mtok(output),
                 cached_input_pusd=read_usd_per_mtok(cached_input) if cached_input else None,
+                unit_prices=read_unit_prices(price),
                 max_output_tokens=max_output,
                 actor=ACTOR,
                 may_be_free=free,

@@ -11,12 +11,20 @@ from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
+    add_price_option,
     confirmed_by,
     read_model_options,
+    read_unit_prices,
     write_model,
 )
 from gateway.models import LanguageModel
-from gateway.services.models import ModelFields, set_model_enabled, set_prices, update_model
+from gateway.services.models import (
+    ModelFields,
+    UnitPrices,
+    set_model_enabled,
+    set_prices,
+    update_model,
+)
 
 
 class Command(JsonCommand):
@@ -31,6 +39,7 @@ class Command(JsonCommand):
         parser.add_argument("--input", metavar="USD", help="Price of prompt tokens.")
         parser.add_argument("--output", metavar="USD", help="Price of completion tokens.")
         parser.add_argument("--cached-input", metavar="USD", help="Price of cached prompt tokens.")
+        add_price_option(parser)
         parser.add_argument("--max-output", type=int, metavar="TOKENS")
         parser.add_argument(
             "--enabled", action=BooleanOptionalAction, help="Enable or disable the model."
@@ -50,6 +59,7 @@ class Command(JsonCommand):
         input: str | None,
         output: str | None,
         cached_input: str | None,
+        price: list[str] | None,
         max_output: int | None,
         enabled: bool | None,
         free: bool,
@@ -65,7 +75,10 @@ class Command(JsonCommand):
         changed = [
             update_model(model, actor=ACTOR, **fields),
             _set_prices(
-                *(model, input, cached_input, output), may_be_free=free, may_jump=confirm_price
+                *(model, input, cached_input, output),
+                read_unit_prices(price),
+                may_be_free=free,
+                may_jump=confirm_price,
             ),
         ]
         if enabled is not None:
@@ -83,6 +96,7 @@ def _set_prices(
     input: str | None,
     cached_input: str | None,
     output: str | None,
+    unit_prices: UnitPrices,
     **confirmed: bool,
 ) -> bool:
     """Set the prices that are given. A cached price that was the input's stays the input's."""
@@ -99,6 +113,7 @@ def _set_prices(
             input_pusd=input_pusd,
             output_pusd=output_pusd,
             cached_input_pusd=cached_pusd,
+            unit_prices=unit_prices,
             actor=ACTOR,
             **confirmed,
         )

@@ -29,6 +29,7 @@ from gateway.core.events import (
 )
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
+from gateway.core.units import detailed_units
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.catalogue import BY_NAME, ProviderKind
 from gateway.providers.framing.sse import SseDecoder
@@ -327,9 +328,26 @@ def read_usage(raw: object) -> Usage | None:
     completion = _read_count(raw.get("completion_tokens"))
     if prompt is None or completion is None:
         return None
-    cached = _read_detail(raw.get("prompt_tokens_details"), "cached_tokens")
-    reasoning = _read_detail(raw.get("completion_tokens_details"), "reasoning_tokens")
-    return Usage(prompt, completion, min(cached, prompt), min(reasoning, completion))
+    of_prompt = raw.get("prompt_tokens_details")
+    of_completion = raw.get("completion_tokens_details")
+    cached = _read_detail(of_prompt, "cached_tokens")
+    reasoning = _read_detail(of_completion, "reasoning_tokens")
+    return Usage(
+        prompt,
+        completion,
+        min(cached, prompt),
+        min(reasoning, completion),
+        _read_others({"prompt": of_prompt, "completion": of_completion}),
+    )
+
+
+def _read_others(details: Mapping[str, object]) -> dict[str, int]:
+    """Return the counts of units that are details of the prompt or of the completion."""
+    others = {}
+    for unit in detailed_units():
+        if count := _read_detail(details.get(unit.part_of), unit.usage_detail):
+            others[unit.name] = count
+    return others
 
 
 def _read_count(value: object) -> int | None:

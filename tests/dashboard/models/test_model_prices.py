@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from gateway.models import LanguageModel
+from gateway.services.models import set_prices
 from tests.dashboard.models.test_model_pages import NEW, edit_form, new_form
 from tests.dashboard.visitors import signed_in
 from tests.factories import make_model, make_provider, make_user, make_workspace
@@ -91,6 +92,43 @@ def test_a_price_far_from_before_is_asked_for_once_more(
         assert answer.status_code == 302
     assert (first.status_code == 302) != is_asked
     assert LanguageModel.objects.get().description == "Changed."
+
+
+def test_cache_writes_have_a_price_of_their_own_where_one_is_set(client: Client) -> None:
+    model = make_model("gpt", provider=make_provider("up", kind="openai", credential="sk-live"))
+    url = f"/models/{model.pk}"
+    empty = client.get(url)
+
+    client.post(url, edit_form(model, cache_write_usd="1.25"))
+    set_once = LanguageModel.objects.get()
+    shown = client.get(url)
+    refused = client.post(url, edit_form(set_once, cache_write_usd="0.0000001"))
+    client.post(url, edit_form(set_once, cache_write_usd=""))
+
+    assert b'name="cache_write_usd"' in empty.content
+    assert set_once.cache_write_pusd_per_token == 1_250_000
+    assert b'name="cache_write_usd" value="1.25"' in shown.content
+    assert b"too many decimals" in refused.content
+    assert LanguageModel.objects.get().cache_write_pusd_per_token is None
+
+
+def test_prices_of_other_units_are_on_the_page_once_they_are_set(client: Client) -> None:
+    model = make_model("gpt", provider=make_provider("up", kind="openai", credential="sk-live"))
+    before = client.get(f"/models/{model.pk}")
+    set_prices(
+        model,
+        input_pusd=1_000_000,
+        output_pusd=2_000_000,
+        unit_prices={"image": 40_000_000_000},
+        actor="tests",
+    )
+
+    priced = LanguageModel.objects.get()
+    saved = client.post(f"/models/{model.pk}", edit_form(priced, image_usd="0.05"))
+
+    assert b'name="image_usd"' not in before.content
+    assert saved.status_code == 302
+    assert LanguageModel.objects.get().image_pusd == 50_000_000_000
 
 
 def test_a_free_model_stays_free_without_further_questions(client: Client) -> None:
