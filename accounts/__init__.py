@@ -1,1 +1,1 @@
-"""Who: workspaces, people, roles; and the ledger of what each workspace owns."""
+"""Workspaces, people and roles; and the ledger of what each workspace owns."""

@@ -1,4 +1,4 @@
-"""How somebody becomes a member without a mail server: the only module that writes invitations.
+"""Invite members without a mail server: the only module that writes invitations.
 
 An invitation is made with a code. Whoever invites passes it on; whoever was invited signs in, or
 becomes somebody who can, and brings it (docs/adr/0030).

@@ -1,6 +1,6 @@
 """The only writer of wallets, ledger entries and purses (docs/adr/0005, docs/adr/0009).
 
-No row locks: SQLite drops them without a word. Every change is one conditional UPDATE whose row
+No row locks: SQLite ignores them. Every change is one conditional UPDATE whose row
 count tells whether it happened, and the CHECKs of the tables stand behind it. A ledger entry
 takes its number and its balance from the wallet as its own transaction has just left it.
 
@@ -133,7 +133,7 @@ def grant(
     kind: LedgerEntry.Kind = LedgerEntry.Kind.GRANT,
     source: str = "",
 ) -> LedgerEntry:
-    """Give (or, negative, take) credit by somebody's hand; serving processes hear of it.
+    """Add (or, negative, remove) credit on behalf of a person, and notify serving processes.
 
     source: with kind, what makes it unique; given again, it is the first entry again and nothing
     is written. Without one every call of this is a grant of its own.

@@ -16,18 +16,21 @@ ENTRIES_PER_PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """posted: what the ledger adds up to. drawn: the part serving processes may spend unasked."""
+    """What a workspace has."""
 
+    # The sum of its ledger entries.
     posted_nusd: int
+    # The part that serving processes may spend without asking.
     drawn_nusd: int
     entries: int
 
 
 @dataclass(frozen=True, slots=True)
 class LedgerPage:
-    """Some entries, newest first. newer, older: sequences to page from, None at either end."""
+    """Some entries, newest first."""
 
     entries: list[LedgerEntry]
+    # Sequences to page from; None at either end.
     newer: int | None
     older: int | None
 

@@ -15,11 +15,11 @@ from accounts.models import Membership, Role, User, Workspace
 
 
 class NotAllowed(PermissionDenied):
-    """Somebody may not do this. The sentence is ours, and the page shows it."""
+    """The person may not do this. The message is shown on the page."""
 
 
 class Action(StrEnum):
-    """Everything that somebody could be refused."""
+    """Everything that needs a permission."""
 
     VIEW_USAGE = "view_usage"
     VIEW_OWN_USAGE = "view_own_usage"

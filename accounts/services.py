@@ -184,7 +184,7 @@ def change_role(
 
 @transaction.atomic
 def remove_member(membership: Membership, *, actor: str, asked_by: User | None = None) -> None:
-    """End a membership. What becomes of the keys they made is for keys.leaving to say.
+    """End a membership. What becomes of the keys they made is for keys.memberships to say.
 
     asked_by: the person who asks, if one does. Everybody may leave by themselves.
     Raises ValidationError as change_role does.

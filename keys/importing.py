@@ -47,11 +47,13 @@ class ImportRefused(Exception):
 
 @dataclass(frozen=True)
 class Plan:
-    """What an import would do. fresh: rows that become keys. here: rows whose keys are there
-    already, and stay as they are. problems: why it can't be done."""
+    """What an import would do."""
 
+    # Rows that become keys.
     fresh: list[ImportRow]
+    # Rows whose keys exist already and stay as they are.
     here: list[ImportRow]
+    # Why it cannot be done.
     problems: list[Problem]
 
 

@@ -13,7 +13,7 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from accounts.adjusting import adjust
+from accounts.adjustments import adjust
 from accounts.ledger import InsufficientBalance, LedgerError, grant
 from accounts.ledger_lines import ledger_lines
 from accounts.ledger_selectors import Balance, find_balance, ledger_page

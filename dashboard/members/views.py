@@ -31,7 +31,7 @@ from dashboard.members.forms import KEEP, InviteForm, RemoveForm, RoleForm
 from dashboard.members.rows import MemberRow, member_rows
 from dashboard.members.table import member_table
 from dashboard.ui.tables import Table
-from keys.leaving import end_membership
+from keys.memberships import end_membership
 from keys.selectors import keys_left_by
 
 

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 # Readers of a long log are slow. Well above what a busy second writes (10 MB).
 LIMIT_BYTES = 64 * 1024 * 1024
-# Nobody else can write while readers of the old log are waited for.
+# No one can write while we wait for readers of the old log.
 BUSY_TIMEOUT_MS = 100
 
 

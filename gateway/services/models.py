@@ -37,24 +37,24 @@ UnitPrices = Mapping[str, int | None]
 
 
 class Described(TypedDict, total=False):
-    """What a model is like, beside its name, prices and targets.
+    """A model's settings other than its name, prices and targets."""
 
-    aliases: other names that callers may use. fallbacks: names of the models that serve its calls
-    when it cannot, in order. default_params: members that go upstream where the caller does not
-    say. template_render_mode: off, vars or logic. default_system_prompt: goes before the system
-    messages of every call. supports_*: None where nobody has said; only a plain no refuses a call.
-    """
-
+    # Other names that callers may use.
     aliases: list[str]
+    # Names of the models that serve its calls when it cannot, in order.
     fallbacks: list[str]
     display_name: str
     description: str
     owned_by: str
     context_tokens: int | None
     unknown_fields: str
+    # Fields sent upstream unless the caller sets them.
     default_params: dict[str, object]
+    # off, vars or logic.
     template_render_mode: str
+    # Comes before the system messages of every call.
     default_system_prompt: str
+    # None: unknown. Only False refuses a call.
     supports_vision: bool | None
     supports_pdf: bool | None
     supports_audio: bool | None

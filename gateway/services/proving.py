@@ -32,20 +32,22 @@ LONG_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one invariant came to. breaks: at most MAX_BREAKS_SHOWN of them, in words."""
+    """The result of checking one invariant."""
 
     id: str
     title: str
     checked: int
+    # At most MAX_BREAKS_SHOWN of them, described.
     breaks: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The verdict. since: None when every row was looked at."""
+    """The result of all checks."""
 
     checked_at: datetime
     duration_ms: int
+    # None when every row was checked.
     since: datetime | None
     findings: list[Finding]
     next_mark: MarkPlan

@@ -33,11 +33,7 @@ Item = tuple[Entry, Position | None]
 
 
 class Backlog:
-    """What one session of a process has recorded and not yet posted.
-
-    appended: how many records it was given. posted: how many of them the database has; to be read
-    by the writer's thread, between two batches.
-    """
+    """What one session of a process has recorded and not yet posted."""
 
     def __init__(self, session: ProcessSession) -> None:
         self._session = session
@@ -48,7 +44,9 @@ class Backlog:
         self._is_full = False
         self._trusted_from: int | None = None
         self._next_try_s = 0.0
+        # How many records it was given.
         self.appended = 0
+        # How many of them the database has. For the writer's thread, between two batches.
         self.posted = 0
 
     @property

@@ -23,18 +23,19 @@ Headers = list[tuple[bytes, bytes]]
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """A finished answer, as it was sent. row_id: of the row that it belongs in; call_id: of the
-    call that the row is for, unless another process has taken the row over."""
+    """A finished answer, as it was sent."""
 
     status: int
     headers: Headers
     body: bytes
+    # The row that it belongs in.
     row_id: int = 0
+    # The call that the row is for, unless another process has taken the row over.
     call_id: str = ""
 
 
 class Free(NamedTuple):
-    """Free a key again: there is no answer to keep."""
+    """A request to free a key: there is no answer to keep."""
 
     row_id: int
     process_id: uuid.UUID

@@ -1,8 +1,8 @@
-"""What keys have spent, by the ledger, for counting on from there in memory.
+"""What keys have spent according to the ledger; memory adds what they spend after that.
 
-A charge is in memory, in the journal and in the ledger one after the other. So that none is counted
-twice or never, the ledger is read by the writer's thread between two of its batches, and the answer
-says how many of this process's records were in the ledger by then.
+A charge reaches memory, the journal and the ledger one after the other. To count each exactly
+once, the writer's thread reads the ledger between two of its batches, and the answer says how many
+of this process's records the ledger had at that moment.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a batch does not post whole: post what can be posted, in the caller's favour.
+"""Post the records of a batch one by one when the database refuses the batch.
 
 A record that the database refuses must not keep the records behind it out of the ledger.
 It is posted without its charge, and left out if that does not help either; both are noted

@@ -1,9 +1,8 @@
-"""What a serving process leaves behind: its journal is replayed, its purses are returned, once.
+"""End dead serving processes: replay their journals and return their purses, exactly once.
 
-A process is dead when the kernel has let go of its lock (same host), or when its lease is over
-and stays over while we watch: so a process that merely could not reach the database, or a laptop
-that slept, has the time to renew it. While the database keeps us waiting too, watching proves
-nothing.
+A process is dead when the kernel has released its lock (same host), or when its lease has expired
+and stays expired while we watch. A process that could not reach the database, or a laptop that
+slept, then has time to renew it. While the database keeps us waiting too, watching proves nothing.
 """
 
 from __future__ import annotations

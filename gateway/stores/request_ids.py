@@ -1,6 +1,6 @@
-"""Ids that callers want for their calls: each is good once in a workspace (docs/adr/0021).
+"""Request ids chosen by callers: each can be used once in a workspace (docs/adr/0021).
 
-The database knows the calls that are written down, the memory those on their way there.
+The database has those of recorded calls, memory those that are not recorded yet.
 """
 
 from __future__ import annotations

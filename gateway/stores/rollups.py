@@ -1,4 +1,4 @@
-"""What a batch of ended calls adds up to: charges per key, and the rollups that pages read."""
+"""The sums of a batch of ended calls: charges per key, and the rollups that pages read."""
 
 from __future__ import annotations
 

@@ -21,16 +21,14 @@ from gateway.stores.process import renew_lease
 
 
 class Draw(NamedTuple):
-    """A request for money.
-
-    least_nusd: less than this is of no use. need_nusd: what calls are waiting for. extra_nusd:
-    what the purse would like beyond, of which it gets no more than fits into half of what the
-    wallet has left.
-    """
+    """A request for money from a wallet."""
 
     workspace_id: str
+    # Less than this is of no use.
     least_nusd: int
+    # What calls are waiting for.
     need_nusd: int
+    # What the purse takes beyond that, up to half of what the wallet has left.
     extra_nusd: int
 
     def exceeds(self, earlier: Draw) -> bool:
@@ -40,23 +38,23 @@ class Draw(NamedTuple):
 
 
 class GiveBack(NamedTuple):
-    """Money that the purse in memory has let go of already."""
+    """Money that the purse in memory no longer has."""
 
     workspace_id: str
     amount_nusd: int
-    announce: bool  # somebody waits for it
+    # Another process is waiting for it.
+    announce: bool
 
 
 class Answer(NamedTuple):
-    """What became of a draw.
-
-    gained_nusd: what the purse in memory has to add. has_more: the wallet may have more.
-    elsewhere_nusd: what other processes' purses hold.
-    """
+    """The result of a draw."""
 
     asked: Draw
+    # What the purse in memory has to add.
     gained_nusd: int
+    # The wallet may have more.
     has_more: bool
+    # What other processes' purses hold.
     elsewhere_nusd: int
 
     @property

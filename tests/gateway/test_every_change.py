@@ -15,7 +15,7 @@ import pytest
 from accounts import invitations, ledger, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
 from gateway.services import credential_encryption, factor_encryption, models, providers
-from keys import leaving
+from keys import memberships
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
 
@@ -28,7 +28,7 @@ MODULES: tuple[ModuleType, ...] = (
         services,
         invitations,
         key_services,
-        leaving,
+        memberships,
         models,
         providers,
         credential_encryption,
@@ -74,7 +74,7 @@ def _remove_member() -> Callable[[], object]:
 
 def _end_membership() -> Callable[[], object]:
     member = services.add_member(make_workspace(), user=make_user(), role="viewer", actor="before")
-    return lambda: leaving.end_membership(member, keeps_keys=False, actor=WHO)
+    return lambda: memberships.end_membership(member, keeps_keys=False, actor=WHO)
 
 
 def _withdraw() -> Callable[[], object]:

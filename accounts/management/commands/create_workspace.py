@@ -1,4 +1,4 @@
-"""create_workspace: somebody new who pays."""
+"""create_workspace: add a workspace, with credit and an owner."""
 
 from __future__ import annotations
 

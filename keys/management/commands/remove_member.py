@@ -1,4 +1,4 @@
-"""remove_member: somebody leaves a workspace, and so do the keys they made."""
+"""remove_member: end a membership; its keys are revoked, or left to the workspace."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from argparse import ArgumentParser
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_member, get_workspace
-from keys.leaving import end_membership
+from keys.memberships import end_membership
 
 
 class Command(JsonCommand):

@@ -33,7 +33,7 @@ async def soon(is_so: Callable[[], bool]) -> None:
     await async_wait_until(look)
 
 
-class Book:
+class Ledger:
     """What a key has spent, as whoever reads it is told; every question waits for `answer`."""
 
     def __init__(self) -> None:
@@ -86,12 +86,12 @@ async def enter(limits: Limits, key: KeyRecord, hold_nusd: int = 0) -> Lease:
     return await limits.enter(key, key.limits, "model", hold_nusd, never)
 
 
-def live(test: Callable[[Book, Limits], Awaitable[None]]) -> None:
+def live(test: Callable[[Ledger, Limits], Awaitable[None]]) -> None:
     """Run a test on a loop of its own, with nobody waiting longer than an instant."""
 
     async def run() -> None:
-        book = Book()
-        await test(book, Limits(MemoryCounters(book.read), QueueLimits(queue_s=0.001)))
+        ledger = Ledger()
+        await test(ledger, Limits(MemoryCounters(ledger.read), QueueLimits(queue_s=0.001)))
 
     asyncio.run(run())
 
@@ -135,10 +135,10 @@ def charge(limits: Limits, nusd: int, record: int, lease: Lease | None = None) -
 def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:
     tight = CallLimits(1, 1, 1)
 
-    async def test(book: Book, limits: Limits) -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(of_key=tight, total_nusd=10)
         first = asyncio.ensure_future(enter(limits, key, 6))
-        await book.answer()
+        await ledger.answer()
         lease = await first
 
         assert await refused(enter(limits, key, 5)) is KeyLimitExceeded
@@ -154,7 +154,7 @@ def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:
 
 @pytest.mark.parametrize("level", ["of_key", "of_workspace"])
 def test_who_finds_no_place_gives_all_back(level: str) -> None:
-    async def test(book: Book, limits: Limits) -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         one = make_key(of_key=CallLimits(1, BURST, 1), of_workspace=CallLimits(1, BURST, 1))
         other = make_key(of_key=CallLimits(1, BURST, 1), of_workspace=CallLimits(1, BURST, 1))
         key = one if level == "of_key" else other
@@ -170,7 +170,7 @@ def test_who_finds_no_place_gives_all_back(level: str) -> None:
 
 
 def test_a_lease_ended_again_gives_nothing_twice() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         lease.end()
@@ -186,7 +186,7 @@ def test_a_lease_ended_again_gives_nothing_twice() -> None:
 
 
 def test_a_withdrawn_call_was_never_counted() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(of_key=CallLimits(1, BURST, 1))
         (await enter(limits, key)).withdraw()
 
@@ -197,28 +197,28 @@ def test_a_withdrawn_call_was_never_counted() -> None:
     live(test)
 
 
-def test_the_book_is_read_once_however_many_want_to_know() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+def test_the_ledger_is_read_once_however_many_want_to_know() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         calls = [asyncio.ensure_future(enter(limits, key, 30)) for _ in range(5)]
-        await book.answer(nusd=20)
+        await ledger.answer(nusd=20)
         results = await asyncio.gather(*calls, return_exceptions=True)
 
-        assert book.questions == []
+        assert ledger.questions == []
         assert [isinstance(result, Lease) for result in results] == [True, True] + [False] * 3
 
     live(test)
 
 
-def test_who_leaves_while_the_book_is_read_takes_it_from_nobody() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+def test_who_leaves_while_the_ledger_is_read_takes_it_from_nobody() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         leaving = asyncio.ensure_future(enter(limits, key, 30))
         staying = asyncio.ensure_future(enter(limits, key, 30))
-        await book.asked()
+        await ledger.asked()
 
         leaving.cancel()
-        await book.answer()
+        await ledger.answer()
 
         await staying
         assert leaving.cancelled()
@@ -227,16 +227,16 @@ def test_who_leaves_while_the_book_is_read_takes_it_from_nobody() -> None:
     live(test)
 
 
-def test_a_book_that_cannot_be_read_is_asked_again() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+def test_a_ledger_that_cannot_be_read_is_asked_again() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         first = asyncio.ensure_future(refused(enter(limits, key, 30)))
-        await book.asked()
-        book.questions.pop().set_exception(DatabaseUnavailable())
+        await ledger.asked()
+        ledger.questions.pop().set_exception(DatabaseUnavailable())
         assert await first is DatabaseUnavailable
 
         second = asyncio.ensure_future(refused(enter(limits, key, 30)))
-        await book.answer(nusd=90)
+        await ledger.answer(nusd=90)
 
         assert await second is KeyLimitExceeded
         assert held_nusd(limits) == 0
@@ -244,14 +244,14 @@ def test_a_book_that_cannot_be_read_is_asked_again() -> None:
     live(test)
 
 
-def test_a_book_that_changed_while_it_was_read_is_read_again() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+def test_a_ledger_that_changed_while_it_was_read_is_read_again() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         call = asyncio.ensure_future(refused(enter(limits, key, 30)))
-        await book.asked()
+        await ledger.asked()
         limits.invalidate_spending()
-        await book.answer(nusd=0)
-        await book.answer(nusd=90)
+        await ledger.answer(nusd=0)
+        await ledger.answer(nusd=90)
 
         assert await call is KeyLimitExceeded
 
@@ -259,15 +259,15 @@ def test_a_book_that_changed_while_it_was_read_is_read_again() -> None:
 
 
 def test_invalidating_forgets_no_hold() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         first = asyncio.ensure_future(enter(limits, key, 60))
-        await book.answer()
+        await ledger.answer()
         lease = await first
 
         limits.invalidate_spending()
         second = asyncio.ensure_future(refused(enter(limits, key, 50)))
-        await book.answer()
+        await ledger.answer()
 
         assert await second is KeyLimitExceeded
         charge(limits, 10, 1, lease)
@@ -278,15 +278,15 @@ def test_invalidating_forgets_no_hold() -> None:
     live(test)
 
 
-def test_charges_while_the_book_is_read_count_once() -> None:
-    async def test(book: Book, limits: Limits) -> None:
+def test_charges_while_the_ledger_is_read_count_once() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
         key = make_key(total_nusd=100)
         call = asyncio.ensure_future(refused(enter(limits, key, 30)))
-        await book.asked()
+        await ledger.asked()
         charge(limits, 40, record=7)
         charge(limits, 35, record=8)
 
-        await book.answer(nusd=40, posted=7)
+        await ledger.answer(nusd=40, posted=7)
 
         assert await call is KeyLimitExceeded
         assert await refused(enter(limits, key, 25)) is None
@@ -296,7 +296,7 @@ def test_charges_while_the_book_is_read_count_once() -> None:
 
 def test_waiting_calls_are_told_when_the_server_stops() -> None:
     async def run() -> None:
-        limits = Limits(MemoryCounters(Book().read))
+        limits = Limits(MemoryCounters(Ledger().read))
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         waiting = asyncio.ensure_future(refused(enter(limits, key)))
@@ -314,7 +314,7 @@ def test_waiting_calls_are_told_when_the_server_stops() -> None:
 
 def test_a_key_that_has_no_limits_any_more_lets_its_line_in() -> None:
     async def run() -> None:
-        limits = Limits(MemoryCounters(Book().read))
+        limits = Limits(MemoryCounters(Ledger().read))
         key = make_key(of_key=CallLimits(at_once=1))
         lease = await enter(limits, key)
         waiting = asyncio.ensure_future(enter(limits, key))

@@ -1,4 +1,4 @@
-"""What a key may spend, counted in memory: never less than the book, and by the calendar."""
+"""What a key may spend, counted in memory: never less than the ledger, and by the calendar."""
 
 from __future__ import annotations
 
@@ -108,10 +108,10 @@ charges = st.lists(st.integers(1, 100), max_size=12)
 
 
 @given(before=charges, during=charges, posted=st.integers(0, 24), after=charges)
-def test_every_charge_is_counted_once_whenever_the_book_is_read(
+def test_every_charge_is_counted_once_whenever_the_ledger_is_read(
     before: list[int], during: list[int], posted: int, after: list[int]
 ) -> None:
-    """Records are numbered in order; the book has the first of them when it is read, all from
+    """Records are numbered in order; the ledger has the first of them when it is read, all from
     before the question among them."""
     numbers = count(1)
     spending = Spending()
@@ -123,9 +123,9 @@ def test_every_charge_is_counted_once_whenever_the_book_is_read(
         told.append((next(numbers), nusd))
         spending.charge(nusd, MORNING, told[-1][0])
     has = max(len(before), min(posted, len(told)))
-    in_book = sum(nusd for number, nusd in told if number <= has)
+    in_ledger = sum(nusd for number, nusd in told if number <= has)
 
-    spending.read(Reading(Spent(in_book, in_book, in_book), MORNING, has))
+    spending.read(Reading(Spent(in_ledger, in_ledger, in_ledger), MORNING, has))
     for nusd in after:
         spending.charge(nusd, MORNING, next(numbers))
 

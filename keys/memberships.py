@@ -1,4 +1,4 @@
-"""A member who leaves, and the keys they made: neither is left behind by half."""
+"""End a membership together with the keys that the member made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking credit away, also what serving processes have drawn and do not need."""
+"""Adjust a balance: call idle money back from serving processes where that is needed."""
 
 from __future__ import annotations
 

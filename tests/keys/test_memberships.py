@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
-from keys.leaving import end_membership
+from keys.memberships import end_membership
 from keys.models import ApiKey
 from tests.factories import ACTOR, make_key, make_member, make_workspace
 
