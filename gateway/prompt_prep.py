@@ -22,21 +22,26 @@ from gateway.providers.parameters import check_parameters
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.types import ModelRecord
 
-Vouched = Callable[[Caller, AnyCall, AnyEndpoint, ModelRecord], AbstractAsyncContextManager[None]]
+HoldMinimum = Callable[
+    [Caller, AnyCall, AnyEndpoint, ModelRecord], AbstractAsyncContextManager[None]
+]
 
 
 class PromptPrep:
     """For all calls of a process.
 
-    vouched: keeps money set aside while files are loaded, for a caller who could pay.
+    hold_minimum: keeps money set aside while files are loaded, for a caller who could pay.
     networks: those that may be fetched from beside the public ones. page_nusd: what a page of a
     PDF costs that becomes a picture.
     """
 
     def __init__(
-        self, vouched: Vouched, networks: Sequence[IPv4Network | IPv6Network], page_nusd: int
+        self,
+        hold_minimum: HoldMinimum,
+        networks: Sequence[IPv4Network | IPv6Network],
+        page_nusd: int,
     ) -> None:
-        self._vouched = vouched
+        self._hold_minimum = hold_minimum
         self._page_nusd = page_nusd
         self._renderer = Renderer()
         self._prompts = SystemPrompts(self._renderer)
@@ -75,7 +80,7 @@ class PromptPrep:
         wanted = self._loader.wanted(call, model)
         if not wanted:
             return call
-        async with self._vouched(caller, call, endpoint, model):
+        async with self._hold_minimum(caller, call, endpoint, model):
             loading = self._loader.load(call, model, wanted, owner)
             loaded: AnyCall = await unless_gone(hang_up, loading)
         if not loaded.payload.pdf_pages:

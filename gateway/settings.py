@@ -1,4 +1,4 @@
-"""Every knob, read once. Names carry their unit; variables of the environment start TOLLHOUSE_."""
+"""Every setting, read once. Names carry their unit; environment variables start TOLLHOUSE_."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ HOST = read_str("TOLLHOUSE_HOST", "127.0.0.1")
 PORT = read_int("TOLLHOUSE_PORT", 8000, least=1, most=65535)
 # The address people and programs use, when it is not the one above: "https://gw.example.com".
 PUBLIC_URL = read_url("TOLLHOUSE_PUBLIC_URL")
-# Networks (CIDR) of the proxies whose X-Forwarded-For is believed. Empty: nobody's is.
+# Networks (CIDR) of the proxies whose X-Forwarded-For is believed. Empty: no proxy's is.
 TRUSTED_PROXIES = read_list("TOLLHOUSE_TRUSTED_PROXIES")
 
 DEBUG = read_bool("TOLLHOUSE_DEBUG", False)
@@ -275,7 +275,7 @@ MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
 COUNTERS = "memory"
 # How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
-# How long what may take (gateway.streaming.call_supervisor).
+# Timeouts of calls (gateway.streaming.call_supervisor).
 STREAM_TIMEOUTS = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

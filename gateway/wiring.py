@@ -143,7 +143,7 @@ class Runtime:
             wrong_keys=settings.WRONG_KEYS,
         )
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
-        prep = PromptPrep(self.admission.vouched, networks, settings.PDF_PAGE_NUSD)
+        prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
         self.prompt_prep = prep
         fallbacks = Fallbacks(self.snapshot, prep.check_other, prep.assemble)
         self.endpoints = make_endpoints(request_rules())

@@ -25,7 +25,7 @@ from gateway.admission.address import (
     parse_address,
 )
 from gateway.admission.auth_throttle import AuthThrottle
-from gateway.admission.bearer import read_digest, shows_none
+from gateway.admission.bearer import has_no_credential, read_digest
 from gateway.admission.counters import HangUp
 from gateway.admission.fallback import Check, CostBounds, fallback_models_within
 from gateway.admission.keyring import Keyring
@@ -110,7 +110,7 @@ class Admission:
             if key is None or not compare_digest(key.digest, digest):
                 raise InvalidKey("The API key is not valid.")
         except InvalidKey:
-            if not shows_none(head):
+            if not has_no_credential(head):
                 address = find_caller(head, self._trusted)
                 self._auth_throttle.record_failure(
                     "" if address is None else client_subnet(address)
@@ -139,7 +139,7 @@ class Admission:
     def screen_call(self, caller: Caller, head: RequestHead, scope: str) -> None:
         """Do the same for a call to a model, which is refused while there are too many."""
         if self._shedder.is_active:
-            self._shedder.judge(caller.key.key_id)
+            self._shedder.check(caller.key.key_id)
         self.screen(caller, head, scope)
 
     def choose_model(
@@ -163,23 +163,23 @@ class Admission:
         return model, dropped
 
     @asynccontextmanager
-    async def vouched(
+    async def hold_minimum(
         self, caller: Caller, call: AnyCall, endpoint: CostBounds, model: ModelRecord
     ) -> AsyncIterator[None]:
-        """Keep the least that a call can cost set aside while its files are brought.
+        """Hold the least that a call can cost while its files are fetched.
 
         Raises WorkspaceLocked, KeyLossExceeded, InsufficientCredits, KeyLimitExceeded, RateLimited,
-        DatabaseUnavailable: nothing is brought then.
+        DatabaseUnavailable: nothing is fetched then.
         """
         key = caller.key
         workspace_id = key.workspace_id
         check_key(key)
         bound = endpoint.cost_bound(call, model)
         bound = replace(bound, limit_tokens=min(bound.limit_tokens, 1))
-        held_nusd, _ = await self._set_aside(workspace_id, bound, 0)
+        held_nusd, _ = await self._hold(workspace_id, bound, 0)
         try:
             if key.limits is not None:
-                await self._limits.look(key, key.limits, model.name, held_nusd)
+                await self._limits.check(key, key.limits, model.name, held_nusd)
             yield
         finally:
             if held_nusd:
@@ -213,19 +213,19 @@ class Admission:
             endpoint.check_context(call, model)
         bound = endpoint.cost_bound(call, model)
         also_nusd = max([one.bound.want_nusd for one in others]) if others else 0
-        hold_nusd, affordable = await self._set_aside(key.workspace_id, bound, also_nusd)
+        hold_nusd, affordable = await self._hold(key.workspace_id, bound, also_nusd)
         lease = None
         if key.limits is not None:
             try:
-                lease = await self._enter(key, key.limits, model.name, hold_nusd, hang_up)
+                lease = await self._acquire_limits(key, key.limits, model.name, hold_nusd, hang_up)
             except KeyLimitExceeded:
                 if not others:
                     raise
                 # As with a balance: no call is refused for what another model might cost.
-                hold_nusd, affordable = await self._set_aside(key.workspace_id, bound, 0)
-                lease = await self._enter(key, key.limits, model.name, hold_nusd, hang_up)
+                hold_nusd, affordable = await self._hold(key.workspace_id, bound, 0)
+                lease = await self._acquire_limits(key, key.limits, model.name, hold_nusd, hang_up)
         if self._keyring.peek(key.digest) is not key:
-            await self._look_again(key, hold_nusd, lease)
+            await self._recheck_key(key, hold_nusd, lease)
         cap, sent_cap = bound.cap(affordable)
         grant = Grant(
             identity=make_identity(caller, call, head, profile, adopted_id),
@@ -244,9 +244,7 @@ class Admission:
         self._journal(grant)
         return grant
 
-    async def _set_aside(
-        self, workspace_id: str, bound: CostBound, also_nusd: int
-    ) -> tuple[int, int]:
+    async def _hold(self, workspace_id: str, bound: CostBound, also_nusd: int) -> tuple[int, int]:
         """Return the nano-USD held and the output tokens per answer that they cover.
 
         also_nusd: what the models to fall back to may cost. What is there of it is held, but a
@@ -274,17 +272,17 @@ class Admission:
             raise InsufficientCredits
         return held_nusd, affordable
 
-    async def _enter(
+    async def _acquire_limits(
         self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
     ) -> Lease:
         """Acquire the limits of the call, waiting in their queues. On failure nothing is held."""
         try:
-            return await self._limits.enter(key, limits, model, hold_nusd, hang_up)
+            return await self._limits.acquire(key, limits, model, hold_nusd, hang_up)
         except BaseException:
             self._give_back(key.workspace_id, hold_nusd, None)
             raise
 
-    async def _look_again(self, key: KeyRecord, hold_nusd: int, lease: Lease | None) -> None:
+    async def _recheck_key(self, key: KeyRecord, hold_nusd: int, lease: Lease | None) -> None:
         """Check a key of which something has changed while its call was being let in: it is on no
         list yet of those that a change ends."""
         try:

@@ -16,7 +16,7 @@ def read_digest(head: RequestHead) -> str:
     return sha256(read_secret(head)).hexdigest()
 
 
-def shows_none(head: RequestHead) -> bool:
+def has_no_credential(head: RequestHead) -> bool:
     """True when the request carries no credential at all, not even an empty one."""
     return b"authorization" not in head.fields and b"x-api-key" not in head.fields
 

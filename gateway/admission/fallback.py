@@ -50,7 +50,7 @@ class Fallbacks:
         endpoint: CostBounds,
         model: ModelRecord,
     ) -> Sequence[Candidate]:
-        """Return the models that may serve in this one's place: those that the call names, or
+        """Return the models that may serve instead of this one: those that the call names, or
         else the model's own. call: before it got this model's prompt.
 
         Raises as resolve_model does for a name of the call's.

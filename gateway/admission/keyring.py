@@ -35,7 +35,7 @@ class Keyring:
         self._changes_seen = 0
 
     def fill(self, records: Iterable[KeyRecord]) -> None:
-        """Keep records that were read after the feed's place was taken, and before it starts."""
+        """Keep records that were read after the feed's position was taken, and before it starts."""
         self._known.update((record.digest, record) for record in records)
 
     def peek(self, digest: str) -> KeyRecord | None:

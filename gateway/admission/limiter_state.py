@@ -54,7 +54,7 @@ class LimiterState:
         )
 
 
-class Standing(NamedTuple):
+class RateLimitStatus(NamedTuple):
     """Where a caller stands under its tightest limit on requests. limit: how many at once.
     reset_s: the second since the epoch in which nothing of it will be used any more, reset_in_s:
     how far away that is."""
@@ -74,11 +74,11 @@ class Rates:
     def __init__(self, counters: Sequence[RateCounter]) -> None:
         self._counters = counters
 
-    def standing(self) -> Standing:
+    def status(self) -> RateLimitStatus:
         now_ns = time.monotonic_ns()
         tightest = min(self._counters, key=lambda counter: counter.remaining(now_ns))
         full_in_s = tightest.full_in_ns(now_ns) / NS_PER_S
-        return Standing(
+        return RateLimitStatus(
             tightest.burst,
             tightest.remaining(now_ns),
             ceil(time.time() + full_in_s),

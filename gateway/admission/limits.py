@@ -82,9 +82,11 @@ class Limiter(Protocol):
 
     def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None: ...
 
-    async def look(self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int) -> None: ...
+    async def check(
+        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int
+    ) -> None: ...
 
-    async def enter(
+    async def acquire(
         self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
     ) -> Lease: ...
 
@@ -108,8 +110,8 @@ class Limits:
         counters = [state.rate for state in states if state.rate is not None]
         return Rates(counters) if counters else None
 
-    async def look(self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int) -> None:
-        """Raise what enter would raise now for want of money or requests; nothing is taken."""
+    async def check(self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int) -> None:
+        """Raise what acquire would raise now for want of money or requests; nothing is taken."""
         lease = Lease()
         try:
             if limits.of_spending is not None:
@@ -121,7 +123,7 @@ class Limits:
         finally:
             lease.withdraw()
 
-    async def enter(
+    async def acquire(
         self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
     ) -> Lease:
         """Admit a call once it has its slots. The lease must be ended, however the call ends.
@@ -239,7 +241,7 @@ class Limits:
         lease: Lease,
         hang_up: HangUp,
     ) -> None:
-        """Wait in the queue of a state. Raises as enter does."""
+        """Wait in the queue of a state. Raises as acquire does."""
         if self._is_closed:
             raise ServerStopping
         if limiter.waiting >= self._queue_limits.max_queue:
@@ -257,7 +259,7 @@ class Limits:
     async def _hold(
         self, key_id: str, limits: SpendingLimits, hold_nusd: int, lease: Lease
     ) -> None:
-        """Hold a part of what the key may spend. Raises as enter does."""
+        """Hold a part of what the key may spend. Raises as acquire does."""
         spending = self.spendings.get(key_id)
         if spending is None:
             if len(self.spendings) >= MAX_KEPT:

@@ -60,7 +60,7 @@ class LoadShedder:
         if self._timer is not None:
             self._timer.cancel()
 
-    def judge(self, key_id: str) -> None:
+    def check(self, key_id: str) -> None:
         """Count a call of this key. Raises Overloaded for one that is to be refused."""
         asked = self._asked[key_id] = self._asked.get(key_id, 0) + 1
         if self._is_refusing and self._let_in >= self._room and asked > self._allowed:
@@ -70,10 +70,10 @@ class LoadShedder:
 
     def _tick(self, loop: asyncio.AbstractEventLoop, last: float) -> None:
         now = loop.time()
-        self.note(now - last)
+        self.record_tick(now - last)
         self._timer = loop.call_at(now + TICK_S, self._tick, loop, now)
 
-    def note(self, elapsed_s: float) -> None:
+    def record_tick(self, elapsed_s: float) -> None:
         """Take note of a tick that came so long after the one before."""
         is_late = elapsed_s - TICK_S > self._lag_s
         self._ticks += 1

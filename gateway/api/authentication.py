@@ -8,7 +8,7 @@ from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from gateway.admission.bearer import shows_none
+from gateway.admission.bearer import has_no_credential
 from gateway.api.mount import SCOPE_KEY, Inbound
 from gateway.snapshot.caller import Caller
 
@@ -42,6 +42,6 @@ class CatalogueAuthentication(KeyAuthentication):
     request.auth is None then."""
 
     def authenticate(self, request: Request) -> tuple[None, Caller] | None:
-        if settings.PUBLIC_MODEL_CATALOG and shows_none(inbound_of(request).head):
+        if settings.PUBLIC_MODEL_CATALOG and has_no_credential(inbound_of(request).head):
             return None
         return super().authenticate(request)

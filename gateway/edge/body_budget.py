@@ -116,7 +116,7 @@ class BodyHold:
             raise overloaded(NO_ROOM)
 
     def move_to(self, owner: str) -> None:
-        """Count it for somebody else: it is known now whose it is."""
+        """Count it for another owner: it is known now whose it is."""
         self._budget.change(self.owner, -self.size_bytes)
         self.owner = owner
         self._budget.change(owner, self.size_bytes)

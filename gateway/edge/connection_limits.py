@@ -147,7 +147,7 @@ class ConnectionLimiter:
             if len(idle) > self.limits.idle_connections:
                 self._thin_out(idle, now)
         if not self._is_draining:
-            self.refuse = short_of_memory if self._memory.look() else None
+            self.refuse = short_of_memory if self._memory.check() else None
         self._is_walking = False
         if everyone:
             self.watch(loop, connections)

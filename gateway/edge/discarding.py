@@ -1,7 +1,7 @@
 """What is read only to be thrown away: the rest of a request that has had its answer.
 
 Reading on lets the caller see that answer, but costs the loop as much as any other byte. So all
-connections together get a slice of it at a time; then they wait in line for the next slice.
+connections together get a slice of it at a time; then they queue for the next slice.
 """
 
 from __future__ import annotations

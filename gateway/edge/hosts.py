@@ -1,4 +1,4 @@
-"""Which names we answer to. A name that is not ours is somebody's trick with caches or DNS."""
+"""Which names we answer to. A name that is not ours may be an attack on caches or DNS."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Memory:
         self._limit_bytes = limit_bytes
         self.is_short = False
 
-    def look(self) -> bool:
+    def check(self) -> bool:
         """Return whether it is short of memory now. Called twice a second."""
         if not self._limit_bytes:
             return False

@@ -209,7 +209,7 @@ class GuardedHttpProtocol(ErrorProtocol):
             self._rest()
 
     def drain(self) -> None:
-        """End with the running answer. Who has only just connected is about to ask, and told."""
+        """End with the running answer. A connection that has just opened may still get a 503."""
         if self._is_answering():
             self.shutdown()
         elif self._idle.get(self, NEVER) + SETTLE_S <= self.loop.time():

@@ -18,7 +18,7 @@ MAX_DELAY_S = 5.0
 BURST_S = 0.25
 MAX_SUBNETS = 10_000
 FIRST_REFUSAL = 400
-# The provider failed, after the call was admitted and paid for: nobody's flood.
+# The provider failed, after the call was admitted and paid for.
 NOT_REFUSALS = frozenset({502, 504})
 
 
@@ -29,7 +29,7 @@ class RefusalRate:
         """per_s: how many refusals a second one subnet gets without waiting; 0 is any number."""
         self._step_s = 1.0 / per_s if per_s else 0.0
         self._trusted = trusted_proxies
-        # When the bucket will be empty, on the loop's clock. The one not heard of longest is first.
+        # When the bucket will be empty, on the loop's clock. The least recently seen is first.
         self._empty_at: dict[str, float] = {}
 
     def delay_s(self, status: int, scope: Mapping[str, Any], now: float) -> float:

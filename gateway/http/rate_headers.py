@@ -14,7 +14,7 @@ def rate_headers(rates: Rates | None, status: int) -> Headers:
     """
     if rates is None or status == 401:
         return []
-    at_once, remaining, reset_at_s, reset_in_s, per_minute = rates.standing()
+    at_once, remaining, reset_at_s, reset_in_s, per_minute = rates.status()
     return [
         (b"x-ratelimit-limit", b"%d" % at_once),
         (b"x-ratelimit-remaining", b"%d" % remaining),

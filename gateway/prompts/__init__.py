@@ -1,1 +1,1 @@
-"""Prompt templates: what they may say, and what becomes of it (docs/adr/0026)."""
+"""Prompt templates: parsing, checking and rendering them (docs/adr/0026)."""

@@ -1,4 +1,4 @@
-"""Jinja2 with nothing in reach: no loaders, nothing random, no clock.
+"""A restricted Jinja2: no loaders, nothing random, no clock.
 
 Templates are programs of operators. They run in a process of their own
 (gateway.prompts.sandbox_worker), never where calls are carried: nothing in here stops one that does
@@ -18,6 +18,7 @@ from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
 MAX_RENDERED_BYTES = 64 * 1024
+TOO_LONG = f"The rendered prompt exceeds {MAX_RENDERED_BYTES // 1024} KB."
 _LOADING = (nodes.Extends, nodes.Include, nodes.Import, nodes.FromImport)
 # Each has something loaded that is not loaded before it is asked for.
 _WARMING = (
@@ -26,8 +27,8 @@ _WARMING = (
 )
 
 
-class Refused(Exception):
-    """The template cannot be used. line: where, from 1, when that is known."""
+class InvalidTemplate(Exception):
+    """The template cannot be used. line: the line at fault, from 1, when that is known."""
 
     def __init__(self, reason: str, line: int | None = None) -> None:
         super().__init__(reason)
@@ -35,8 +36,8 @@ class Refused(Exception):
         self.line = line
 
 
-class AsTyped(Undefined):
-    """A name without a value: written again as it stood, dots included; false in a condition.
+class KeepUndefined(Undefined):
+    """A name without a value: rendered as it was typed, dots included; false in a condition.
 
     What a value has not, or may not be asked for, is a mistake like any other.
     """
@@ -48,21 +49,21 @@ class AsTyped(Undefined):
             self._fail_with_undefined_error()
         return f"{{{{ {self._undefined_name} }}}}"
 
-    def __getattr__(self, name: str) -> AsTyped:
+    def __getattr__(self, name: str) -> KeepUndefined:
         if name.startswith("_"):
             raise AttributeError(name)
         if self._undefined_obj is not missing:
             self._fail_with_undefined_error()
-        return AsTyped(name=f"{self._undefined_name}.{name}")
+        return KeepUndefined(name=f"{self._undefined_name}.{name}")
 
     # Jinja's own raises, which its type says.
-    def __getitem__(self, name: object) -> AsTyped:  # type: ignore[override]
+    def __getitem__(self, name: object) -> KeepUndefined:  # type: ignore[override]
         return self.__getattr__(str(name))
 
 
 def _environment() -> ImmutableSandboxedEnvironment:
     environment = ImmutableSandboxedEnvironment(
-        undefined=AsTyped, autoescape=False, keep_trailing_newline=True
+        undefined=KeepUndefined, autoescape=False, keep_trailing_newline=True
     )
     # What one rendering says, the next of the same values says too: answers are kept.
     del environment.globals["lipsum"]
@@ -74,40 +75,40 @@ _ENVIRONMENT = _environment()
 
 
 def compile_template(text: str) -> tuple[Template, list[str]]:
-    """Return the program, and the names it asks for, sorted. Raises Refused."""
+    """Return the program, and the names it asks for, sorted. Raises InvalidTemplate."""
     try:
         tree = _ENVIRONMENT.parse(text)
         for node in tree.find_all(_LOADING):
-            raise Refused("Templates cannot be loaded or imported.", node.lineno)
+            raise InvalidTemplate("Templates cannot be loaded or imported.", node.lineno)
         names = sorted(find_undeclared_variables(tree) - _ENVIRONMENT.globals.keys())
         return _ENVIRONMENT.from_string(text), names
     except TemplateSyntaxError as error:
-        raise Refused(error.message or "The template is not valid.", error.lineno) from None
+        raise InvalidTemplate(error.message or "The template is not valid.", error.lineno) from None
     except RecursionError:
-        raise Refused("The template is nested too deeply.") from None
+        raise InvalidTemplate("The template is nested too deeply.") from None
 
 
 def render(template: Template, values: Mapping[str, Any]) -> str:
-    """Return what the template says. Raises Refused, or MemoryError."""
+    """Return the rendered text. Raises InvalidTemplate, or MemoryError."""
     parts, size = [], 0
     try:
         for part in template.generate(values):
             size += len(part.encode())
             if size > MAX_RENDERED_BYTES:
-                raise Refused(f"The rendered prompt exceeds {MAX_RENDERED_BYTES // 1024} KB.")
+                raise InvalidTemplate(TOO_LONG)
             parts.append(part)
-    except (Refused, MemoryError):
+    except (InvalidTemplate, MemoryError):
         raise
     except Exception as error:
         reason = f"{type(error).__name__}: {error}"[:200]
-        raise Refused(reason, _line_of(error)) from None
+        raise InvalidTemplate(reason, _line_of(error)) from None
     return "".join(parts)
 
 
 def warm_up() -> None:
-    """Have all loaded that a template may need, and the words for one that fails."""
+    """Import what templates may need, error messages included, before the limits apply."""
     for text in _WARMING:
-        with suppress(Refused):
+        with suppress(InvalidTemplate):
             render(compile_template(text)[0], {})
 
 

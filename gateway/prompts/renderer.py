@@ -23,13 +23,13 @@ logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-m", "gateway.prompts.sandbox_worker")
-# All that a worker learns of where it runs.
+# The whole environment of a worker.
 ENVIRONMENT = {"PYTHONPATH": str(ROOT)}
 OUT_OF_TIME = "Rendering takes too long."
 # A guard against a machine that stands still; a template's own time is the processor's.
 WAIT_S = 10.0
-# What used up its time is not tried again for so long: others wait for the worker meanwhile.
-REST_S = 5.0
+# A template that used up its time is not tried again for so long: others need the worker.
+BACKOFF_S = 5.0
 # And with the same values for so long.
 QUARANTINE_S = 60.0
 MAX_KEPT = 256
@@ -41,7 +41,7 @@ class PromptFailed(Exception):
 
 
 class SandboxFailed(PromptFailed):
-    """The worker was ended by what it was asked."""
+    """The template ended the worker."""
 
 
 class PromptQuarantined(PromptFailed):
@@ -49,21 +49,21 @@ class PromptQuarantined(PromptFailed):
 
 
 class Renderer:
-    """Renders templates; what one said for the same values is kept. For one event loop."""
+    """Renders templates, and caches the results. For one event loop."""
 
     def __init__(self) -> None:
         self._worker: Process | None = None
-        self._turn = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._names: dict[str, tuple[str, ...]] = {}
-        self._said: OrderedDict[tuple[Any, ...], str | PromptFailed] = OrderedDict()
-        self._resting: dict[str, float] = {}
+        self._outputs: OrderedDict[tuple[Any, ...], str | PromptFailed] = OrderedDict()
+        self._backoff_until: dict[str, float] = {}
         self._quarantine = Quarantine(QUARANTINE_S)
 
     async def prepare(self, texts: Iterable[str]) -> None:
         """Compile these templates and forget all others. One that fails is logged."""
         wanted = set(texts)
         self._names = {text: names for text, names in self._names.items() if text in wanted}
-        self._resting.clear()
+        self._backoff_until.clear()
         self._quarantine.clear()
         for text in wanted - self._names.keys():
             try:
@@ -72,55 +72,55 @@ class Renderer:
                 logger.error("A prompt template cannot be used: %s", error)
 
     async def render(self, text: str, values: Values) -> str:
-        """Return what the template says. Raises PromptFailed, PromptQuarantined."""
+        """Return the rendered template. Raises PromptFailed, PromptQuarantined."""
         names = self._names.get(text)
         if names is None:
             names = await self._compile(text)
         given = {name: values[name] for name in names if name in values}
         key = (text, *given.items())
-        known = self._said.get(key)
+        known = self._outputs.get(key)
         if known is None:
             if key in self._quarantine:
                 raise PromptQuarantined(OUT_OF_TIME)
             try:
-                known = await self._ask_for(text, given)
+                known = await self._render(text, given)
             except SandboxFailed:
                 self._quarantine.add(key)
                 raise
-            self._said[key] = known
-            if len(self._said) > MAX_KEPT:
-                self._said.popitem(last=False)
+            self._outputs[key] = known
+            if len(self._outputs) > MAX_KEPT:
+                self._outputs.popitem(last=False)
         if isinstance(known, PromptFailed):
             raise known
         return known
 
     async def aclose(self) -> None:
-        async with self._turn:
+        async with self._lock:
             await self._end()
 
     async def _compile(self, text: str) -> tuple[str, ...]:
-        answer = await self._ask(text, {"text": text})
+        answer = await self._request(text, {"text": text})
         if "names" not in answer:
-            raise PromptFailed(worded(answer))
+            raise PromptFailed(describe_error(answer))
         names = self._names[text] = tuple(answer["names"])
         return names
 
-    async def _ask_for(self, text: str, given: Values) -> str | PromptFailed:
-        answer = await self._ask(text, {"text": text, "values": given})
-        return str(answer["said"]) if "said" in answer else PromptFailed(worded(answer))
+    async def _render(self, text: str, given: Values) -> str | PromptFailed:
+        answer = await self._request(text, {"text": text, "values": given})
+        return str(answer["output"]) if "output" in answer else PromptFailed(describe_error(answer))
 
-    async def _ask(self, text: str, wish: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, text: str, request: dict[str, Any]) -> dict[str, Any]:
         """Return the worker's answer. Raises PromptFailed when it gives none."""
         clock = asyncio.get_running_loop()
-        async with self._turn:
-            if self._resting.get(text, 0) > clock.time():
+        async with self._lock:
+            if self._backoff_until.get(text, 0) > clock.time():
                 raise PromptFailed(OUT_OF_TIME)
             try:
                 async with asyncio.timeout(WAIT_S):
-                    return await self._talk(json.dumps(wish).encode() + b"\n")
+                    return await self._exchange(json.dumps(request).encode() + b"\n")
             except (OSError, ValueError) as error:
                 await self._end()
-                self._resting[text] = clock.time() + REST_S
+                self._backoff_until[text] = clock.time() + BACKOFF_S
                 # A machine that stands still is not the template's fault.
                 failed = PromptFailed if isinstance(error, TimeoutError) else SandboxFailed
                 raise failed(OUT_OF_TIME) from None
@@ -129,7 +129,7 @@ class Renderer:
                 await self._end()
                 raise
 
-    async def _talk(self, line: bytes) -> dict[str, Any]:
+    async def _exchange(self, line: bytes) -> dict[str, Any]:
         """Raises OSError or ValueError when there is no answer, or none that makes sense."""
         if self._worker is None or self._worker.returncode is not None:
             self._worker = await asyncio.create_subprocess_exec(
@@ -150,7 +150,7 @@ class Renderer:
             await worker.wait()
 
 
-def worded(answer: dict[str, Any]) -> str:
+def describe_error(answer: dict[str, Any]) -> str:
     """Return why a template was refused, with its line where that is known."""
-    line, reason = answer.get("line"), str(answer.get("refused", OUT_OF_TIME))
+    line, reason = answer.get("line"), str(answer.get("error", OUT_OF_TIME))
     return f"Line {line}: {reason}" if line else reason

@@ -3,11 +3,11 @@
 One JSON object a line on standard input, one answer a line on standard output:
 
     {"text": ...}                  compile it           {"names": [...]}
-    {"text": ..., "values": ...}   compile and run it   {"said": ...}
+    {"text": ..., "values": ...}   compile and run it   {"output": ...}
 
-or {"refused": ..., "line": ...} where that cannot be. Nothing is open here and nothing known. What
-uses up its time is killed by the kernel, inside the longest multiplication too, and gives no
-answer; memory has an end as well.
+or {"error": ..., "line": ...} for a template that is not valid. The process has no open files and
+no secrets. The kernel kills it when a template uses up its time, inside the longest multiplication
+too, and there is no answer then; its memory is limited as well.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any
 
 from jinja2 import Template
 
-from gateway.prompts.engine import Refused, compile_template, render, warm_up
+from gateway.prompts.engine import InvalidTemplate, compile_template, render, warm_up
 
 # Of the processor, not of the clock: a busy machine makes no template slow.
 RENDER_S = 0.05
@@ -39,21 +39,21 @@ def main() -> None:
     confine()
     for line in sys.stdin:
         try:
-            said = answer(json.loads(line))
-        except Refused as refused:
-            said = {"refused": refused.reason, "line": refused.line}
+            reply = answer(json.loads(line))
+        except InvalidTemplate as error:
+            reply = {"error": error.reason, "line": error.line}
         except MemoryError:
-            said = {"refused": OUT_OF_MEMORY, "line": None}
-        sys.stdout.write(json.dumps(said) + "\n")
+            reply = {"error": OUT_OF_MEMORY, "line": None}
+        sys.stdout.write(json.dumps(reply) + "\n")
         sys.stdout.flush()
 
 
-def answer(wish: dict[str, Any]) -> dict[str, Any]:
-    """Do what a line asks for. Raises Refused, MemoryError; the process ends when time is up."""
-    template, names = timed(COMPILE_S, compiled, wish["text"])
-    if "values" not in wish:
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """Answer one request. Raises InvalidTemplate, MemoryError; out of time, the process ends."""
+    template, names = timed(COMPILE_S, compiled, request["text"])
+    if "values" not in request:
         return {"names": names}
-    return {"said": timed(RENDER_S, run, template, wish["values"])}
+    return {"output": timed(RENDER_S, run, template, request["values"])}
 
 
 def run(template: Template, values: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def timed(limit_s: float, work: Any, *arguments: Any) -> Any:
 
 
 def confine() -> None:
-    """Give up what is not needed: memory, files, the words of a terminal."""
+    """Drop what is not needed: memory, files, the signals of a terminal."""
     signal.signal(signal.SIGPROF, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     limit(resource.RLIMIT_CORE, 0)

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from accounts.untyped import JsonObject
-from gateway.prompts.renderer import COMMAND, ENVIRONMENT, OUT_OF_TIME, ROOT, WAIT_S, worded
+from gateway.prompts.renderer import COMMAND, ENVIRONMENT, OUT_OF_TIME, ROOT, WAIT_S, describe_error
 from gateway.prompts.variables import (
     HOURLY,
     KNOWN,
@@ -58,8 +58,8 @@ def preview_prompt(mode: str, text: str, *, model_id: str = "", org_name: str = 
         said, names = Filling(values).fill(text), names_in(text)
     elif mode == "logic" and text:
         found = try_template(text, values)
-        said, names = found.get("said", ""), set(found.get("names", ()))
-        refusal = worded(found) if "refused" in found else ""
+        said, names = found.get("output", ""), set(found.get("names", ()))
+        refusal = describe_error(found) if "error" in found else ""
     return Preview(
         said,
         refusal,
@@ -80,7 +80,7 @@ def sample_values(*, model_id: str = "", org_name: str = "") -> dict[str, str | 
 
 
 def try_template(text: str, values: Values) -> JsonObject:
-    """Compile and run a template in a sandbox worker: {"names", "said"}, or {"refused", "line"}.
+    """Compile and run a template in a sandbox worker: {"names", "output"}, or {"error", "line"}.
 
     Takes some tenths of a second, and a hostile one not longer.
     """
@@ -96,14 +96,14 @@ def try_template(text: str, values: Values) -> JsonObject:
             env=ENVIRONMENT,
         )
     except subprocess.TimeoutExpired:
-        return {"refused": OUT_OF_TIME}
+        return {"error": OUT_OF_TIME}
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     found = {name: value for answer in answers for name, value in answer.items()}
-    return found if "said" in found else {"refused": OUT_OF_TIME} | found
+    return found if "output" in found else {"error": OUT_OF_TIME} | found
 
 
 @lru_cache(maxsize=64)
 def _refusal_of(text: str) -> str:
     """Return why a template cannot be used, or the empty string. Remembered: forms ask twice."""
     found = try_template(text, sample_values())
-    return worded(found) if "refused" in found else ""
+    return describe_error(found) if "error" in found else ""

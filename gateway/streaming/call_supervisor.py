@@ -75,7 +75,7 @@ class LiveCall:
     """A call between admission and its end. Moments are time.monotonic; 0 means not yet.
 
     lease: what it has taken of limits, given back when it is over. meter, choices: of a stream that
-    is being relayed. caller_left: nobody is there any more, and its usage is waited for.
+    is being relayed. caller_left: the caller is gone, and the usage is waited for.
     """
 
     __slots__ = (

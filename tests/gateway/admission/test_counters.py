@@ -157,7 +157,7 @@ async def enter(limits: Limits, key_limits: KeyLimits, hold_nusd: int = 0) -> No
         stores_bodies=False,
         limits=key_limits,
     )
-    await limits.enter(key, key_limits, "model", hold_nusd, never)
+    await limits.acquire(key, key_limits, "model", hold_nusd, never)
 
 
 @pytest.mark.parametrize("holder", ["key", "workspace"])

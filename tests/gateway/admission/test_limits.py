@@ -83,7 +83,7 @@ async def never() -> None:
 
 async def enter(limits: Limits, key: KeyRecord, hold_nusd: int = 0) -> Lease:
     assert key.limits is not None
-    return await limits.enter(key, key.limits, "model", hold_nusd, never)
+    return await limits.acquire(key, key.limits, "model", hold_nusd, never)
 
 
 def live(test: Callable[[Ledger, Limits], Awaitable[None]]) -> None:
@@ -108,7 +108,7 @@ def remaining(limits: Limits, key: KeyRecord) -> int:
     assert key.limits is not None
     rates = limits.rates_of(key, key.limits)
     assert rates is not None
-    return rates.standing().remaining
+    return rates.status().remaining
 
 
 def held_nusd(limits: Limits) -> int:

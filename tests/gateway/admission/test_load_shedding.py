@@ -57,12 +57,12 @@ class Loop:
         elapsed_s = max(TICK_S, work / CALLS_PER_S)
         self.now_s += elapsed_s
         self.lags_s.append(elapsed_s - TICK_S)
-        self.shedder.note(elapsed_s)
+        self.shedder.record_tick(elapsed_s)
 
     def _ask(self, key: str) -> float:
         if self.shedder.is_active:
             try:
-                self.shedder.judge(key)
+                self.shedder.check(key)
             except Overloaded:
                 self.refused[key] += 1
                 self._away[key] += 1
@@ -77,7 +77,7 @@ def test_what_can_be_carried_is_never_refused() -> None:
     callers = {"a": CARRIED // 2, "b": CARRIED // 3}
 
     loop.run(30, callers)
-    loop.shedder.note(2.0)  # the loop was held up once, by whatever it was
+    loop.shedder.record_tick(2.0)  # the loop was held up once, by whatever it was
     loop.run(30, callers)
 
     assert not loop.refused
@@ -127,8 +127,8 @@ def test_few_calls_are_never_too_many() -> None:
 
     for _ in range(200):
         for _ in range(10):
-            shedder.judge("a")
-        shedder.note(0.5)  # ten calls, while something else holds the loop up
+            shedder.check("a")
+        shedder.record_tick(0.5)  # ten calls, while something else holds the loop up
 
 
 def test_what_some_leave_is_for_others() -> None:

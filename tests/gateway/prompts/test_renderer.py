@@ -106,7 +106,7 @@ async def test_what_ended_its_cell_is_not_tried_with_the_same_values(renderer: R
     await renderer.render("{{ now_day }}", {"now_day": 1})  # a worker that a busy machine started
     with pytest.raises(PromptFailed):
         await renderer.render(ENDLESS, {})
-    renderer._resting.clear()
+    renderer._backoff_until.clear()
 
     with pytest.raises(PromptQuarantined):
         await renderer.render(ENDLESS, {})
@@ -124,10 +124,10 @@ async def test_one_that_is_given_up_leaves_no_answer_to_the_next(renderer: Rende
 
 
 async def test_what_was_said_for_the_same_values_is_said_again(renderer: Renderer) -> None:
-    said = await renderer.render("{{ now_day }}", {"now_day": 1, "now_unix": 1})
+    output = await renderer.render("{{ now_day }}", {"now_day": 1, "now_unix": 1})
     await renderer.aclose()
 
-    assert await renderer.render("{{ now_day }}", {"now_day": 1, "now_unix": 2}) == said
+    assert await renderer.render("{{ now_day }}", {"now_day": 1, "now_unix": 2}) == output
     assert renderer._worker is None
 
 
