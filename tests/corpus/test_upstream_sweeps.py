@@ -44,19 +44,54 @@ EVENTS = (
     chunk({}, choices=[], usage={"prompt_tokens": 3, "completion_tokens": 4}),
     DONE,
 )
-STREAMS = {
-    "plain": "".join(f"data: {event}\n\n" for event in EVENTS).encode(),
-    "carriage returns": "".join(f"data:{event}\r\n\r\n" for event in EVENTS).encode(),
-    "old line ends": "".join(f": hm\rdata: {event}\r\r" for event in EVENTS).encode(),
-    "in lines": "".join(f"id: 7\ndata: {e.replace(', ', ',@')}\n\n" for e in EVENTS)
-    .replace("@", "\ndata: ")
-    .encode(),
+# The same answer in Anthropic's dialect.
+MESSAGES_EVENTS = tuple(
+    json.dumps(event, ensure_ascii=False)
+    for event in (
+        {"type": "message_start", "message": {"content": [], "usage": {"input_tokens": 3}}},
+        {"type": "content_block_start", "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {"type": "content_block_delta", "delta": {"type": "text_delta", "text": TEXT}},
+        {
+            "type": "content_block_start",
+            "content_block": {"type": "tool_use", "id": "call_0", "name": "look", "input": {}},
+        },
+        {
+            "type": "content_block_delta",
+            "delta": {"type": "input_json_delta", "partial_json": '{"é":1}'},
+        },
+        {"type": "content_block_stop"},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "tool_use"},
+            "usage": {"output_tokens": 4},
+        },
+        {"type": "message_stop"},
+    )
+)
+OPENAI, ANTHROPIC = "openai_compatible", "anthropic"
+# The kind of provider, and what it sends.
+STREAMS: dict[str, tuple[str, bytes]] = {
+    "plain": (OPENAI, "".join(f"data: {event}\n\n" for event in EVENTS).encode()),
+    "carriage returns": (OPENAI, "".join(f"data:{event}\r\n\r\n" for event in EVENTS).encode()),
+    "old line ends": (OPENAI, "".join(f": hm\rdata: {event}\r\r" for event in EVENTS).encode()),
+    "in lines": (
+        OPENAI,
+        "".join(f"id: 7\ndata: {e.replace(', ', ',@')}\n\n" for e in EVENTS)
+        .replace("@", "\ndata: ")
+        .encode(),
+    ),
+    "messages": (
+        ANTHROPIC,
+        "".join(f"event: x\ndata: {event}\n\n" for event in MESSAGES_EVENTS).encode(),
+    ),
 }
+each_stream = pytest.mark.parametrize(("kind", "stream"), STREAMS.values(), ids=STREAMS)
 
 
-def decode(pieces: Sequence[bytes]) -> tuple[list[Any], bool]:
+def decode(kind: str, pieces: Sequence[bytes]) -> tuple[list[Any], bool]:
     """Return the events of a stream that arrives in these pieces, and whether it made sense."""
-    decoder = adapter_of("chat", "openai_compatible").open_decoder()
+    decoder = adapter_of("chat", kind).open_decoder()
     events: list[Any] = []
     try:
         for piece in pieces:
@@ -69,37 +104,36 @@ def decode(pieces: Sequence[bytes]) -> tuple[list[Any], bool]:
     return events, True
 
 
-@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
-def test_events_are_the_same_wherever_a_stream_is_split(stream: bytes) -> None:
-    whole = decode([stream])
-    plain = decode([STREAMS["plain"]])
+@each_stream
+def test_events_are_the_same_wherever_a_stream_is_split(kind: str, stream: bytes) -> None:
+    whole = decode(kind, [stream])
+    plain = whole if kind == ANTHROPIC else decode(kind, [STREAMS["plain"][1]])
 
     assert whole == plain
     assert whole[1]
-    assert decode([stream[n : n + 1] for n in range(len(stream))]) == whole
+    assert decode(kind, [stream[n : n + 1] for n in range(len(stream))]) == whole
     for place in range(len(stream) + 1):
-        assert decode([stream[:place], stream[place:]]) == whole
-        assert (
-            decode([stream[:place], b"", stream[place : place + 3], stream[place + 3 :]]) == whole
-        )
+        head, tail = stream[:place], stream[place:]
+        assert decode(kind, [head, tail]) == whole
+        assert decode(kind, [head, b"", tail[:3], tail[3:]]) == whole
 
 
-@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
-def test_a_stream_that_ends_early_has_the_first_of_its_events(stream: bytes) -> None:
-    events, _ = decode([stream])
+@each_stream
+def test_a_stream_that_ends_early_has_the_first_of_its_events(kind: str, stream: bytes) -> None:
+    events, _ = decode(kind, [stream])
 
     for size in range(len(stream)):
-        found, _ = decode([stream[:size]])
+        found, _ = decode(kind, [stream[:size]])
         assert found == events[: len(found)]
 
 
-@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS)
-def test_any_bit_of_a_stream_may_flip(stream: bytes) -> None:
-    events, _ = decode([stream])
+@each_stream
+def test_any_bit_of_a_stream_may_flip(kind: str, stream: bytes) -> None:
+    events, _ = decode(kind, [stream])
     unharmed = 0
 
     for flipped in flips(stream):
-        found, is_sense = decode([flipped])
+        found, is_sense = decode(kind, [flipped])
         unharmed += is_sense and found == events
 
     assert 0 < unharmed < 8 * len(stream)

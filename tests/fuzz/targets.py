@@ -31,6 +31,7 @@ from gateway.http.body import check_head
 from gateway.http.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
 from gateway.outbound.networks import is_public
+from gateway.providers.anthropic.chat import AnthropicChat
 from gateway.providers.framing import sse
 from gateway.providers.openai_compatible.chat import OpenAIChat
 from tests.fuzz import oracles
@@ -173,15 +174,15 @@ def headers(data: bytes) -> None:
 
 def provider(data: bytes) -> None:
     """What a provider sends, buffered or streamed, makes sense or is the provider's fault."""
-    dialect = OpenAIChat()
-    with suppress(UpstreamError):
-        answer = dialect.read_answer(data)
-        assert answer.choices
-    assert isinstance(dialect.read_error(400, {}, data), UpstreamError)
-    with suppress(UpstreamError):
-        decoder = dialect.open_decoder()
-        for line in data.split(b"\n"):
-            decoder.read(line)
+    for dialect in (OpenAIChat(), AnthropicChat()):
+        with suppress(UpstreamError):
+            answer = dialect.read_answer(data)
+            assert answer.choices
+        assert isinstance(dialect.read_error(400, {}, data), UpstreamError)
+        with suppress(UpstreamError):
+            decoder = dialect.open_decoder()
+            for line in data.split(b"\n"):
+                decoder.read(line)
 
 
 def address(data: bytes) -> None:

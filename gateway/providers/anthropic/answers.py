@@ -86,18 +86,14 @@ def read_answer(body: bytes) -> ChatAnswer:
     """Translate a whole answer. Raises ProviderUnavailable when it makes no sense."""
     try:
         message = _decode_message(body)
+        calls = [_read_call(block) for block in message.content if block.type == "tool_use"]
     except MALFORMED:
         raise ProviderUnavailable(
             "The provider sent an invalid response.", quote=repr(body[:2000])
         ) from None
-    calls: list[object] = []
     said: dict[str, object] = {"role": "assistant", "content": _join(message, "text", "text")}
     if thought := _join(message, "thinking", "thinking"):
         said["reasoning"] = thought
-    for block in message.content:
-        if block.type == "tool_use":
-            arguments = bytes(block.input).decode()
-            calls.append(_write_call(block, {"name": block.name, "arguments": arguments}))
     if calls:
         said["tool_calls"] = calls
         said["content"] = said["content"] or None
@@ -108,6 +104,16 @@ def read_answer(body: bytes) -> ChatAnswer:
 
 def _join(message: Message, kind: str, field: str) -> str:
     return "".join(getattr(block, field) for block in message.content if block.type == kind)
+
+
+def _read_call(block: ContentBlock) -> dict[str, object]:
+    return _write_call(block, {"name": block.name, "arguments": _arguments_of(block)})
+
+
+def _arguments_of(block: ContentBlock) -> str:
+    """Return the input of a call as it was written. Raises UnicodeDecodeError."""
+    arguments = bytes(block.input).decode()
+    return NO_ARGUMENTS if arguments in ("null", "{ }") else arguments
 
 
 def _write_call(block: ContentBlock, function: dict[str, str]) -> dict[str, object]:
@@ -130,18 +136,18 @@ class MessagesDecoder:
         """Return what one event amounts to. Raises StreamBroken, or the error it reports."""
         try:
             piece = _decode_piece(frame)
+            # Nearly every piece adds to a block.
+            if piece.type == "content_block_delta":
+                return self._read_delta(piece.delta)
+            if piece.type != "error":
+                return self._read_rare(piece)
         except MALFORMED:
             if not frame.strip():
                 return []
             raise StreamBroken(
                 "The provider sent an invalid stream.", quote=repr(frame[:2000])
             ) from None
-        # Nearly every piece adds to a block.
-        if piece.type == "content_block_delta":
-            return self._read_delta(piece.delta)
-        if piece.type == "error":
-            raise read_reported_error(piece.error or ErrorObject(), frame)
-        return self._read_rare(piece)
+        raise read_reported_error(piece.error or ErrorObject(), frame)
 
     def _read_rare(self, piece: Piece) -> list[StreamEvent]:
         events: list[StreamEvent] = []
@@ -183,9 +189,9 @@ class MessagesDecoder:
         return []
 
     def _begin_call(self, block: ContentBlock) -> list[StreamEvent]:
-        arguments = bytes(block.input).decode()
+        arguments = _arguments_of(block)
         # Most come empty and are filled piece by piece.
-        self._has_arguments = arguments.replace(" ", "") not in ("{}", "null")
+        self._has_arguments = arguments != NO_ARGUMENTS
         function = {"name": block.name, "arguments": arguments if self._has_arguments else ""}
         call = {"index": self._calls} | _write_call(block, function)
         self._calls += 1
