@@ -28,34 +28,31 @@ HEAD = """\
 Made from [`accounts/permissions.py`](../accounts/permissions.py) and
 [`dashboard/roles_page.py`](../dashboard/roles_page.py) by `make fix`; edit those instead.
 
-A member of a workspace has one role there. An operator runs the installation and may do everything
-everywhere. What belongs to another workspace answers 404, as what does not exist; what a role does
-not cover answers 403 and changes nothing.
+A member has one role per workspace. Operators run the installation and can do everything
+everywhere. Requests for things of another workspace get 404, as if they did not exist. Requests
+that a role does not allow get 403 and change nothing.
 
 """
 KEYS = """
 ## Keys of developers
 
-An owner or admin may set a maximum for keys that developers make (*Settings*, *Developers' keys*):
-limits of each key, models, networks, scopes, and how many keys each developer may have. A key
-that a developer makes starts from that maximum and stays within it. On a key they made themselves
-a developer may rename, tighten and revoke; limits, models, networks, scopes and expiry never become
-wider than they are, so what an owner or admin has set on the key holds. Whoever needs more asks an
-owner or admin. Keys of others, and setting back what a key has spent in total, are for owners
-and admins.
+Owners and admins can set a maximum for keys that developers create (*Settings*, *Developers'
+keys*): limits of each key, models, networks, scopes, and the number of keys per developer. Keys
+that developers create start with that maximum and cannot exceed it. Developers can rename, restrict
+and revoke their own keys. They cannot extend limits, models, networks, scopes or the expiry beyond
+what the key has, including what an owner or admin has set. Only owners and admins can change keys
+of others and reset the total of a key.
 
-Keys issued elsewhere are imported by owners and admins, who show the key itself. By its SHA-256
-digest alone a key is imported by operators only: who has a digest may be somebody else than who
-has the key.
+Owners and admins can import keys issued elsewhere by entering the key itself. Only operators can
+import a key by its SHA-256 digest alone, because a digest does not prove possession of the key.
 
-A key reads its own usage and its own calls (scope `usage`). With `usage.workspace`, which only an
-owner or admin gives, it reads those of the whole workspace.
+A key with the scope `usage` reads its own usage and calls. With `usage.workspace`, which only
+owners and admins can assign, it reads those of the workspace.
 """
 API = """
 ## The API
 
-Under `/v1` nothing is written that a role would govern: a key calls models and reads. What a key
-may do is its scopes.
+Roles do not apply under `/v1`. A key can call models and read data, as its scopes allow.
 """
 
 
@@ -157,18 +154,18 @@ def _rules() -> Iterator[str]:
 
 def _forms() -> Iterator[str]:
     yield "\n## Forms\n\n"
-    yield "Every form of the dashboard, by the name of its address, with the right it asks for.\n\n"
-    yield "| Form | Right | For what is one's own |\n|---|---|---|\n"
+    yield "Every form of the dashboard, by URL name, with the right that it requires.\n\n"
+    yield "| Form | Right | Right for own keys or membership |\n|---|---|---|\n"
     for name, form in FORMS.items():
-        asked = f"`{form.action}`" if form else "none: one's own account or view"
+        asked = f"`{form.action}`" if form else "none: own account or view"
         own = f"`{form.own}`" if form and form.own else ""
         yield f"| `{name.removeprefix('dashboard:')}` | {asked} | {own} |\n"
 
 
 def _commands() -> Iterator[str]:
     yield "\n## Commands\n\n"
-    yield "`manage.py` is run on the host, by whoever may read its secrets: it acts with an\n"
-    yield "operator's rights. Beside each command is the right that its page asks for.\n\n"
+    yield "`manage.py` runs on the host with the rights of an operator, because whoever runs it\n"
+    yield "can read the secrets. The table shows the right that its page requires.\n\n"
     yield "| Command | Right on the pages |\n|---|---|\n"
     for name, action in COMMANDS.items():
         yield f"| `{name}` | {f'`{action}`' if action else 'no page'} |\n"

@@ -60,7 +60,7 @@ WRONG_METHOD = Failure(
 )
 SERVER_ERROR = Failure(
     500,
-    "Something went wrong on our side",
+    "Something went wrong",
     "Try again in a moment. The server log has the details.",
 )
 BUSY_RETRY_S = 5

@@ -32,7 +32,7 @@ class InviteForm(RoleForm):
     """Whom to invite, and as what."""
 
     email = forms.EmailField(
-        label="E-mail",
+        label="Email",
         max_length=254,
         help_text="No email is sent. You get a link to share.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),

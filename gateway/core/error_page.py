@@ -17,32 +17,30 @@ HEAD = """\
 
 Made from [`gateway/core/errors.py`](../gateway/core/errors.py) by `make fix`; edit that instead.
 
-Under `/v1`, `/api/v1` and `/openai/v1` every error is JSON, whatever caused it, and so is a 404 for
-an address that was meant for the API, such as `/chat/completions`: its message says what base URL
-to use.
+Under `/v1`, `/api/v1` and `/openai/v1` every error is JSON. A 404 for a path that belongs to the
+API, such as `/chat/completions`, is JSON too. Its message names the base URL to use.
 
 ```json
 {"error": {"message": "…", "type": "…", "code": "…", "param": null, "request_id": "…"}}
 ```
 
-`code` is stable: programs may branch on it. `message` is for people and may change. `param` names
-the member of the request that is at fault, where one is; `details`, where there are any, say more:
-when every target failed, those of fallback models included, `details.attempts` has `provider`,
-`model`, `code` and `status` of each, and the error is the last one's; where a limit refuses a call,
-`details` have its `level` (`token` for the key's own, `organisation` for the workspace's), `limit`,
-`current` and `requested`.
-`request_id` is the call's id, also in the
-`x-request-id` header; an operator finds the call by it.
+- `code` is stable, so programs can use it. `message` is for people and can change.
+- `param` names the field of the request that is wrong, if there is one.
+- `request_id` is the ID of the call, also sent as `x-request-id`. Operators find the call by it.
+- `details` has more information for some errors. If all targets failed, including fallback models,
+  `details.attempts` has `provider`, `model`, `code` and `status` of each, and the error is that of
+  the last one. If a limit refused the call, `details` has its `level` (`token` for the key,
+  `organisation` for the workspace), `limit`, `current` and `requested`.
 
-An error after the first byte of a stream cannot change the status any more: it comes as a last
-`data:` event that has the body above, with `error` and without `choices`, then `data: [DONE]`.
+An error after the first byte of a stream cannot change the status. It is sent as a last `data:`
+event with the body above, which has `error` and no `choices`, followed by `data: [DONE]`.
 
-*again* says what the official SDKs are told about trying the same call again: `no` when
-`x-should-retry: false` is sent or the status is one they do not retry, else by their own rules.
-`retry-after` is sent with 429, 503 and 529, and with the 409 of a request that runs; a 429 that
-asks for more than 120 s has `x-should-retry: false` besides.
+*Retried* says whether the official SDKs retry the call: `no` if `x-should-retry: false` is sent or
+they do not retry the status; otherwise they follow their own rules. `retry-after` is sent with 429,
+503 and 529, and with the 409 of a request that is still running. A 429 with a wait of more than
+120 s also has `x-should-retry: false`.
 
-| Code | Status | Type | Again | Meaning |
+| Code | Status | Type | Retried | Meaning |
 |---|---|---|---|---|
 """
 

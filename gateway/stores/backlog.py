@@ -153,7 +153,7 @@ class Backlog:
     def _note_full(self, error: OSError) -> None:
         """Log the beginning of it, not every record."""
         if not self._is_full:
-            log.error("the journal takes no more records: %s", error)
+            log.error("the journal accepts no more records: %s", error)
         self._is_full = True
 
     def _post(self, post: Post) -> None:

@@ -100,5 +100,5 @@ def test_a_full_disk_is_logged_once_and_not_for_every_record(
     monkeypatch.undo()
     branch.stop()
 
-    assert caplog.text.count("takes no more records") == 1
+    assert caplog.text.count("accepts no more records") == 1
     assert CallRecord.objects.filter(error_code="storage_unavailable").count() == 20

@@ -111,7 +111,7 @@ def test_inviting_a_member_is_refused_beside_the_field(workspace: Workspace) -> 
     answer = post_invite(workspace, Role.OWNER, email=member.email)
 
     assert answer.status_code == 422
-    assert f"{member.email} is a member of Acme already." in answer.content.decode()
+    assert f"{member.email} is already a member of Acme." in answer.content.decode()
 
 
 @pytest.mark.parametrize("role", [Role.DEVELOPER, Role.BILLING, Role.VIEWER])
