@@ -75,7 +75,7 @@ def read_user_blocks(
         elif part.file is not None:
             found = [_document(part.file, f"{where}.file.file_data")]
         elif part.type == "input_audio":
-            raise AudioNotSupported("The model does not take sound.", param=where)
+            raise AudioNotSupported("The model does not support audio.", param=where)
         else:
             found = _text_block(part.text, None)
         blocks += _mark(found, part.cache_control)
@@ -88,7 +88,7 @@ def input_of(arguments: str, path: str) -> dict[str, msgspec.Raw]:
         return _read_object(arguments or "{}")
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raise RequestError(
-            "The arguments are not a JSON object, which the model's provider needs.", param=path
+            "The arguments must be a JSON object for this model.", param=path
         ) from None
 
 
@@ -114,13 +114,13 @@ def _picture(url: str, path: str) -> Block:
     if found is not None:
         return _picture_of(found[1].lower(), url[found.end() :], path)
     if not url[:8].lower() == "https://":
-        raise InvalidFile("The model's provider fetches pictures over https:// only.", param=path)
+        raise InvalidFile("Image URLs must begin with https:// for this model.", param=path)
     return {"type": "image", "source": {"type": "url", "url": url}}
 
 
 def _picture_of(kind: str, data: str, path: str) -> Block:
     if kind not in PICTURES:
-        raise InvalidFile("The picture is no JPEG, PNG, GIF or WebP.", param=path)
+        raise InvalidFile("The image is not a PNG, JPEG, WebP or GIF.", param=path)
     return {"type": "image", "source": {"type": "base64", "media_type": kind, "data": data}}
 
 
@@ -145,6 +145,4 @@ def _text_of(data: str, path: str) -> str:
     try:
         return base64.b64decode(data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
-        raise InvalidFile(
-            "The model's provider reads PDF and text files only.", param=path
-        ) from None
+        raise InvalidFile("This model only supports PDF and text files.", param=path) from None

@@ -99,15 +99,15 @@ class _Writer:
             self._add_blocks("user", blocks, path)
         else:
             raise RequestError(
-                "The model's provider has tools, not functions: send tool messages.", param=path
+                "This model does not support function messages. Send tool messages.", param=path
             )
 
     def finish(self) -> Conversation:
         if not self._turns:
-            raise RequestError("The messages have no text for the model.", param="messages")
+            raise RequestError("The messages have no text.", param="messages")
         if self._open:
             raise RequestError(
-                f"The tool call {next(iter(self._open))} has no tool message behind it.",
+                f"The tool call {next(iter(self._open))} is not followed by a tool message.",
                 param="messages",
             )
         role, blocks = self._turns[-1]
@@ -125,13 +125,16 @@ class _Writer:
         if not blocks:
             return
         if role == "assistant" and not self._turns:
-            raise RequestError("The model's provider wants a user's message first.", param=path)
+            raise RequestError(
+                "The first message must be a user message for this model.", param=path
+            )
         if self._turns and self._turns[-1][0] == role:
             self._turns[-1][1].extend(blocks)
             return
         if role == "assistant" and self._open:
             raise RequestError(
-                f"The tool call {next(iter(self._open))} has no tool message behind it.", param=path
+                f"The tool call {next(iter(self._open))} is not followed by a tool message.",
+                param=path,
             )
         self._turns.append((role, blocks))
         self._results = 0
@@ -139,7 +142,7 @@ class _Writer:
     def _add_assistant(self, message: Message, path: str) -> None:
         if message.function_call is not None:
             raise RequestError(
-                "The model's provider has tools, not functions: send tool_calls.",
+                "This model does not support function_call. Send tool_calls.",
                 param=f"{path}.function_call",
             )
         blocks = read_text(message.content, message.cache_control)
@@ -149,7 +152,7 @@ class _Writer:
         for index, call in enumerate(message.tool_calls or ()):
             where = f"{path}.tool_calls[{index}]"
             if call.type != "function":
-                raise RequestError("The model's provider has no custom tools.", param=where)
+                raise RequestError("This model does not support custom tools.", param=where)
             called[call.id] = self._name(call.id)
             blocks.append(
                 {
@@ -166,7 +169,7 @@ class _Writer:
         ours = self._open.pop(message.tool_call_id, None)
         if ours is None:
             raise RequestError(
-                "The assistant message before this one has no tool call of this id.",
+                "The preceding assistant message has no tool call with this ID.",
                 param=f"{path}.tool_call_id",
             )
         result: Block = {"type": "tool_result", "tool_use_id": ours}

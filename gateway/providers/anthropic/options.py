@@ -189,7 +189,8 @@ class Options:
             return
         if not self._generation.takes_format:
             raise UnsupportedParameter(
-                "The model cannot be held to a schema.", param="response_format"
+                "The model does not support a JSON Schema for the response.",
+                param="response_format",
             )
         schema = close_objects(wanted.json_schema.schema or {})
         self._output["format"] = {"type": "json_schema", "schema": schema}

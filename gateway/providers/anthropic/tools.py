@@ -97,7 +97,7 @@ def translate_tools(fields: Mapping[str, bytes], *, takes_strict: bool) -> Tools
 def _function_of(tool: Tool, index: int) -> Function:
     if tool.function is None:
         raise UnsupportedParameter(
-            "The model's provider has no custom tools.", param=f"tools[{index}]"
+            "This model does not support custom tools.", param=f"tools[{index}]"
         )
     tool.function.cache_control = tool.function.cache_control or tool.cache_control
     return tool.function

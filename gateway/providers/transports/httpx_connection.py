@@ -51,7 +51,9 @@ class Http1Connection(httpcore.AsyncHTTP11Connection):
             names = {name for name, _ in event.headers}
             if {b"content-length", b"transfer-encoding"} <= names:
                 # What is between it and us may see another end than we do.
-                raise httpcore.RemoteProtocolError("The answer has a length and is coded.")
+                raise httpcore.RemoteProtocolError(
+                    "The response has both Content-Length and Transfer-Encoding."
+                )
         elif isinstance(event, h11.InformationalResponse):
             stream.count_interim()
         return event
@@ -307,7 +309,7 @@ class ProviderPool(httpcore.AsyncConnectionPool):
             async with asyncio.timeout(self._connect_s):
                 await self._dial(stream, origin)
             if stream.is_over:
-                raise ConnectionAbortedError("The connection ended before it was used.")
+                raise ConnectionAbortedError("The connection was closed before it was used.")
         except BaseException:
             stream.cut()
             raise

@@ -114,12 +114,12 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     ) -> httpcore.AsyncNetworkStream:
         """Go on in TLS; inside of TLS where there is some already."""
         if self._received or self._transport is None:
-            raise httpcore.ConnectError("Something was said before TLS began.")
+            raise httpcore.ConnectError("Data was received before the TLS handshake.")
         transport = await self._loop.start_tls(
             self._transport, self, ssl_context, server_hostname=server_hostname
         )
         if transport is None:
-            raise httpcore.ConnectError("The connection ended while TLS began.")
+            raise httpcore.ConnectError("The connection was closed during the TLS handshake.")
         self._transport = transport
         return self
 
@@ -168,14 +168,14 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
             data = await self.read(FEED_BYTES)
             head += data
             if not data or len(head) > MAX_CONNECT_HEAD_BYTES:
-                raise ConnectionAbortedError("The proxy did not answer with HTTP.")
+                raise ConnectionAbortedError("The response of the proxy is not HTTP.")
         status = _CONNECT_STATUS.match(head)
         if status is None:
-            raise ConnectionAbortedError("The proxy did not answer with HTTP.")
+            raise ConnectionAbortedError("The response of the proxy is not HTTP.")
         if not status[1].startswith(b"2"):
             raise ProxyRefused(int(status[1]))
         if not head.endswith(b"\r\n\r\n"):
-            raise ConnectionAbortedError("The proxy said something before TLS began.")
+            raise ConnectionAbortedError("The proxy sent data before the TLS handshake.")
 
     # What comes beside bodies
 

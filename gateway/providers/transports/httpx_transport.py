@@ -224,7 +224,7 @@ class HttpxTransport:
             host, target = url.raw_host or "", url.raw_path_qs.encode("ascii")
             address = httpx.URL(scheme=url.scheme, host=host, port=url.port, path="/")
             if not host or address.raw_host.decode() != host.strip("[]"):
-                raise ValueError("The host is read in two ways.")
+                raise ValueError("The host of the URL is ambiguous.")
             if not self._takes_link_local and is_metadata_text(host):
                 raise NotPermitted(f"{host} is a link-local or metadata address")
         except (ValueError, OSError, httpx.InvalidURL) as error:
