@@ -259,7 +259,7 @@ class LedgerMark(models.Model):
 
 
 class Purse(models.Model):
-    """The slice of a wallet that one serving process may spend without asking."""
+    """The part of a wallet that one serving process may spend without asking."""
 
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="purses")
     process_id = models.UUIDField(help_text="gateway.ServingProcess; no foreign key upwards.")

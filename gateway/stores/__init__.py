@@ -1,1 +1,1 @@
-"""The bridge between the data plane and the database; seen by wiring alone."""
+"""The data plane's access to the database. Only wiring and services import it."""

@@ -1,4 +1,4 @@
-"""Who gets the answers of the writer (gateway.stores.writer)."""
+"""Receives the answers of the writer (gateway.stores.writer)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from gateway.stores.wallet_client import Answer
 
 
 class Client(Protocol):
-    """Who gets the answers: ProcessStores."""
+    """Receives the answers: ProcessStores."""
 
     def deliver(self, answer: Callable[[], None]) -> None:
         """Run the answer soon where the client lives."""

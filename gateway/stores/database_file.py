@@ -1,4 +1,4 @@
-"""Is the database's file still the one that this process has open?
+"""Check that the database's file is still the one that this process has open.
 
 SQLite goes on reading and writing a file that was moved or deleted, and a connection made later
 uses whatever has its name by then. What was posted there would not be where people look for it.

@@ -1,4 +1,4 @@
-"""From the journal to the database: one batch, one transaction (docs/adr/0009).
+"""Post journal records to the database: one batch, one transaction (docs/adr/0009).
 
 The journal's position moves in the same transaction, on the condition that it still is where
 this batch begins. So a batch lands once, whoever brings it and however often: the process itself,

@@ -1,4 +1,4 @@
-"""The change feed, read: which parts of memory are no longer true (docs/adr/0003).
+"""Read the change feed: which data in memory is out of date (docs/adr/0003).
 
 Asks for new ConfigChange rows every 250 ms from a thread with its own connection. Ids may become
 visible out of order on PostgreSQL, where a transaction that took its id earlier may commit later:

@@ -1,4 +1,4 @@
-"""Is there room on the disk for the calls that run? Where it runs short, no more are admitted.
+"""Watch the free disk space: when it runs short, no more calls are admitted.
 
 What is left then is for the ends of running calls: for the journal, and for the database, which
 fails in worse ways when a disk is full.

@@ -1,4 +1,4 @@
-"""What a journal had that is not in the ledger as it should be: kept in a file, noted in a row.
+"""Journal records that are not in the ledger as written: kept in a file, noted in a row.
 
 The row is written in the transaction that moves the journal's position past it, so that each
 fault is noted once. The file is made before, by a name that is the same every time.

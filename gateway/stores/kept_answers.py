@@ -1,4 +1,4 @@
-"""The rows of idempotency keys: who may run a request, and what it was answered (docs/adr/0036)."""
+"""The rows of idempotency keys: who may run a request, and its answer (docs/adr/0036)."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
 """The arithmetic of a purse in memory. Pure: no clock, no thread, no database.
 
-A process's purse for one workspace holds `balance_nusd`, of which running calls hold
-`held_nusd`; what is left is free. The database's purse may hold more than the balance, never
-less: charges leave the balance at once and the database with the next batch.
+A purse is the part of a wallet that one process may spend without asking. It holds `balance_nusd`,
+of which running calls hold `held_nusd`; what is left is free. The database's purse may hold more
+than the balance, never less: charges leave the balance at once and the database with the next
+batch.
 """
 
 from __future__ import annotations

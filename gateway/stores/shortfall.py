@@ -1,4 +1,4 @@
-"""What calls cost beyond their holds: charged as far as the balance covers it, else a loss of ours.
+"""Costs beyond a hold: charged as far as the balance covers them, otherwise our loss.
 
 A hold covers what a call can come to by our bound on its prompt. Where a provider counts more, the
 process's purse pays what it has free (gateway.stores.credit_reserver). The rest is drawn from the

@@ -1,4 +1,4 @@
-"""Was this process stopped for so long that another may have taken it for dead?
+"""Notice when this process was stopped so long that another may have declared it dead.
 
 A SIGSTOP, or a machine put to sleep: until the lease was renewed, no call may begin.
 """
