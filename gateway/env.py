@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from gateway.core.money import read_usd
+from gateway.outbound.proxies import EnvironmentProxies, read_environment
 
 TRUE = {"1", "true", "yes", "on"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
@@ -22,6 +23,13 @@ class SettingError(Exception):
 
 def read_str(name: str, default: str = "") -> str:
     return os.environ.get(name, default)
+
+
+def read_proxies() -> EnvironmentProxies:
+    try:
+        return read_environment(os.environ)
+    except ValueError as error:
+        raise SettingError(str(error)) from None
 
 
 def read_bool(name: str, default: bool) -> bool:

@@ -22,6 +22,7 @@ from gateway.env import (
     read_nusd,
     read_origins,
     read_prefixes,
+    read_proxies,
     read_secret,
     read_secrets,
     read_str,
@@ -237,6 +238,8 @@ BODY_MEMORY_BYTES = read_int("TOLLHOUSE_BODY_MEMORY_MB", 256, least=16, most=65_
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
 # Whether a provider's address may be link-local, or one of a cloud's metadata service.
 LINK_LOCAL_PROVIDERS = read_bool("TOLLHOUSE_LINK_LOCAL_PROVIDERS", False)
+# HTTPS_PROXY, HTTP_PROXY and NO_PROXY, for providers that have no proxy of their own.
+ENVIRONMENT_PROXIES = read_proxies()
 # What a page of a PDF costs that is made into a picture for a model that reads no PDFs.
 PDF_PAGE_NUSD = read_nusd("TOLLHOUSE_PDF_PAGE_FEE_USD", "0.001", most="10")
 # What calls of one key may cost a day (UTC) beyond the balance of their workspace, before they are

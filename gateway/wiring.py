@@ -11,7 +11,6 @@ import logging
 import time
 import uuid
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from typing import Any
@@ -55,11 +54,7 @@ from gateway.prompt_prep import PromptPrep
 from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
 from gateway.providers.registry import adapter_of
-from gateway.providers.simulated import SimulatedTransport
-from gateway.providers.transports.base import Transport
-from gateway.providers.transports.dialing import Dialer
-from gateway.providers.transports.direct import DirectTransport
-from gateway.providers.transports.retrying import RetryingTransport
+from gateway.providers.transports.lookup import open_transports
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.caller import Caller
@@ -89,17 +84,6 @@ RETRY_S = 1.0
 WARM_KEYS = 10_000
 
 
-@dataclass(slots=True)
-class Transports:
-    """How requests reach providers: over the network, or not at all."""
-
-    network: Transport
-    simulated: Transport
-
-    def for_kind(self, kind: str) -> Transport:
-        return self.simulated if kind == "simulated" else self.network
-
-
 class Runtime:
     """One serving process's parts. start() before the first call, stop() after the last."""
 
@@ -119,13 +103,11 @@ class Runtime:
         self.keyring = Keyring(keys.ask)
         self.log = CallLog(self.stores.records)
         self.feed: ChangeFeed | None = None
-        network: Transport = DirectTransport(
+        self.transports = open_transports(
             connect_s=timeouts.connect_s,
-            dialer=Dialer(takes_link_local=settings.LINK_LOCAL_PROVIDERS),
+            takes_link_local=settings.LINK_LOCAL_PROVIDERS,
+            retries=settings.RETRIES,
         )
-        if settings.RETRIES:
-            network = RetryingTransport(network, settings.RETRIES)
-        self.transports = Transports(network, SimulatedTransport())
         self.idempotency = IdempotencyStore(
             QueryThreads("idempotency", 1).run, partial(run_in_writer, writer), writer.mark
         )
@@ -212,7 +194,7 @@ class Runtime:
         self.log.refusals.flush()
         await self.stores.stop()
         await self.limits.aclose()
-        await self.transports.network.aclose()
+        await self.transports.aclose()
         await self.prompt_prep.aclose()
 
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
@@ -233,7 +215,7 @@ class Runtime:
     def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
         provider = adapter_of(call.payload.operation, target.kind)
         request = provider.build_request(call, grant, target)
-        return ProviderExchange(provider, self.transports.for_kind(target.kind), request)
+        return ProviderExchange(provider, self.transports.for_target(target), request)
 
     def refuse(
         self, caller: Caller, head: RequestHead, model: str, error: GatewayError, total_us: int
@@ -349,6 +331,7 @@ class Runtime:
                 continue
             if fresh.version >= self.snapshot.current().version:
                 self.snapshot.replace(fresh)
+                self.transports.httpx.keep(fresh.connections())
                 await self.prompt_prep.prepare(fresh.templates())
             return
 

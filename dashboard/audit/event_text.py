@@ -50,6 +50,7 @@ _DONE = {
     "provider.disable": "Disabled",
     "provider.set_credential": "Credential replaced",
     "provider.set_base_url": "Base URL changed",
+    "provider.set_connection": "Connection changed",
     "provider.reseal": "Credentials re-encrypted",
 }
 # What a thing began with says little that its page does not.

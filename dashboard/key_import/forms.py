@@ -6,14 +6,8 @@ from typing import Any
 
 from django import forms
 
+from dashboard.forms.unrepeated import UnrepeatedTextarea
 from keys.import_rows import MAX_BYTES
-
-
-class UnrepeatedTextarea(forms.Textarea):
-    """Never shows what was sent: there are secrets in it."""
-
-    def format_value(self, value: Any) -> None:
-        return None
 
 
 class KeyImportForm(forms.Form):

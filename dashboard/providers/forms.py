@@ -9,6 +9,7 @@ from django.core.exceptions import ValidationError
 
 from dashboard.forms.service_errors import show_refusal
 from dashboard.forms.version_token import mark_of
+from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm
 from gateway.models import Provider
 from gateway.providers import catalogue
 from gateway.services.addresses import URL_CHARS
@@ -18,7 +19,7 @@ VLLM = "vllm"
 _FIELDS = ("structured_dialect", "is_local", "location", "allows_passthrough")
 
 
-class ProviderForm(forms.Form):
+class ProviderForm(ConnectionForm):
     """Everything about a provider but its name and kind."""
 
     base_url = forms.CharField(
@@ -85,10 +86,10 @@ class NewProviderForm(ProviderForm):
 
 def initial_of_provider(provider: Provider) -> dict[str, Any]:
     """Return what the form shows for a provider as it is."""
-    fields = {name: getattr(provider, name) for name in _FIELDS}
+    fields = {name: getattr(provider, name) for name in (*_FIELDS, *CONNECTION_FIELDS)}
     return {"base_url": provider.base_url, **fields, "seen": provider_mark(provider)}
 
 
 def provider_mark(provider: Provider) -> str:
     """Return a mark that differs when anything that the form shows differs."""
-    return mark_of([getattr(provider, name) for name in ("base_url", *_FIELDS)])
+    return mark_of([getattr(provider, name) for name in ("base_url", *_FIELDS, *CONNECTION_FIELDS)])

@@ -42,6 +42,12 @@ from gateway.selectors.catalogue import (
     provider_row,
     provider_rows,
 )
+from gateway.services.provider_connections import (
+    connection_warnings,
+    proxy_of,
+    set_connection,
+    used_transport,
+)
 from gateway.services.provider_tests import check_connection, check_new_access
 from gateway.services.providers import (
     add_provider,
@@ -72,7 +78,8 @@ class NewProviderContext:
 @dataclass(frozen=True)
 class ProviderPageContext:
     """Variables of dashboard/providers/provider.html. models: the first of its models. asks_anyway:
-    what was entered failed its test, and can be saved in spite of that."""
+    what was entered failed its test, and can be saved in spite of that. used_transport, proxy_url:
+    what calls go by. warnings: of its certificates."""
 
     row: ProviderRow
     connection: Connection
@@ -81,6 +88,9 @@ class ProviderPageContext:
     models: list[ModelRow]
     history: list[Line]
     asks_anyway: bool
+    used_transport: str
+    proxy_url: str
+    warnings: list[str]
 
 
 @dataclass(frozen=True)
@@ -198,17 +208,27 @@ def _add(request: PageRequest, form: NewProviderForm) -> Provider | None:
     """Return the new provider, or None with the reasons in the form."""
     data = form.cleaned_data
     try:
-        return add_provider(
-            name=data["name"],
-            kind=data["kind"],
-            base_url=data["base_url"],
-            credential=data["credential"] or None,
-            actor=request.user.email,
-            **form.described(),
-        )
+        with transaction.atomic():
+            provider = add_provider(
+                name=data["name"],
+                kind=data["kind"],
+                base_url=data["base_url"],
+                credential=data["credential"] or None,
+                actor=request.user.email,
+                **form.described(),
+            )
+            _set_connection(request, provider, form)
+        return provider
     except ValidationError as error:
         form.take(error)
         return None
+
+
+@sensitive_variables()
+def _set_connection(request: PageRequest, provider: Provider, form: ProviderForm) -> bool:
+    return set_connection(
+        provider, actor=request.user.email, **form.connection(), **form.connection_secrets()
+    )
 
 
 @sensitive_variables()
@@ -218,6 +238,8 @@ def _test_first(request: PageRequest, provider: Provider, form: ProviderForm) ->
     reasons."""
     data = form.cleaned_data
     credential = data["credential"] or None
+    if form.changes_connection(provider):
+        return ""  # it is tested once it is saved
     changes = credential or data["base_url"].strip().rstrip("/") != provider.base_url
     health = provider_row(provider).health
     is_working = health is not None and health.answered_at and not health.failing_since
@@ -241,6 +263,7 @@ def _update(request: PageRequest, provider: Provider, form: ProviderForm) -> boo
                 credential=data["credential"] or None,
                 actor=who,
             )
+            has_moved |= _set_connection(request, provider, form)
             is_other = update_provider(provider, actor=who, **form.described())
     except ValidationError as error:
         form.take(error)
@@ -275,5 +298,8 @@ def _provider_page(
         models=model_rows(provider=provider.name, limit=MODELS_SHOWN),
         history=history(installation_history_of("provider", provider.name, limit=SHOWN)),
         asks_anyway=asks_anyway,
+        used_transport=used_transport(provider),
+        proxy_url=proxy.url if (proxy := proxy_of(provider)) else "",
+        warnings=connection_warnings(provider),
     )
     return render(request, "dashboard/providers/provider.html", variables(context), status=status)

@@ -16,6 +16,11 @@ from gateway.core.money import read_price
 from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
+from gateway.services.provider_connections import (
+    ConnectionFields,
+    connection_warnings,
+    used_transport,
+)
 from gateway.services.providers import ProviderFields
 from gateway.services.unusual_prices import UnusualPrice
 
@@ -187,6 +192,54 @@ def add_provider_options(parser: ArgumentParser) -> None:
     source.add_argument("--credential-stdin", action="store_true")
 
 
+def add_connection_options(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--transport",
+        choices=Provider.Transport.values,
+        help="How it is reached. automatic: httpx where a proxy, HTTP/2 or certificates need it.",
+    )
+    parser.add_argument("--http2", choices=("yes", "no"), help="Offer HTTP/2.")
+    parser.add_argument("--proxy", metavar="URL", help="http(s)://host:port; '': none.")
+    parser.add_argument(
+        "--proxy-credential-env", metavar="VARIABLE", help="It contains name:password."
+    )
+    parser.add_argument(
+        "--ca-file", metavar="FILE", help="PEM, trusted instead of the system's CAs; '': none."
+    )
+    parser.add_argument("--client-certificate-file", metavar="FILE", help="PEM; '': none.")
+    parser.add_argument("--client-key-file", metavar="FILE", help="PEM, without a passphrase.")
+
+
+def read_connection_options(options: Options) -> ConnectionFields:
+    """Return the fields that were given. Raises ValueError or LookupError."""
+    fields: ConnectionFields = {}
+    if options["transport"] is not None:
+        fields["transport"] = options["transport"]
+    if options["http2"] is not None:
+        fields["uses_http2"] = options["http2"] == "yes"
+    if options["proxy"] is not None:
+        fields["proxy_url"] = options["proxy"]
+    if options["ca_file"] is not None:
+        fields["ca_certificate"] = _read_pem(options["ca_file"])
+    if options["client_certificate_file"] is not None:
+        fields["client_certificate"] = _read_pem(options["client_certificate_file"])
+    return fields
+
+
+def read_connection_secrets(options: Options) -> tuple[str, str]:
+    """Return the proxy's name:password and the client key, empty for what was not given."""
+    variable = options["proxy_credential_env"]
+    credential = os.environ.get(variable, "") if variable else ""
+    if variable and not credential:
+        raise LookupError(f"The variable {variable} is empty.")
+    file = options["client_key_file"]
+    return credential, _read_pem(file) if file else ""
+
+
+def _read_pem(name: str) -> str:
+    return _read_text(Path(name)) if name else ""
+
+
 def read_provider_options(options: Options) -> ProviderFields:
     """Return the fields that were given."""
     fields: ProviderFields = {}
@@ -232,6 +285,14 @@ def write_provider(provider: Provider) -> dict[str, object]:
         "is_local": provider.is_local,
         "location": provider.location,
         "allows_passthrough": provider.allows_passthrough,
+        "transport": provider.transport,
+        "used_transport": used_transport(provider),
+        "http2": provider.uses_http2,
+        "proxy": provider.proxy_url,
+        "has_proxy_credential": provider.proxy_credential is not None,
+        "has_ca": bool(provider.ca_certificate),
+        "has_client_certificate": bool(provider.client_certificate),
+        "warnings": connection_warnings(provider),
         "enabled": provider.enabled,
     }
 
@@ -242,6 +303,11 @@ def _read_prompt(options: Options) -> str | None:
     if file is None:
         given: str | None = options["system_prompt"]
         return given
+    return _read_text(file)
+
+
+def _read_text(file: Path) -> str:
+    """Return a file's text. Raises ValueError or LookupError."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError as error:

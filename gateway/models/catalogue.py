@@ -17,6 +17,11 @@ class Provider(models.Model):
         GUIDED = "guided", "guided_json and its siblings (before vLLM 0.12)"
         STRUCTURED_OUTPUTS = "structured_outputs", "structured_outputs (vLLM 0.12 and later)"
 
+    class Transport(models.TextChoices):
+        AUTOMATIC = "automatic", "Automatic"
+        DIRECT = "direct", "Direct (HTTP/1.1)"
+        HTTPX = "httpx", "httpx (proxy, HTTP/2, certificates)"
+
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.SlugField(max_length=60, unique=True)
     kind = models.CharField(max_length=40, help_text="A row of gateway.providers.registry.")
@@ -37,6 +42,20 @@ class Provider(models.Model):
     location = models.CharField(max_length=60, blank=True, help_text="Of the data centre.")
     allows_passthrough = models.BooleanField(
         default=False, help_text="Calls may name it: its name, a slash, its own name for a model."
+    )
+    # How it is reached: gateway.services.provider_connections.
+    transport = models.CharField(
+        max_length=10, choices=Transport.choices, default=Transport.AUTOMATIC
+    )
+    uses_http2 = models.BooleanField(default=False)
+    proxy_url = models.CharField(max_length=400, blank=True)
+    proxy_credential = models.BinaryField(
+        null=True, blank=True, editable=False, help_text="Encrypted: name:password."
+    )
+    ca_certificate = models.TextField(blank=True, help_text="PEM, trusted instead of the system's.")
+    client_certificate = models.TextField(blank=True, help_text="PEM.")
+    client_key = models.BinaryField(
+        null=True, blank=True, editable=False, help_text="Encrypted: PEM."
     )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)

@@ -11,17 +11,18 @@ import asyncio
 import errno
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 from yarl import URL
 
 from gateway.outbound.client import FAILURES, REDIRECTS, GuardedClient, Reply
 from gateway.outbound.network import NotPermitted, Permits, TooLarge, look_up
+from gateway.outbound.proxies import ProxyRefused
 
 CHECK_S = 7.0
 # The longest list of models that is read: those of brokers are about 1 MB.
@@ -40,6 +41,7 @@ class Outcome(StrEnum):
     REFUSED = "connection_refused"
     NO_ROUTE = "no_route"
     TLS = "tls"
+    PROXY_REFUSED = "proxy_refused"
     TIMEOUT = "timeout"
     NOT_HTTP = "not_http"
     NOT_PERMITTED = "not_permitted"
@@ -88,12 +90,36 @@ class Access(Protocol):
     def headers_with(self, secret: str) -> dict[str, str]: ...
 
 
+class Client(Protocol):
+    """What requests are sent by."""
+
+    async def send(
+        self, url: URL, *, method: str, headers: Mapping[str, str], content: bytes = b""
+    ) -> Reply: ...
+
+    async def aclose(self) -> None: ...
+
+
+class OtherClient(NamedTuple):
+    """make: returns a client, instead of the guarded one. proxy_url: what it connects to; empty
+    for the provider itself."""
+
+    make: Callable[[], Client]
+    proxy_url: str
+
+
 async def check_provider(
-    base_url: str, access: Access, *, secret: str, permits: Permits, check_s: float = CHECK_S
+    base_url: str,
+    access: Access,
+    *,
+    secret: str,
+    permits: Permits,
+    check_s: float = CHECK_S,
+    other: OtherClient | None = None,
 ) -> Finding:
     """Return what is found at a provider's address, after check_s at the latest. Never raises for
     what is there. secret: empty for none."""
-    check = _Check(base_url, access, secret, permits)
+    check = _Check(base_url, access, secret, permits, other)
     try:
         async with asyncio.timeout(check_s):
             return await check.run()
@@ -110,7 +136,14 @@ async def check_provider(
 class _Check:
     """One check of one address."""
 
-    def __init__(self, base_url: str, access: Access, secret: str, permits: Permits) -> None:
+    def __init__(
+        self,
+        base_url: str,
+        access: Access,
+        secret: str,
+        permits: Permits,
+        other: OtherClient | None,
+    ) -> None:
         scheme, _, rest = base_url.partition("://")
         host, slash, path = rest.partition("/")
         self._base = URL(f"{scheme}://{host.lower()}{slash}{path}", encoded=True)
@@ -119,9 +152,17 @@ class _Check:
         self._chat_path = access.chat_path
         self._has_secret = bool(secret)
         self._is_resolved = False
-        self._client = GuardedClient(
-            max_bytes=MAX_LIST_BYTES, look_up=self._look_up, permits=permits
-        )
+        self._dialled = self._base
+        self._client: Client
+        if other is None:
+            self._client = GuardedClient(
+                max_bytes=MAX_LIST_BYTES, look_up=self._look_up, permits=permits
+            )
+        else:
+            self._client = other.make()
+            self._is_resolved = True
+            if other.proxy_url:
+                self._dialled = URL(other.proxy_url, encoded=True)
 
     async def run(self) -> Finding:
         if self._key_path:
@@ -185,14 +226,18 @@ class _Check:
 
     def describe(self, error: Exception) -> Finding:
         """Return what went wrong before there was an answer."""
-        where, name = self._where, self._base.raw_host
+        where, name = self._where, self._dialled.raw_host
         for cause in _causes(error):
             match cause:
+                case ProxyRefused():
+                    said = f"{where} refused the connection: it answered {_status(cause.status)}."
+                    outcome = Outcome.PROXY_REFUSED
                 case ssl.SSLCertVerificationError():
                     said = f"The TLS certificate is not valid: {cause.verify_message}."
                     outcome = Outcome.TLS
                 case ssl.SSLError():
-                    said = f"No TLS connection with {where}. Should the URL begin with http://?"
+                    place = f"{self._base.raw_host}, port {self._base.port}"
+                    said = f"No TLS connection with {place}. Should the URL begin with http://?"
                     outcome = Outcome.TLS
                 case NotPermitted():
                     said = f"The gateway may not connect to {where}: link-local or metadata."
@@ -228,7 +273,8 @@ class _Check:
 
     @property
     def _where(self) -> str:
-        return f"{self._base.raw_host}, port {self._base.port}"
+        place = f"{self._dialled.raw_host}, port {self._dialled.port}"
+        return place if self._dialled is self._base else f"the proxy {place}"
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from uuid import UUID
+from uuid import UUID, uuid5
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -23,6 +23,12 @@ from accounts.changes import record_audit
 from gateway.models import Provider
 
 MIN_KEY_CHARS = 32
+# What a provider has, by field, and what it is called.
+SECRETS = {
+    "credential": "credential",
+    "proxy_credential": "proxy password",
+    "client_key": "client key",
+}
 _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
 _NONCE_BYTES = 12
@@ -66,26 +72,35 @@ def reencrypt_all(*, actor: str) -> int:
     Afterwards the older keys may be taken out of the settings. All or nothing.
     Raises DecryptionFailed, naming the provider, when one cannot be decrypted.
     """
-    reencrypted = 0
-    for provider in Provider.objects.exclude(credential=None):
-        old = bytes(provider.credential or b"")
-        if uses_first_key(old):
-            continue
-        try:
-            new = encrypt(decrypt(old, provider.pk), provider.pk)
-        except DecryptionFailed as error:
-            raise DecryptionFailed(
-                f"The credential of {provider} cannot be decrypted. {error}"
-            ) from None
-        # Conditional: a credential that was replaced in between stays.
-        reencrypted += Provider.objects.filter(pk=provider.pk, credential=old).update(
-            credential=new
-        )
+    reencrypted = sum(
+        _reencrypt(provider, name) for provider in Provider.objects.all() for name in SECRETS
+    )
     if reencrypted:
         record_audit(
             actor=actor, action="provider.reseal", target="all", details={"resealed": reencrypted}
         )
     return reencrypted
+
+
+def secret_id(provider: Provider, name: str) -> UUID:
+    """Return what a secret of a provider is encrypted for: this row, and this field alone."""
+    return provider.pk if name == "credential" else uuid5(provider.pk, name)
+
+
+def _reencrypt(provider: Provider, name: str) -> int:
+    """Encrypt one secret with the first key. Returns how many there were to be."""
+    stored: bytes | None = getattr(provider, name)
+    old = bytes(stored or b"")
+    if stored is None or uses_first_key(old):
+        return 0
+    row_id = secret_id(provider, name)
+    try:
+        new = encrypt(decrypt(old, row_id), row_id)
+    except DecryptionFailed as error:
+        said = SECRETS[name]
+        raise DecryptionFailed(f"The {said} of {provider} cannot be decrypted. {error}") from None
+    # Conditional: a secret that was replaced in between stays.
+    return Provider.objects.filter(pk=provider.pk, **{name: old}).update(**{name: new})
 
 
 def _ciphers() -> dict[bytes, AESGCM]:

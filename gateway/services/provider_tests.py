@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from difflib import get_close_matches
 from ipaddress import IPv4Address, IPv6Address
 
@@ -11,11 +13,22 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
+from gateway.core.provider_connection import ConnectionSettings
 from gateway.models import Provider, ProviderHealth
 from gateway.outbound.networks import is_metadata
-from gateway.outbound.provider_check import Finding, Outcome, check_provider
+from gateway.outbound.provider_check import (
+    MAX_LIST_BYTES,
+    Client,
+    Finding,
+    OtherClient,
+    Outcome,
+    check_provider,
+)
 from gateway.providers import catalogue
+from gateway.providers.transports.dialing import Dialer
+from gateway.providers.transports.httpx_client import HttpxClient
 from gateway.services.credential_encryption import DecryptionFailed, decrypt
+from gateway.services.provider_connections import connection_settings
 from gateway.services.providers import read_credential, read_new_base_url
 
 # At most this many tests run at a time in a process; others wait.
@@ -27,11 +40,9 @@ def check_connection(provider: Provider) -> Finding:
     """Test a provider as it is saved, and keep the outcome. Blocks for some seconds at most; call
     it outside transactions. No call is made, so it costs nothing."""
     try:
-        secret = _secret_of(provider)
+        finding = _check(provider, provider.base_url, _secret_of(provider))
     except DecryptionFailed as error:
         finding = Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
-    else:
-        finding = _check(provider.kind, provider.base_url, secret)
     keep_finding(provider, finding)
     return finding
 
@@ -44,9 +55,9 @@ def check_new_access(provider: Provider, *, base_url: str, credential: str | Non
     url = read_new_base_url(provider, base_url=base_url, credential=credential)
     try:
         secret = read_credential(credential) if credential else _secret_of(provider)
+        return _check(provider, url, secret)
     except DecryptionFailed as error:
         return Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
-    return _check(provider.kind, url, secret)
 
 
 @transaction.atomic
@@ -75,16 +86,35 @@ def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
     return f"The provider does not list a model {native_model[:100]}.{hint}"
 
 
-def _check(kind: str, base_url: str, secret: str) -> Finding:
-    if kind == catalogue.SIMULATED:
+def _check(provider: Provider, base_url: str, secret: str) -> Finding:
+    """Test an address as calls of the provider would reach it. Raises DecryptionFailed."""
+    if provider.kind == catalogue.SIMULATED:
         return Finding(Outcome.REACHABLE, "Built in. No connection is needed.")
-    facts = catalogue.BY_NAME.get(kind, catalogue.ProviderKind(kind, kind))
+    facts = catalogue.BY_NAME.get(
+        provider.kind, catalogue.ProviderKind(provider.kind, provider.kind)
+    )
+    moved = copy(provider)
+    moved.base_url = base_url
+    connection = connection_settings(moved)
+    other = None if connection is None else OtherClient(_maker(connection), connection.proxy_url)
 
     def run() -> Finding:
-        return asyncio.run(check_provider(base_url, facts, secret=secret, permits=_permits))
+        return asyncio.run(
+            check_provider(base_url, facts, secret=secret, permits=_permits, other=other)
+        )
 
     # A thread of its own: whoever asks may have an event loop, or be in one.
     return _threads.submit(run).result()
+
+
+def _maker(connection: ConnectionSettings) -> Callable[[], Client]:
+    """Return what makes the client that the provider's calls use, in a loop that runs."""
+    return lambda: HttpxClient(
+        connection,
+        max_bytes=MAX_LIST_BYTES,
+        connect_s=settings.STREAM_TIMEOUTS["connect_s"],
+        dialer=Dialer(takes_link_local=settings.LINK_LOCAL_PROVIDERS),
+    )
 
 
 def _permits(address: IPv4Address | IPv6Address, port: int) -> bool:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 import msgspec
 from django.conf import settings
@@ -13,10 +14,12 @@ from django.db.models import Prefetch
 
 from accounts.models import ConfigChange
 from gateway.core.money import Price
+from gateway.core.provider_connection import ConnectionSettings
 from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider, Target
 from gateway.providers import catalogue
 from gateway.services.credential_encryption import DecryptionFailed, decrypt
+from gateway.services.provider_connections import connection_settings
 from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
 
 log = logging.getLogger(__name__)
@@ -29,16 +32,16 @@ def compile_snapshot() -> Snapshot:
     before the rows: a change in between is compiled again rather than missed.
     """
     newest = ConfigChange.objects.order_by("-id").values_list("id", flat=True).first()
-    secrets = dict(_open_credentials())
-    targets = Target.objects.filter(provider__in=secrets).select_related("provider")
+    access = dict(_open_credentials())
+    targets = Target.objects.filter(provider__in=access).select_related("provider")
     rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
         Prefetch("targets", queryset=targets, to_attr="usable_targets")
     )
-    passable = {provider.name for provider in secrets if provider.allows_passthrough}
+    passable = {provider.name for provider in access if provider.allows_passthrough}
     models, aliases = {}, {}
     for row in rows:
         aliases.update(dict.fromkeys(row.aliases, row.name))
-        models[row.name] = _compile_model(row, secrets)
+        models[row.name] = _compile_model(row, access)
         if not models[row.name].targets:
             log.warning("Model %s has no usable target and is not offered.", row.name)
     return Snapshot(
@@ -55,15 +58,23 @@ def compile_snapshot() -> Snapshot:
     )
 
 
-def _open_credentials() -> Iterator[tuple[Provider, str]]:
-    """Yield each usable provider with its secret, which is empty when it needs none."""
+class Access(NamedTuple):
+    """How to reach a provider, and what to show it: a secret, empty when it needs none."""
+
+    secret: str
+    connection: ConnectionSettings | None
+
+
+def _open_credentials() -> Iterator[tuple[Provider, Access]]:
+    """Yield each usable provider."""
     for provider in Provider.objects.filter(enabled=True):
         if provider.kind not in catalogue.BY_NAME:
             log.error("Provider %s is left out: kind %s is unknown.", provider, provider.kind)
             continue
         try:
             encrypted = provider.credential
-            yield provider, decrypt(bytes(encrypted), provider.pk) if encrypted else ""
+            secret = decrypt(bytes(encrypted), provider.pk) if encrypted else ""
+            yield provider, Access(secret, connection_settings(provider))
         except DecryptionFailed as error:
             log.error(
                 "Provider %s is left out: its credential cannot be decrypted. %s", provider, error
@@ -107,7 +118,7 @@ def _other_prices(row: LanguageModel) -> Iterator[tuple[str, int]]:
             yield unit.name, pusd
 
 
-def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRecord:
+def _compile_model(row: LanguageModel, access: dict[Provider, Access]) -> ModelRecord:
     price = Price(
         input_pusd=row.input_pusd_per_token,
         cached_input_pusd=row.cached_input_pusd_per_token,
@@ -147,7 +158,8 @@ def _compile_model(row: LanguageModel, secrets: dict[Provider, str]) -> ModelRec
                 is_local=target.provider.is_local,
                 location=target.provider.location,
                 structured_dialect=target.provider.structured_dialect,
-                secret=secrets[target.provider],
+                secret=access[target.provider].secret,
+                connection=access[target.provider].connection,
             )
             for target in usable
         ),

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gateway.core.money import Price, highest
+from gateway.core.provider_connection import ConnectionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,8 @@ class TargetRecord:
     is_local: bool = False
     location: str = ""
     secret: str = field(default="", repr=False)
+    # None: by our own connections.
+    connection: ConnectionSettings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +108,11 @@ class Snapshot:
         """Return the prompts that are programs (mode logic)."""
         prompts = (model.prompt for model in self.models.values())
         return {prompt.text for prompt in prompts if prompt and prompt.mode == "logic"}
+
+    def connections(self) -> set[ConnectionSettings]:
+        """Return how providers are reached that our own connections do not reach."""
+        targets = (target for model in self.models.values() for target in model.targets)
+        return {target.connection for target in targets if target.connection is not None}
 
     def offered(self) -> dict[str, ModelRecord]:
         """Return the models that somebody serves: those to tell callers of."""

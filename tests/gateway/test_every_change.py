@@ -14,7 +14,13 @@ import pytest
 
 from accounts import invitations, ledger, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
-from gateway.services import credential_encryption, factor_encryption, models, providers
+from gateway.services import (
+    credential_encryption,
+    factor_encryption,
+    models,
+    provider_connections,
+    providers,
+)
 from keys import memberships
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
@@ -31,6 +37,7 @@ MODULES: tuple[ModuleType, ...] = (
         memberships,
         models,
         providers,
+        provider_connections,
         credential_encryption,
         factor_encryption,
     ),
@@ -199,6 +206,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
     ),
     "set_access": (
         _on_provider(providers.set_access, base_url=None, credential="sk-2"),
+        "catalogue",
+    ),
+    "set_connection": (
+        _on_provider(provider_connections.set_connection, proxy_url="http://proxy.example:3128"),
         "catalogue",
     ),
     "update_provider": (_on_provider(providers.update_provider, location="Paris"), "catalogue"),

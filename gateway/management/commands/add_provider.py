@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from django.db import transaction
+
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.management.catalogue_options import (
+    add_connection_options,
     add_provider_options,
+    read_connection_options,
+    read_connection_secrets,
     read_credential,
     read_provider_options,
     write_provider,
 )
 from gateway.providers import catalogue
+from gateway.services.provider_connections import set_connection
 from gateway.services.providers import add_provider
 
 
@@ -24,7 +30,9 @@ class Command(JsonCommand):
         parser.add_argument("--kind", required=True, help=", ".join(catalogue.BY_NAME))
         parser.add_argument("--base-url", default="", help="Default: the provider's standard URL.")
         add_provider_options(parser)
+        add_connection_options(parser)
 
+    @transaction.atomic
     def answer(self, *, name: str, kind: str, base_url: str, **options: object) -> Answer:
         provider = add_provider(
             name=name,
@@ -33,6 +41,14 @@ class Command(JsonCommand):
             credential=read_credential(options),
             actor=ACTOR,
             **read_provider_options(options),
+        )
+        proxy_credential, client_key = read_connection_secrets(options)
+        set_connection(
+            provider,
+            proxy_credential=proxy_credential,
+            client_key=client_key,
+            actor=ACTOR,
+            **read_connection_options(options),
         )
         return write_provider(provider)
 

@@ -8,12 +8,16 @@ from django.db import transaction
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.management.catalogue_options import (
+    add_connection_options,
     add_provider_options,
     get_provider,
+    read_connection_options,
+    read_connection_secrets,
     read_credential,
     read_provider_options,
     write_provider,
 )
+from gateway.services.provider_connections import set_connection
 from gateway.services.providers import set_access, set_provider_enabled, update_provider
 
 
@@ -28,6 +32,7 @@ class Command(JsonCommand):
             "--enabled", action=BooleanOptionalAction, help="Enable or disable the provider."
         )
         add_provider_options(parser)
+        add_connection_options(parser)
 
     @transaction.atomic
     def answer(
@@ -35,9 +40,17 @@ class Command(JsonCommand):
     ) -> Answer:
         provider = get_provider(name)
         credential = read_credential(options)
+        proxy_credential, client_key = read_connection_secrets(options)
         changed = [
             set_access(provider, base_url=base_url, credential=credential, actor=ACTOR),
             update_provider(provider, actor=ACTOR, **read_provider_options(options)),
+            set_connection(
+                provider,
+                proxy_credential=proxy_credential,
+                client_key=client_key,
+                actor=ACTOR,
+                **read_connection_options(options),
+            ),
         ]
         if enabled is not None:
             changed.append(set_provider_enabled(provider, enabled=enabled, actor=ACTOR))

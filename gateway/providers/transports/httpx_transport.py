@@ -7,7 +7,7 @@ a call that is given up ends at the provider, and what cannot have been sent is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from functools import partial
 from ipaddress import ip_address
 from typing import cast
@@ -247,46 +247,6 @@ class HttpxTransport:
         again = self._pool.close_idle(all_of_them=self._is_retired)
         loop = asyncio.get_running_loop()
         self._sweep = loop.call_later(SWEEP_S, self._close_idle) if again else None
-
-
-class HttpxTransports:
-    """One transport for each kind of connection that providers have. For one loop."""
-
-    def __init__(self, *, connect_s: float, dialer: Dialer) -> None:
-        self._connect_s = connect_s
-        self._dialer = dialer
-        self._quotas: LoopQuotas | None = None  # made when the loop runs
-        self._by_settings: dict[ConnectionSettings, HttpxTransport] = {}
-
-    def find(self, settings: ConnectionSettings) -> HttpxTransport:
-        """Return the transport for such connections.
-
-        Raises ProviderUnreachable for certificates that cannot be used.
-        """
-        found = self._by_settings.get(settings)
-        if found is not None:
-            return found
-        if self._quotas is None:
-            self._quotas = LoopQuotas(asyncio.get_running_loop())
-        try:
-            made = HttpxTransport(
-                settings, connect_s=self._connect_s, dialer=self._dialer, quotas=self._quotas
-            )
-        except (ValueError, OSError) as error:
-            raise ProviderUnreachable(
-                "The provider's certificates cannot be used.", detail=type(error).__name__
-            ) from None
-        self._by_settings[settings] = made
-        return made
-
-    def keep(self, settings: Collection[ConnectionSettings]) -> None:
-        """Let connections of all other kinds go."""
-        for old in [one for one in self._by_settings if one not in settings]:
-            self._by_settings.pop(old).retire()
-
-    async def aclose(self) -> None:
-        for transport in self._by_settings.values():
-            await transport.aclose()
 
 
 def secrets_of_proxy(settings: ConnectionSettings, header: str) -> tuple[str, ...]:

@@ -20,12 +20,12 @@ from gateway.providers.transports import direct, httpx_connection, httpx_transpo
 from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct import DirectTransport
+from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.direct_response import DirectResponse
 from gateway.providers.transports.httpx_stream import SocketStream
 from gateway.providers.transports.httpx_transport import (
     HttpxResponse,
     HttpxTransport,
-    HttpxTransports,
 )
 from gateway.providers.transports.response_body import read_body
 from tests.support.waiting import async_wait_until
@@ -187,7 +187,8 @@ def make_direct(connect_s: float, settings: ConnectionSettings) -> DirectTranspo
 
 
 def make_httpx(connect_s: float, settings: ConnectionSettings) -> HttpxTransport:
-    return HttpxTransports(connect_s=connect_s, dialer=Dialer()).find(settings)
+    quotas = LoopQuotas(asyncio.get_running_loop())
+    return HttpxTransport(settings, connect_s=connect_s, dialer=Dialer(), quotas=quotas)
 
 
 PLAIN = ConnectionSettings()
