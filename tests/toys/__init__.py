@@ -1,0 +1,1 @@
+"""Small additions to the product, each made through a registry alone, as a stranger would."""
