@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_GET
 
+from accounts.models import Workspace
 from dashboard.calls.rows import call_rows
 from dashboard.http.current_workspace import current_workspace
 from dashboard.http.htmx import PageRequest, render_page
@@ -18,6 +19,7 @@ from dashboard.overview.error_rows import error_tables
 from dashboard.overview.figures import Overview, build_overview
 from dashboard.overview.tables import OverviewTables, overview_tables
 from dashboard.ui.period_choice import PeriodChoice, choose_period
+from dashboard.ui.tables import Empty
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.calls import call_page
 from gateway.selectors.losses import Losses, find_losses
@@ -33,6 +35,7 @@ class OverviewContext:
 
     overview: Overview
     period: PeriodChoice
+    empty: Empty | None  # instead of figures
     tables: OverviewTables
     errors_known_since: datetime | None  # those from before are not all counted yet
     sees_everything: bool
@@ -57,10 +60,26 @@ def show_overview(request: PageRequest) -> HttpResponse:
         context=OverviewContext(
             overview=overview,
             period=choice,
+            empty=_empty(workspace, choice, has_calls=overview.has_calls),
             tables=overview_tables(overview, errors, failed_calls, links),
             errors_known_since=errors.known_since,
             sees_everything=visible.is_everything,
             losses=find_losses() if request.user.is_operator else None,
         ),
         status=422 if choice.error else 200,
+    )
+
+
+def _empty(workspace: Workspace, choice: PeriodChoice, *, has_calls: bool) -> Empty | None:
+    if choice.error:
+        return Empty(icon="calendar-range", title="Invalid period", text=choice.error)
+    if has_calls:
+        return None
+    return Empty(
+        icon="activity",
+        title="No calls in this period",
+        text="Calls appear here within a second after they end. Choose a longer period, or create"
+        " a key and send a call.",
+        href=page_address(workspace, "key-list"),
+        action="Go to keys",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from django import template
@@ -9,6 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from dashboard.calls.timing import Stretch
 from gateway.core.time_spans import DAY_S, HOUR_S, MINUTE_S
 
 register = template.Library()
@@ -100,3 +102,10 @@ def _three_digits(number: float) -> str:
     digits = 2 if number < 9.995 else 1 if number < 99.95 else 0
     text = f"{number:.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+@register.filter
+def stretches_text(bar: Sequence[Stretch]) -> str:
+    """Return in words what the bar of a call's time draws."""
+    texts = [f"{each.part.label} {duration(each.part.duration_us)}" for each in bar]
+    return ", ".join(texts) or "No time measured"

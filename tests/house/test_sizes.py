@@ -8,6 +8,7 @@ from tests.house.tree import text_of, tracked
 
 LONGEST_SOURCE = 400
 LONGEST_TEMPLATE = 150
+LONGEST_TEMPLATE_LINE = 160
 TOP_LEVEL = {
     *("manage.py", "pyproject.toml", "README.md", "Makefile", "CHANGELOG.md", "CONTRIBUTING.md"),
     *("LICENSE", "requirements.lock", "gateway", "accounts", "keys", "dashboard", "templates"),
@@ -34,6 +35,19 @@ def test_no_template_is_longer_than_150_lines() -> None:
     too_long = {p: line_count(p) for p in templates if line_count(p) > LONGEST_TEMPLATE}
 
     assert too_long == {}
+
+
+def test_no_line_of_a_template_is_longer_than_160_characters() -> None:
+    templates = [path for path in tracked(".html", ".txt") if "templates/" in path]
+
+    too_long = [
+        f"{path}:{number}"
+        for path in templates
+        for number, line in enumerate(text_of(path).splitlines(), start=1)
+        if len(line) > LONGEST_TEMPLATE_LINE
+    ]
+
+    assert too_long == []
 
 
 def test_the_top_level_holds_what_was_agreed() -> None:
