@@ -136,17 +136,23 @@ def make_error_spike(workspace: Workspace, key: ApiKey, *, at: datetime, calls: 
         settled = _settled(dice, workspace, key, at + timedelta(minutes=number))
         failed = replace(
             settled,
-            status="upstream_error",
-            charge_basis="zero_upstream",
-            charge_nusd=0,
-            absorbed_nusd=0,
+            identity=replace(settled.identity, requested_model=model.name),
+            receipt=replace(
+                settled.receipt,
+                status="upstream_error",
+                charge_basis="zero_upstream",
+                charge_nusd=0,
+                absorbed_nusd=0,
+            ),
+            served=replace(
+                settled.served,
+                model=model.name,
+                provider=model.provider,
+                fallback_from="",
+                fallback_depth=0,
+            ),
             http_status=502,
             error_code="provider_unavailable",
-            requested_model=model.name,
-            model=model.name,
-            provider=model.provider,
-            fallback_from="",
-            fallback_depth=0,
         )
         records += [_admitted(failed), failed]
     _post(workspace, uuid.uuid4(), records, at)
@@ -155,11 +161,12 @@ def make_error_spike(workspace: Workspace, key: ApiKey, *, at: datetime, calls: 
 def make_unknown_model_call(workspace: Workspace, key: ApiKey, *, model: str) -> None:
     """Write a call that was refused because there is no such model."""
     at = datetime.now(UTC) - timedelta(days=3)
+    refused = _refused(random.Random(model), workspace, key, at)
     refused = replace(
-        _refused(random.Random(model), workspace, key, at),
+        refused,
+        identity=replace(refused.identity, requested_model=model),
         http_status=404,
         error_code="model_not_found",
-        requested_model=model,
     )
     _post(workspace, uuid.uuid4(), [refused], at)
 
