@@ -10,7 +10,7 @@ from typing import Any
 from gateway import answer_headers
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, Delta, Finish, UsageReported
+from gateway.core.events import Answer, WrittenEvent
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
 from gateway.core.rate_limits import Rates
@@ -40,7 +40,7 @@ class CallerConnection:
     body_limit: bytes. whole_credits: callers are told whole credits.
     """
 
-    encode: Callable[[Delta | Finish | UsageReported], bytes]
+    encode: Callable[[WrittenEvent], bytes]
 
     __slots__ = (
         "_claim",
@@ -50,6 +50,7 @@ class CallerConnection:
         "_has_ended",
         "_has_head",
         "_head",
+        "_is_replayed",
         "_last_bytes",
         "_receive",
         "_reply",
@@ -87,6 +88,7 @@ class CallerConnection:
         self._write_now = None if reply is None else reply.write_now
         self._has_head = False
         self._has_ended = False
+        self._is_replayed = False
         self._writer: Writer | None = None
         self._stream_writer: StreamWriter | None = None
         self._form: AnswerForm | None = None
@@ -123,6 +125,7 @@ class CallerConnection:
             grant.identity.episode_id,
             self.whole_credits,
         )
+        self._is_replayed = call.payload.is_replayed
         if call.facts.stream:
             self._stream_writer = self._endpoint.open_stream_writer(call, self._form)
             self.encode = self._stream_writer.write
@@ -169,7 +172,7 @@ class CallerConnection:
     async def write(self, frames: bytes) -> None:
         """Write whole frames of the stream, the head before the first."""
         if not self._has_head:
-            await self._send_head(200, answer_headers.of_stream(self._head, *self._granted()))
+            await self._send_head(200, self._stream_headers())
         while len(frames) > MAX_WRITE_BYTES:
             end = find_cut(frames)
             await self._send_body(frames[:end], more=True)
@@ -185,7 +188,7 @@ class CallerConnection:
         if self._has_ended or self.writing_since:
             return
         if not self._has_head:
-            await self._send_head(200, answer_headers.of_stream(self._head, *self._granted()))
+            await self._send_head(200, self._stream_headers())
         assert self._stream_writer is not None
         await self._send_body(self._stream_writer.keep_alive, more=True)
 
@@ -193,7 +196,7 @@ class CallerConnection:
         """Write the last frames of the stream."""
         frames = self._last_bytes or self._write_last(receipt, None)
         if not self._has_head:
-            await self._send_head(200, answer_headers.of_stream(self._head, *self._granted()))
+            await self._send_head(200, self._stream_headers())
         self._has_ended = True
         await self._send_body(frames, more=False)
 
@@ -213,11 +216,7 @@ class CallerConnection:
                 answer_headers.of_buffered(self._head, *self._granted(), last, receipt),
                 last,
             )
-        headers = (
-            self._sent_headers
-            if self._has_head
-            else answer_headers.of_stream(self._head, *self._granted())
-        )
+        headers = self._sent_headers if self._has_head else self._stream_headers()
         return 200, headers, b"".join(self._transcript) + last
 
     async def replay(self, kept: KeptAnswer) -> None:
@@ -296,6 +295,12 @@ class CallerConnection:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
         finally:
             self.writing_since = 0.0
+
+    def _stream_headers(self) -> Headers:
+        headers = answer_headers.of_stream(self._head, *self._granted())
+        if self._is_replayed:
+            headers.append((b"x-stream-mode", b"buffered-replay"))
+        return headers
 
     def _granted(self) -> tuple[Grant, AnswerForm]:
         assert self._grant is not None

@@ -18,6 +18,7 @@ from gateway.call_closer import CallCloser
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError, NoUpstreamAvailable, ServerStopping
 from gateway.core.grant import Grant
+from gateway.core.profiles import Profile
 from gateway.core.receipt import Attempt
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
@@ -56,11 +57,10 @@ async def admit(
         caller.profile = profile = stages.choose_profile(head, known)
         stages.screen(known, head, endpoint.scope)
         body = await caller.read_body(known.key.key_id)
-        if len(body) <= LONG_BODY_BYTES:
-            call = endpoint.read(body, head, profile)
-        else:
-            call = await stages.read_in_thread(endpoint, body, head, profile)
+        call = await read_call(stages, endpoint, body, head, profile)
         model, dropped = stages.choose_model(known, call, profile)
+        if call.payload.processors:
+            call = await stages.process(known, call, endpoint, model, hang_up)
         if call.facts.idempotency_key:
             claim = await stages.claim(known, call, head)
             if claim.kept is not None:
@@ -89,6 +89,15 @@ async def admit(
         if was_stopped:
             raise ServerStopping from None
         raise
+
+
+async def read_call(
+    stages: Stages, endpoint: AnyEndpoint, body: bytes, head: RequestHead, profile: Profile
+) -> AnyCall:
+    """Return what the request is, read in a thread where that takes long."""
+    if len(body) <= LONG_BODY_BYTES:
+        return endpoint.read(body, head, profile)
+    return await stages.read_in_thread(endpoint, body, head, profile)
 
 
 def turn_away(

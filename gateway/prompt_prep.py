@@ -17,6 +17,7 @@ from gateway.files.attachment_loader import AttachmentLoader, unless_gone
 from gateway.files.fetch_process import FetchProcess
 from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
+from gateway.processors.run import run_processors
 from gateway.prompts.renderer import Renderer
 from gateway.providers.parameters import check_parameters
 from gateway.snapshot.caller import Caller
@@ -86,6 +87,19 @@ class PromptPrep:
         if not loaded.payload.pdf_pages:
             return loaded
         return loaded.with_payload(pdf_page_nusd=self._page_nusd)
+
+    async def process(
+        self,
+        caller: Caller,
+        call: AnyCall,
+        endpoint: AnyEndpoint,
+        model: ModelRecord,
+        hang_up: Callable[[], Awaitable[None]],
+    ) -> AnyCall:
+        """Return the call as its processors leave it, for a caller who could pay."""
+        async with self._hold_minimum(caller, call, endpoint, model):
+            processed: AnyCall = await unless_gone(hang_up, run_processors(call, caller.key.scopes))
+        return processed
 
     def check_other(self, call: AnyCall, model: ModelRecord) -> tuple[str, ...]:
         """Return the parameters that a model to fall back to would not get.

@@ -111,6 +111,18 @@ class MakeClaim(Protocol):
         """Claim the call's idempotency key. Raises IdempotencyConflict and the like."""
 
 
+class Process(Protocol):
+    async def __call__(
+        self,
+        caller: Caller,
+        call: AnyCall,
+        endpoint: AnyEndpoint,
+        model: ModelRecord,
+        hang_up: HangUp,
+    ) -> AnyCall:
+        """Return the call as its processors leave it, with their steps on the answer."""
+
+
 class LoadFiles(Protocol):
     async def __call__(
         self,
@@ -217,6 +229,7 @@ class Stages:
     screen: Screen
     read_in_thread: ReadInThread
     choose_model: ChooseModel
+    process: Process
     claim: MakeClaim
     load_files: LoadFiles
     find_fallbacks: FindFallbacks

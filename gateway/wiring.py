@@ -50,16 +50,15 @@ from gateway.endpoints.registry import make_endpoints
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.outbound.networks import read_networks
+from gateway.prepare import Preparation
 from gateway.prompt_prep import PromptPrep
-from gateway.providers.exchange import ProviderExchange
 from gateway.providers.parameters import check_parameters
-from gateway.providers.registry import adapter_of
 from gateway.providers.transports.lookup import open_transports
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyRecord, TargetRecord
+from gateway.snapshot.types import KeyRecord
 from gateway.stages import Stages
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
@@ -135,6 +134,7 @@ class Runtime:
             screen=self.admission.screen_call,
             read_in_thread=LongBodies().read,
             choose_model=self.admission.choose_model,
+            process=prep.process,
             claim=self.claim,
             load_files=prep.load_files,
             find_fallbacks=fallbacks.find,
@@ -142,7 +142,7 @@ class Runtime:
             admit=self.admission.admit,
             refuse=self.refuse,
             route=plan,
-            prepare=self.prepare,
+            prepare=Preparation(self.transports).prepare,
             needs_count=needs_estimate,
             count=count_call,
             settle=settle,
@@ -211,11 +211,6 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.stores.process_id,
         )
-
-    def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
-        provider = adapter_of(call.payload.operation, target.kind)
-        request = provider.build_request(call, grant, target)
-        return ProviderExchange(provider, self.transports.for_target(target), request)
 
     def refuse(
         self, caller: Caller, head: RequestHead, model: str, error: GatewayError, total_us: int

@@ -48,15 +48,25 @@ class Payload(msgspec.Struct, frozen=True):
     files: tuple[Attachment, ...] = ()
     # URLs that stay in the request, each after its path in it.
     media_urls: tuple[tuple[str, str], ...] = ()
+    # Names of the processors that the request goes through before it is admitted.
+    processors: tuple[str, ...] = ()
+    # Names of the tools that the gateway runs for the model, and whether callers see them run.
+    server_tools: tuple[tuple[str, bool], ...] = ()
     # Pages of PDFs that were made into pictures, each for pdf_page_nusd.
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
+
+    @property
+    def is_replayed(self) -> bool:
+        """True when a streaming caller gets a whole answer, given out as a stream."""
+        return False
 
     def has(self, name: str) -> bool:
         """True when the field has a value: null means absent throughout."""
         return self.fields.get(name, b"null") != b"null"
 
 
+STREAM_FIELDS = frozenset({"stream", "stream_options"})
 P_co = TypeVar("P_co", bound=Payload, covariant=True)
 
 
@@ -65,6 +75,12 @@ class Call(msgspec.Struct, Generic[P_co], frozen=True):
 
     facts: CallFacts
     payload: P_co
+
+    def buffered(self) -> Call[P_co]:
+        """Return the call without a stream."""
+        fields = self.payload.fields
+        fields = {name: raw for name, raw in fields.items() if name not in STREAM_FIELDS}
+        return replace(self, facts=replace(self.facts, stream=False)).with_payload(fields=fields)
 
     def with_payload(self, **changes: object) -> Call[P_co]:
         """Return the call with some attributes of its payload changed."""

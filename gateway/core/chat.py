@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from gateway.core.answer_steps import AnswerStep, needs_answer
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, Payload
 
@@ -27,6 +28,12 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
     # An upper bound of the prompt, without `pictures`, which models count differently.
     prompt_tokens_bound: int = 0
     pictures: tuple[Picture, ...] = ()
+    # What processors have left to be done with the answer, in order.
+    answer_steps: tuple[AnswerStep, ...] = ()
+
+    @property
+    def is_replayed(self) -> bool:
+        return needs_answer(self.answer_steps)
 
 
 ChatCall = Call[ChatRequest]

@@ -46,7 +46,24 @@ class StreamEnd(msgspec.Struct, frozen=True):
     """The provider says that nothing follows."""
 
 
-StreamEvent = Delta | Finish | UsageReported | StreamEnd
+class ToolEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool of the gateway's has run."""
+
+    tool: str
+    call_id: str
+    # The place of the event in the call, 1 the first.
+    seq: int
+    failed: bool
+    duration_ms: int
+    # What the use costs, in nano-USD.
+    nusd: int
+    # Callers see it.
+    is_shown: bool
+
+
+StreamEvent = Delta | Finish | UsageReported | ToolEvent | StreamEnd
+# Those that callers may see.
+WrittenEvent = Delta | Finish | UsageReported | ToolEvent
 # Takes the events of one piece, and what went wrong after them. Returns whether to go on.
 TakeEvents = Callable[[list[StreamEvent], UpstreamError | None], bool]
 
@@ -61,6 +78,8 @@ class AnswerMeter(Protocol):
     def note_tool_calls(self, choice: int, calls: object) -> None: ...
 
     def finish(self, choice: int, reason: str, native: str = "") -> None: ...
+
+    def note_tool_use(self, tool: str, nusd: int) -> None: ...
 
 
 class Answer(Protocol):
@@ -94,6 +113,7 @@ class ChatAnswer(msgspec.Struct, frozen=True):
     choices: tuple[Choice, ...]
     usage: Usage | None
     extras: Fields = msgspec.field(default_factory=dict)
+    tool_events: tuple[ToolEvent, ...] = ()
 
     def note(self, meter: AnswerMeter) -> None:
         for choice in self.choices:
@@ -103,6 +123,8 @@ class ChatAnswer(msgspec.Struct, frozen=True):
                 meter.note_tool_calls(choice.index, choice.message["tool_calls"])
             if self.usage is None:
                 meter.keep(text_of(choice.message))
+        for event in self.tool_events:
+            meter.note_tool_use(event.tool, event.nusd)
 
     def forget(self) -> None:
         for choice in self.choices:

@@ -75,6 +75,18 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     others: Counts = msgspec.field(default_factory=dict, name="x")
 
 
+def sum_usage(one: Usage, other: Usage) -> Usage:
+    """Return what two calls used together."""
+    names = one.others.keys() | other.others.keys()
+    return Usage(
+        one.prompt_tokens + other.prompt_tokens,
+        one.completion_tokens + other.completion_tokens,
+        one.cached_tokens + other.cached_tokens,
+        one.reasoning_tokens + other.reasoning_tokens,
+        {name: one.others.get(name, 0) + other.others.get(name, 0) for name in sorted(names)},
+    )
+
+
 def highest(prices: Sequence[Price]) -> Price:
     """Return the highest of each price."""
     if len(prices) == 1:

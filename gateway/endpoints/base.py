@@ -13,7 +13,7 @@ import msgspec
 from gateway.core.call import Call, Payload
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, Delta, Finish, UsageReported
+from gateway.core.events import Answer, WrittenEvent
 from gateway.core.money import credits_used
 from gateway.core.profiles import Profile
 from gateway.core.prompt_parts import PromptParts
@@ -65,7 +65,7 @@ class StreamWriter(Writer, Protocol):
     def open(self) -> bytes:
         """Return the frames that every stream begins with."""
 
-    def write(self, event: Delta | Finish | UsageReported) -> bytes:
+    def write(self, event: WrittenEvent) -> bytes:
         """Return the frames of one event, possibly none."""
 
     def close(self, receipt: Receipt) -> list[bytes]:

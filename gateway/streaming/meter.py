@@ -115,6 +115,10 @@ class Meter:
                 index = call.get("index") if isinstance(call, dict) else None
                 self.tool_calls.add((choice, index if isinstance(index, int) else position))
 
+    def note_tool_use(self, tool: str, nusd: int) -> None:
+        """Note that a tool of the gateway has run, for so much."""
+        self.tool_uses.append(ToolUse(tool, 1, nusd))
+
     def finish(self, choice: int, reason: str, native: str = "") -> None:
         """Note that a choice is complete."""
         self.finished.add(choice)

@@ -18,7 +18,9 @@ from gateway.core.events import (
     StreamEnd,
     StreamEvent,
     TakeEvents,
+    ToolEvent,
     UsageReported,
+    WrittenEvent,
 )
 from gateway.core.output import count_chars, text_of
 from gateway.core.receipt import Receipt
@@ -94,7 +96,7 @@ class Caller(Protocol):
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None: ...
 
-    def encode(self, event: Delta | Finish | UsageReported) -> bytes: ...
+    def encode(self, event: WrittenEvent) -> bytes: ...
 
     def write_at_once(self, frames: bytes) -> bool: ...
 
@@ -241,10 +243,12 @@ def count_rich_delta(event: Delta, meter: Meter) -> None:
         meter.note_tool_calls(event.index, fields["tool_calls"])
 
 
-def take(event: Finish | UsageReported, caller: Caller, meter: Meter) -> bytes:
+def take(event: Finish | UsageReported | ToolEvent, caller: Caller, meter: Meter) -> bytes:
     """Note what a choice or the whole came to, and return the frames it amounts to."""
     if isinstance(event, Finish):
         meter.finish(event.index, event.reason, event.native)
+    elif isinstance(event, ToolEvent):
+        meter.note_tool_use(event.tool, event.nusd)
     elif event.usage is not None:
         meter.usage = event.usage
     return caller.encode(event)

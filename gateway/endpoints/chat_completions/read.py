@@ -17,9 +17,7 @@ from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, CallFacts
 from gateway.core.chat import ChatCall, ChatRequest
 from gateway.core.errors import (
-    PluginUnavailable,
     RequestError,
-    UnknownProcessor,
     UnsupportedParameter,
 )
 from gateway.core.files import Attachment
@@ -35,6 +33,7 @@ from gateway.core.tokens import (
 from gateway.endpoints.chat_completions import guided_decoding, schema
 from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
 from gateway.endpoints.chat_completions.request_rules import USUAL, Rules, check_rules
+from gateway.endpoints.chat_completions.requested_steps import read_processors, read_server_tools
 from gateway.endpoints.chat_completions.response_format import read_format
 from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
 from gateway.http import strict_json
@@ -110,6 +109,8 @@ def read_call(
         files=files,
         media_urls=media_urls,
         pictures=pictures,
+        processors=read_processors(request) if request.inferada is not None else (),
+        server_tools=read_server_tools(request) if request.plugins else (),
     )
     return Call(facts, payload)
 
@@ -211,16 +212,6 @@ def _check_meaning(request: ChatCompletionRequest) -> None:
     if request.top_logprobs is not None and not request.logprobs:
         raise RequestError("top_logprobs requires logprobs: true.", param="top_logprobs")
     _check_tools(request)
-    if request.plugins:
-        raise PluginUnavailable("Plugins are not available.", param="plugins")
-    if request.inferada is not None and request.inferada.processors:
-        _refuse_processors(request.inferada.processors)
-
-
-def _refuse_processors(wanted: Sequence[str]) -> None:
-    raise UnknownProcessor(
-        f"The processor {wanted[0][:64]} does not exist.", param="inferada.processors[0]"
-    )
 
 
 def _check_guided(request: ChatCompletionRequest, fields: Mapping[str, bytes]) -> None:

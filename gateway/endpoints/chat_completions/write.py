@@ -14,7 +14,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, ChatAnswer, Choice, Delta, Finish, UsageReported
+from gateway.core.events import Answer, ChatAnswer, Choice, Delta, Finish, ToolEvent, WrittenEvent
 from gateway.core.money import Usage, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
@@ -163,7 +163,7 @@ class ChunkWriter(AnswerWriter):
             service_tier=tier,
         )
 
-    def write(self, event: Delta | Finish | UsageReported) -> bytes:
+    def write(self, event: WrittenEvent) -> bytes:
         """Return the frames this event amounts to, possibly none."""
         if isinstance(event, Delta):
             fields = event.fields
@@ -178,9 +178,17 @@ class ChunkWriter(AnswerWriter):
             return self._write_delta(event)
         if isinstance(event, Finish):
             self._held[event.index] = event
+        elif isinstance(event, ToolEvent):
+            return self._write_tool_event(event) if event.is_shown else b""
         else:
             self._extras.update(event.extras)
         return b""
+
+    def _write_tool_event(self, event: ToolEvent) -> bytes:
+        """Return an empty delta with the event beside it, which loops over choices pass over."""
+        role = b"" if self._has_role else self._open_choice(0)
+        body = _encode({"choices": EMPTY_CHOICE, "hi_tool_event": write_tool_event(event)})
+        return role + self._head + body[1:] + b"\n\n"
 
     def _write_delta(self, event: Delta) -> bytes:
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
@@ -255,6 +263,18 @@ def write_answer(answer: ChatAnswer, receipt: Receipt, form: AnswerForm) -> byte
             episode_id=form.episode_id or UNSET,
         )
     )
+
+
+def write_tool_event(event: ToolEvent) -> dict[str, Any]:
+    """Return a tool event as callers see it (gateway contract, section 6.10)."""
+    return {
+        "type": "tool_error" if event.failed else "tool_result",
+        "plugin": event.tool,
+        "call_id": event.call_id,
+        "seq": event.seq,
+        "duration_ms": event.duration_ms,
+        "cost_micro_usd": str(event.nusd // 1000),
+    }
 
 
 def write_choice(choice: Choice, profile: Profile) -> AnswerChoice:

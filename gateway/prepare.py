@@ -1,0 +1,52 @@
+"""Makes the attempt at one target: the exchange with its provider, and what wraps it."""
+
+from __future__ import annotations
+
+from gateway.core.answer_steps import needs_answer
+from gateway.core.call import AnyCall
+from gateway.core.chat import ChatCall, ChatRequest
+from gateway.core.grant import Grant
+from gateway.processors.exchange import ProcessedExchange
+from gateway.providers.exchange import ProviderExchange
+from gateway.providers.registry import adapter_of
+from gateway.providers.transports.lookup import Transports
+from gateway.snapshot.types import TargetRecord
+from gateway.streaming.relay import Exchange
+from gateway.tools.loop import ToolLoop
+from gateway.tools.registry import TOOLS
+
+
+class Preparation:
+    """For all calls of a process."""
+
+    def __init__(self, transports: Transports) -> None:
+        self._transports = transports
+
+    def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
+        """Return the attempt at one target. Nothing is sent yet."""
+        payload = call.payload
+        if payload.__class__ is not ChatRequest or not (
+            payload.server_tools or payload.answer_steps
+        ):
+            return self._ask(call, grant, target)
+        return self._wrap(call, grant, target)
+
+    def _ask(self, call: AnyCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
+        adapter = adapter_of(call.payload.operation, target.kind)
+        request = adapter.build_request(call, grant, target)
+        return ProviderExchange(adapter, self._transports.for_target(target), request)
+
+    def _wrap(self, call: ChatCall, grant: Grant, target: TargetRecord) -> Exchange:
+        """Return an exchange that runs tools, and changes the answer that comes of it."""
+        payload = call.payload
+        if needs_answer(payload.answer_steps):
+            call = call.buffered()
+        exchange: Exchange
+        if payload.server_tools:
+            tools = {name: (TOOLS[name], is_shown) for name, is_shown in payload.server_tools}
+            exchange = ToolLoop(lambda one: self._ask(one, grant, target), call, tools)
+        else:
+            exchange = self._ask(call, grant, target)
+        if payload.answer_steps:
+            exchange = ProcessedExchange(exchange, payload.answer_steps)
+        return exchange
