@@ -82,7 +82,7 @@ MIDDLEWARE = [
     "gateway.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
-    "dashboard.http.compression.CompressedPages",
+    "dashboard.http.compression.CompressionMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -92,7 +92,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
-    "dashboard.http.middleware.PrivatePages",
+    "dashboard.http.middleware.NoStoreMiddleware",
 ]
 
 ROOT_URLCONF = "gateway.urls"

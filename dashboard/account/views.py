@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.services import rename_user
 from dashboard.account.forms import PersonForm
-from dashboard.forms.service_errors import show_refusal
+from dashboard.forms.service_errors import show_service_error
 from dashboard.http.htmx import PageRequest
 
 
@@ -24,7 +24,7 @@ def change_name(request: PageRequest) -> HttpResponse:
         try:
             rename_user(request.user, name=form.cleaned_data["name"], actor=request.user.email)
         except ValidationError as error:
-            show_refusal(form, error)
+            show_service_error(form, error)
         else:
             messages.success(request, "Saved.")
             return HttpResponseRedirect(reverse("mfa_index"))

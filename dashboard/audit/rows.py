@@ -24,7 +24,7 @@ _KINDS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AuditLine:
     """One event. subject: what it was done to, as people know it; url: its page, or empty."""
 
@@ -54,7 +54,12 @@ def _line(
     elif noun == "credits" and workspace:
         subject, url = "Balance", page_address(workspace, "credits")
     return AuditLine(
-        event, _KINDS.get(noun, noun), words_of(event), changes_of(event), subject, url
+        event=event,
+        kind=_KINDS.get(noun, noun),
+        words=words_of(event),
+        changes=changes_of(event),
+        subject=subject,
+        url=url,
     )
 
 

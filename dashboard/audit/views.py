@@ -22,7 +22,7 @@ from dashboard.http.query_params import read_number_place, read_text
 from dashboard.ui.tables import Table
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class AuditContext:
     """Variables of dashboard/audit/list.html and _table.html."""
 

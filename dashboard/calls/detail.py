@@ -50,7 +50,7 @@ class CostLine:
         return f"${format_price(self.pusd, self.unit)} per {self.unit.price_noun}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CostSheet:
     """How the price of a call comes about. exact: the sum of the lines and of fee, all with as many
     decimals; price_nusd: its tokens' part rounded half-even once. fee: of pages of PDFs, so many at
@@ -88,7 +88,7 @@ class Body:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetail:
     """Everything the page of one call shows. error: what its error code means."""
 

@@ -13,7 +13,7 @@ from gateway.models import CallRecord
 from gateway.selectors.visible import Visible
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CallRow:
     """One row. model: the one that served, or was asked for where none did. asked_for: where
     another one served. bar: against the slowest shown."""

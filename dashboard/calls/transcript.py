@@ -27,7 +27,7 @@ class ToolCall:
     arguments: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Message:
     """One message. note: what it answers, or why it ended. parts: what is no text, in words."""
 
@@ -44,7 +44,7 @@ class Message:
         return not (self.text or self.reasoning or self.refusal or self.tool_calls or self.parts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
     """What was said. facts: usage and the like as (words, value). error: what ended it. is_cut:
     the stored stream stops before its end. more: how many messages are not shown."""
@@ -121,7 +121,14 @@ def _transcript(
 ) -> Transcript:
     """Return the transcript with as many of the messages as a page shows."""
     more = max(0, len(messages) - MAX_MESSAGES)
-    return Transcript(messages[:MAX_MESSAGES], facts, error, is_stream, is_cut, more)
+    return Transcript(
+        messages=messages[:MAX_MESSAGES],
+        facts=facts,
+        error=error,
+        is_stream=is_stream,
+        is_cut=is_cut,
+        more=more,
+    )
 
 
 class _Growing:
@@ -157,7 +164,7 @@ class _Growing:
         for index, call in self._calls.items():
             call.arguments = _pretty("".join(self._pieces[index]))
         return Message(
-            self._role,
+            role=self._role,
             text=self._said("content"),
             reasoning=self._said("reasoning"),
             refusal=self._said("refusal"),
@@ -179,7 +186,7 @@ class _Growing:
 
 
 def _message(given: dict[str, Any], default: str = "user") -> Message:
-    message = Message(_text(given.get("role")) or default)
+    message = Message(role=_text(given.get("role")) or default)
     content = given.get("content")
     texts = [_text(content)] if not _is_list(content) else []
     for part in _list(content):

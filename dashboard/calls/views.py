@@ -30,7 +30,7 @@ from keys.models import ApiKey
 CHOICES_SHOWN = 200
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CallListContext:
     """Variables of dashboard/calls/list.html and _results.html. id_text: an id not found."""
 

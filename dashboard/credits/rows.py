@@ -31,7 +31,7 @@ class LedgerRow:
     by: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class DayRow:
     """A line of a day. entries_url: where the entries behind it are, "" where it is one itself.
     calls_url: where its calls are, "" where it has none that can be listed."""
@@ -73,7 +73,14 @@ def _day_row(
 ) -> DayRow:
     if line.entry is not None:
         entry = line.entry
-        return DayRow(line, entry.get_kind_display(), entry.reason, entry.actor, "", "")
+        return DayRow(
+            line=line,
+            kind=entry.get_kind_display(),
+            cause=entry.reason,
+            by=entry.actor,
+            entries_url="",
+            calls_url="",
+        )
     asked = urlencode({"show": ENTRIES, "day": line.day.isoformat(), "key": str(line.key_id)})
     calls_url = ""
     if sees_calls:
@@ -81,12 +88,12 @@ def _day_row(
         period = {"from": f"{starts}T00:00", "to": f"{ends}T00:00", "key": str(line.key_id)}
         calls_url = f"{page_address(workspace, 'call-list')}?{urlencode(period)}"
     return DayRow(
-        line,
-        Kind.USAGE.label,
-        _calls(line.calls),
-        "" if line.key_id is None else label_of(line.key_id, labels),
-        f"{page_address(workspace, 'credits')}?{asked}",
-        calls_url,
+        line=line,
+        kind=Kind.USAGE.label,
+        cause=_calls(line.calls),
+        by="" if line.key_id is None else label_of(line.key_id, labels),
+        entries_url=f"{page_address(workspace, 'credits')}?{asked}",
+        calls_url=calls_url,
     )
 
 

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 GENERIC_403 = "Your role does not cover this page. An owner of the workspace can change that."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Failure:
     """What a person is told: a title, a sentence, and where to go next."""
 
@@ -40,56 +40,58 @@ class Failure:
     next_words: str = "Go to the overview"
 
 
-BAD_REQUEST = Failure(400, "Bad request", "Go back and try again, or start from the overview.")
+BAD_REQUEST = Failure(
+    status=400, title="Bad request", text="Go back and try again, or start from the overview."
+)
 REFUSED_TITLES = {
     408: "Request timeout",
     413: "Request too large",
     503: "The server is busy",
 }
 NOT_FOUND = Failure(
-    404,
-    "Page not found",
-    "The address is wrong, or the item was deleted or belongs to a workspace you cannot see.",
+    status=404,
+    title="Page not found",
+    text="The address is wrong, or the item was deleted or belongs to a workspace you cannot see.",
     icon="signpost",
 )
 WRONG_METHOD = Failure(
-    405,
-    "This address is not a page",
-    "It only accepts form submissions. Start from the overview.",
+    status=405,
+    title="This address is not a page",
+    text="It only accepts form submissions. Start from the overview.",
     icon="signpost",
 )
 SERVER_ERROR = Failure(
-    500,
-    "Something went wrong",
-    "Try again in a moment. The server log has the details.",
+    status=500,
+    title="Something went wrong",
+    text="Try again in a moment. The server log has the details.",
 )
 BUSY_RETRY_S = 5
 DATABASE_BUSY = Failure(
-    503,
-    "The database is busy",
-    "Nothing was saved. Go back and try again in a few seconds.",
+    status=503,
+    title="The database is busy",
+    text="Nothing was saved. Go back and try again in a few seconds.",
     icon="hourglass",
 )
 CSRF_FAILED = Failure(
-    403,
-    "This form has expired",
-    "You may have signed in or out since you opened it. Go back, reload the page and submit"
+    status=403,
+    title="This form has expired",
+    text="You may have signed in or out since you opened it. Go back, reload the page and submit"
     " it again. Cookies must be enabled.",
     icon="timer-reset",
 )
 # What is said without a view, in the same words (gateway.unknown_paths).
 WORDED = {403: CSRF_FAILED, 404: NOT_FOUND}
 FORM_TOO_LONG = Failure(
-    413,
-    "This form is too large",
-    f"The maximum size is {FORM_BYTES // 1024} KB. Nothing was saved. Go back; if the form takes a"
-    " file, upload the file instead of pasting its content.",
+    status=413,
+    title="This form is too large",
+    text=f"The maximum size is {FORM_BYTES // 1024} KB. Nothing was saved. Go back; if the form"
+    " takes a file, upload the file instead of pasting its content.",
 )
 TOO_MANY = Failure(
-    429,
-    "Too many attempts",
-    "There were too many failed attempts from your network. Try again in a few minutes, or sign in"
-    " from another network.",
+    status=429,
+    title="Too many attempts",
+    text="There were too many failed attempts from your network. Try again in a few minutes,"
+    " or sign in from another network.",
     icon="hourglass",
     next_words="Back to sign-in",
 )
@@ -108,24 +110,28 @@ def refused(request: HttpRequest, status: int, message: str) -> HttpResponse:
     if status in WORDED:
         return _answer(request, WORDED[status])
     title = REFUSED_TITLES.get(status, BAD_REQUEST.title)
-    return _answer(request, Failure(status, title, message))
+    return _answer(request, Failure(status=status, title=title, text=message))
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, NoWorkspace):
         failure = Failure(
-            403,
-            "You are not in a workspace yet",
-            "Ask the owner of a workspace, or an operator, for an invitation.",
+            status=403,
+            title="You are not in a workspace yet",
+            text="Ask the owner of a workspace, or an operator, for an invitation.",
             icon="users",
             next_url="/account",
             next_words="Go to your account",
         )
     elif isinstance(exception, NotAllowed):
-        failure = Failure(403, "You do not have permission", str(exception), icon="lock")
+        failure = Failure(
+            status=403, title="You do not have permission", text=str(exception), icon="lock"
+        )
     else:
         # Only sentences of our own are shown; what a library says stays in the log.
-        failure = Failure(403, "You do not have permission", GENERIC_403, icon="lock")
+        failure = Failure(
+            status=403, title="You do not have permission", text=GENERIC_403, icon="lock"
+        )
     return _answer(request, failure)
 
 

@@ -13,14 +13,14 @@ from dashboard.http.htmx import PageRequest
 SAVED = "Saved. Changes apply within a second."
 
 
-class TakesRefusal(Protocol):
+class ShowsServiceError(Protocol):
     """A form that shows what a service found."""
 
     def take(self, error: ValidationError) -> None: ...
 
 
 def save(
-    request: PageRequest, form: TakesRefusal, write: Callable[[], bool], *, words: str = SAVED
+    request: PageRequest, form: ShowsServiceError, write: Callable[[], bool], *, words: str = SAVED
 ) -> bool:
     """Save a valid form and say so. False: the service refused, and the form says why.
 

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.utils.html import format_html
 
 
-def show_refusal(
+def show_service_error(
     form: forms.Form, error: ValidationError, names: Mapping[str, str] | None = None
 ) -> None:
     """Add the errors to the form.

@@ -1,4 +1,4 @@
-"""Has somebody else been here? A form carries a mark of what it was filled in over."""
+"""Detects that somebody else changed a thing while a form of it was filled in."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ import hashlib
 import json
 
 
-def mark_of(fields: object) -> str:
-    """Return a mark that differs when the fields, anything JSON can write, differ."""
+def version_token(fields: object) -> str:
+    """Return a token that differs when the fields, anything JSON can write, differ."""
     return hashlib.sha256(json.dumps(fields).encode()).hexdigest()[:16]

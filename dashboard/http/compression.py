@@ -20,7 +20,7 @@ ACCOUNT = re.compile(r"/account(?:/|$)")
 REFUSED = re.compile(r"\bgzip\s*;\s*q=0(?:\.0*)?\s*(?:,|$)")
 
 
-class CompressedPages(GZipMiddleware):
+class CompressionMiddleware(GZipMiddleware):
     """Compresses pages that are looked at.
 
     Keys and invitations are shown in answers to forms, which are left as they are. So are exports,

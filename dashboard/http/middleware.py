@@ -27,7 +27,7 @@ FEATURES_OFF = (
 )
 
 
-class PrivatePages:
+class NoStoreMiddleware:
     """Keeps pages out of caches, and turns sign-in redirects of htmx calls into navigations."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:

@@ -21,7 +21,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.invitations import NotOpen, accept, accept_as_new_person
 from accounts.models import Invitation, User
 from accounts.selectors import find_invitation, get_open_invitation, has_account
-from dashboard.forms.service_errors import show_refusal
+from dashboard.forms.service_errors import show_service_error
 from dashboard.http.htmx import variables
 from dashboard.http.page_urls import page_address
 from dashboard.join.forms import CodeForm, NewPersonForm
@@ -84,7 +84,7 @@ def accept_invitation(request: HttpRequest) -> HttpResponse:
             if form is None:
                 messages.error(request, " ".join(error.messages))
                 return HttpResponseRedirect(reverse("dashboard:join"))
-            show_refusal(form, error)
+            show_service_error(form, error)
             answer = None
         if answer is not None:
             return answer

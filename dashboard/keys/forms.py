@@ -10,7 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from dashboard.forms.version_token import mark_of
+from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import KeyRulesForm, initial_access, written_networks
 from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
@@ -187,7 +187,7 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
         "expires": NEVER if key.expires_at is None else ON,
         "expires_at": key.expires_at and key.expires_at.astimezone(UTC).replace(tzinfo=None),
         "kept_expiry": key.expires_at,
-        "seen": rules_mark(key),
+        "seen": rules_version(key),
         **_compatibility_of(key),
         **limits_of(key),
     }
@@ -202,10 +202,10 @@ def initial_of_new(
     return initial if policy is None else initial | limits_of(policy) | initial_access(policy)
 
 
-def rules_mark(key: ApiKey) -> str:
-    """Return a mark that differs when what the form shows differs: has somebody been here?"""
+def rules_version(key: ApiKey) -> str:
+    """Return a token that differs when anything that the form shows differs."""
     rules = [key.label, key.scopes, key.allowed_models, key.allowed_ips, str(key.expires_at)]
-    return mark_of([*rules, _compatibility_of(key), limits_of(key)])
+    return version_token([*rules, _compatibility_of(key), limits_of(key)])
 
 
 def _compatibility_of(key: ApiKey) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.service_errors import show_refusal
+from dashboard.forms.service_errors import show_service_error
 from dashboard.keys.limits_form import KeyLimitsForm
 from keys.models import ApiKey, DeveloperKeyPolicy, Scope
 from keys.rules import read_networks
@@ -91,7 +91,7 @@ class KeyRulesForm(KeyLimitsForm):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found."""
-        show_refusal(self, error)
+        show_service_error(self, error)
 
     def _check_networks(self, text: str) -> None:
         """Say what is wrong with the networks now, together with the errors of other fields."""

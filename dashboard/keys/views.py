@@ -25,7 +25,7 @@ from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
 from dashboard.key_policy.limits_text import policy_lines
-from dashboard.keys.forms import KeyForm, NewKeyForm, initial_of, initial_of_new, rules_mark
+from dashboard.keys.forms import KeyForm, NewKeyForm, initial_of, initial_of_new, rules_version
 from dashboard.keys.rows import (
     STATES,
     KeyFilters,
@@ -81,7 +81,7 @@ class IssuedContext:
     python: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class KeyPageContext:
     """Variables of dashboard/keys/key.html. form: None for who may only look. is_tightened_only:
     what the form sets may become narrower, not wider. why_not: why somebody who makes keys may
@@ -159,7 +159,7 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
         return _key_page(request, key, form, workspace)
     _require_change(request, key)
     form = _edit_form(request, key, workspace)
-    if form.is_valid() and form.cleaned_data["seen"] != rules_mark(key):
+    if form.is_valid() and form.cleaned_data["seen"] != rules_version(key):
         show_conflict(form, "key")
         return _key_page(request, key, form, workspace, status=409)
     if form.is_valid() and _update(request, key, form):

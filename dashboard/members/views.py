@@ -21,7 +21,7 @@ from accounts.models import Invitation, Membership, Role, Workspace
 from accounts.permissions import Action, NotAllowed, roles_given_by
 from accounts.selectors import members_of, open_invitations
 from accounts.services import LAST_OWNER, change_role
-from dashboard.forms.service_errors import show_refusal
+from dashboard.forms.service_errors import show_service_error
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
@@ -116,7 +116,7 @@ def invite(request: PageRequest) -> HttpResponse:
             )
             return show_invited(request, invited, back=page_address(workspace, "member-list"))
         except ValidationError as error:
-            show_refusal(form, error)
+            show_service_error(form, error)
     return render_page(
         request,
         page="dashboard/members/invite.html",
@@ -170,7 +170,7 @@ def choose_role(request: PageRequest, membership_id: int) -> HttpResponse:
                 membership, role=role, actor=request.user.email, asked_by=request.user
             )
         except ValidationError as error:
-            show_refusal(form, error)
+            show_service_error(form, error)
         else:
             words = (
                 f"is {membership.get_role_display().lower()} now" if is_new else "stays as before"
@@ -224,7 +224,7 @@ def _end(request: PageRequest, membership: Membership, form: forms.Form) -> bool
             membership, keeps_keys=keeps_keys, actor=request.user.email, asked_by=request.user
         )
     except ValidationError as error:
-        show_refusal(form, error)
+        show_service_error(form, error)
         return False
     words = f"{person} is no longer a member of {membership.workspace}."
     if keys:

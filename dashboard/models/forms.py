@@ -9,8 +9,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.service_errors import show_refusal
-from dashboard.forms.version_token import mark_of
+from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.version_token import version_token
 from gateway.core.money import format_price, format_usd_per_mtok, read_price
 from gateway.core.units import UNITS, Unit, other_units
 from gateway.models import LanguageModel
@@ -197,7 +197,7 @@ class ModelForm(forms.Form):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found, and offer to confirm where that is the remedy."""
-        show_refusal(
+        show_service_error(
             self, error, _PRICES | {one.price_column: _field_of(one) for one in self._units}
         )
         self.wants_confirmation = isinstance(error, UnusualPrice)
@@ -248,15 +248,15 @@ def initial_of_model(model: LanguageModel) -> dict[str, Any]:
             for unit in _priced_units()
             if getattr(model, unit.price_column) is not None
         },
-        "seen": model_mark(model),
+        "seen": model_version(model),
     }
 
 
-def model_mark(model: LanguageModel) -> str:
-    """Return a mark that differs when anything that the form edits differs."""
+def model_version(model: LanguageModel) -> str:
+    """Return a token that differs when anything that the form edits differs."""
     prices = [unit.price_column for unit in _priced_units()]
     names = (*_PRICES, *prices, *_SAME, *_OTHERS, *_ability_fields())
-    return mark_of([getattr(model, name) for name in names])
+    return version_token([getattr(model, name) for name in names])
 
 
 def _priced_units() -> list[Unit]:

@@ -23,7 +23,7 @@ from dashboard.forms.service_errors import show_conflict
 from dashboard.http.current_workspace import NoWorkspace, current_workspace, require_operator
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.query_params import read_text
-from dashboard.models.forms import ModelForm, NewModelForm, initial_of_model, model_mark
+from dashboard.models.forms import ModelForm, NewModelForm, initial_of_model, model_version
 from dashboard.models.table import MODELS_SHOWN, model_table
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
@@ -138,7 +138,7 @@ def edit_model(request: PageRequest, model_id: UUID) -> HttpResponse:
     form = ModelForm(request.POST or None, initial=initial_of_model(model))
     if request.method == "GET":
         return _model_page(request, model, form)
-    if form.is_valid() and form.cleaned_data["seen"] != model_mark(model):
+    if form.is_valid() and form.cleaned_data["seen"] != model_version(model):
         show_conflict(form, "model")
         return _model_page(request, model, form, status=409)
     if form.is_valid() and _update(request, model, form):

@@ -35,7 +35,7 @@ _WITHOUT_PROVIDER = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErrorRow:
     """One provider's or one code's errors. query: of the list of calls behind them. share: of all
     errors. spike_at: since when there are many more than usual, None when there never were."""

@@ -42,7 +42,7 @@ _STATUSES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
     """One figure. change: by what share it moved against the period before, or None."""
 
@@ -65,7 +65,7 @@ class Ranked:
     share: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Overview:
     """The figures of one period. span_tiles: durations; empty for who may not see them.
 
@@ -122,33 +122,33 @@ def _usage_tiles(steps: Sequence[Totals], now: Totals, before: Totals) -> list[T
     tokens_before = before.prompt_tokens + before.completion_tokens
     return [
         Tile(
-            "Calls",
-            compact(now.calls),
-            f"{count(before.calls)} before",
-            usage.change(now.calls, before.calls),
-            sparkline([step.calls for step in steps]),
+            label="Calls",
+            value=compact(now.calls),
+            note=f"{count(before.calls)} before",
+            change=usage.change(now.calls, before.calls),
+            spark=sparkline([step.calls for step in steps]),
         ),
         Tile(
-            "Spend",
-            usd_short(now.charge_nusd),
-            f"{usd_short(_each(now))} per call",
-            usage.change(now.charge_nusd, before.charge_nusd),
-            sparkline([step.charge_nusd for step in steps]),
+            label="Spend",
+            value=usd_short(now.charge_nusd),
+            note=f"{usd_short(_each(now))} per call",
+            change=usage.change(now.charge_nusd, before.charge_nusd),
+            spark=sparkline([step.charge_nusd for step in steps]),
             hint=f"Absorbed, not charged: {usd_short(now.absorbed_nusd)}",
         ),
         Tile(
-            "Tokens",
-            compact(tokens),
-            f"{compact(now.prompt_tokens)} in, {compact(now.completion_tokens)} out",
-            usage.change(tokens, tokens_before),
-            sparkline([step.prompt_tokens + step.completion_tokens for step in steps]),
+            label="Tokens",
+            value=compact(tokens),
+            note=f"{compact(now.prompt_tokens)} in, {compact(now.completion_tokens)} out",
+            change=usage.change(tokens, tokens_before),
+            spark=sparkline([step.prompt_tokens + step.completion_tokens for step in steps]),
         ),
         Tile(
-            "Error rate",
-            percent(now.error_share),
-            f"{count(now.failed_calls)} of {count(now.calls)} calls",
-            usage.change(now.error_share, before.error_share),
-            sparkline([step.error_share or 0 for step in steps]),
+            label="Error rate",
+            value=percent(now.error_share),
+            note=f"{count(now.failed_calls)} of {count(now.calls)} calls",
+            change=usage.change(now.error_share, before.error_share),
+            spark=sparkline([step.error_share or 0 for step in steps]),
             hint="Share of ended calls that were refused, aborted or failed at the provider.",
             worse_when_up=True,
         ),
@@ -164,10 +164,10 @@ def _span_tile(
 ) -> Tile:
     label, hint = _SPAN_WORDS[measure]
     return Tile(
-        f"{label}, p50",
-        duration(now[measure].p50_us),
-        f"p95 {duration(now[measure].p95_us)}",
-        usage.change(now[measure].p50_us, before[measure].p50_us),
+        label=f"{label}, p50",
+        value=duration(now[measure].p50_us),
+        note=f"p95 {duration(now[measure].p95_us)}",
+        change=usage.change(now[measure].p50_us, before[measure].p50_us),
         hint=hint,
         worse_when_up=True,
     )

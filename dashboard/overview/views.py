@@ -28,7 +28,7 @@ from gateway.selectors.visible import visible_to
 ERRORS_SHOWN = 6
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OverviewContext:
     """Variables of dashboard/overview/overview.html and _figures.html. losses: of the whole
     installation in the last 24 hours, for operators; None where there are none."""

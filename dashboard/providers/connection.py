@@ -11,7 +11,7 @@ from gateway.providers.catalogue import SIMULATED
 from gateway.selectors.catalogue import ProviderRow
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
     """badge: the class of the label. at: since when it fails, or when it last answered. reason: why
     it fails. tested_at, tested: the last test, and what came of it."""
@@ -29,9 +29,17 @@ def connection_of(row: ProviderRow) -> Connection:
     """Return what is known. One that is switched off is off, whatever answers there."""
     health, is_on = row.health, row.provider.enabled
     if row.provider.kind == SIMULATED:
-        return Connection("Built in", "badge-ok") if is_on else Connection("Off", "")
+        return (
+            Connection(label="Built in", badge="badge-ok")
+            if is_on
+            else Connection(label="Off", badge="")
+        )
     if health is None:
-        return Connection("Untested", "badge-warn") if is_on else Connection("Off", "")
+        return (
+            Connection(label="Untested", badge="badge-warn")
+            if is_on
+            else Connection(label="Off", badge="")
+        )
     is_failing = health.failing_since is not None
     label, badge = ("Failing", "badge-bad") if is_failing else ("Reachable", "badge-ok")
     return Connection(

@@ -7,8 +7,8 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 
-from dashboard.forms.service_errors import show_refusal
-from dashboard.forms.version_token import mark_of
+from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.version_token import version_token
 from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm
 from gateway.models import Provider
 from gateway.providers import catalogue
@@ -66,7 +66,7 @@ class ProviderForm(ConnectionForm):
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found."""
-        show_refusal(self, error)
+        show_service_error(self, error)
 
 
 class NewProviderForm(ProviderForm):
@@ -87,9 +87,11 @@ class NewProviderForm(ProviderForm):
 def initial_of_provider(provider: Provider) -> dict[str, Any]:
     """Return what the form shows for a provider as it is."""
     fields = {name: getattr(provider, name) for name in (*_FIELDS, *CONNECTION_FIELDS)}
-    return {"base_url": provider.base_url, **fields, "seen": provider_mark(provider)}
+    return {"base_url": provider.base_url, **fields, "seen": provider_version(provider)}
 
 
-def provider_mark(provider: Provider) -> str:
-    """Return a mark that differs when anything that the form shows differs."""
-    return mark_of([getattr(provider, name) for name in ("base_url", *_FIELDS, *CONNECTION_FIELDS)])
+def provider_version(provider: Provider) -> str:
+    """Return a token that differs when anything that the form shows differs."""
+    return version_token(
+        [getattr(provider, name) for name in ("base_url", *_FIELDS, *CONNECTION_FIELDS)]
+    )

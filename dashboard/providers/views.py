@@ -28,7 +28,7 @@ from dashboard.providers.forms import (
     NewProviderForm,
     ProviderForm,
     initial_of_provider,
-    provider_mark,
+    provider_version,
 )
 from dashboard.providers.table import ListedProvider, provider_table
 from dashboard.ui.confirm import Question, ask
@@ -75,7 +75,7 @@ class NewProviderContext:
     form: NewProviderForm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ProviderPageContext:
     """Variables of dashboard/providers/provider.html. models: the first of its models. asks_anyway:
     what was entered failed its test, and can be saved in spite of that. used_transport, proxy_url:
@@ -142,7 +142,7 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     form = ProviderForm(request.POST or None, initial=initial_of_provider(provider))
     if request.method == "GET":
         return _provider_page(request, provider, form)
-    if form.is_valid() and form.cleaned_data["seen"] != provider_mark(provider):
+    if form.is_valid() and form.cleaned_data["seen"] != provider_version(provider):
         show_conflict(form, "provider")
         return _provider_page(request, provider, form, status=409)
     if form.is_valid() and (failed := _test_first(request, provider, form)):

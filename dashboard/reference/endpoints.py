@@ -20,7 +20,7 @@ class Field:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
     """One method of one address. failures: (status, lines of `code: meaning`)."""
 

@@ -36,7 +36,7 @@ from keys.policy import policy_of
 from keys.selectors import count_usable_keys
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SettingsContext:
     """Variables of dashboard/settings/settings.html."""
 

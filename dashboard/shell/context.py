@@ -59,7 +59,7 @@ class WorkspaceLink:
     is_current: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PageLink:
     """A line of the navigation. shortcut: the key to press after g. is_installations: not of the
     workspace in view."""
@@ -130,7 +130,10 @@ class Shell:
             return []
         return [
             PageLink(
-                *(page.words, url, page.icon, page.shortcut),
+                words=page.words,
+                url=url,
+                icon=page.icon,
+                shortcut=page.shortcut,
                 # Every page of a workspace is below its overview.
                 is_current=self._is_current(url)
                 and (page.name != OVERVIEW or url == self._request.path),

@@ -41,7 +41,7 @@ class Segment:
     height: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
     """What a chart says at one step: for the tooltip, and a row of its table. query: what finds the
     calls of the step, as part of a URL."""
@@ -65,7 +65,7 @@ class Line:
     dots: tuple[tuple[str, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
     """Everything a template needs to draw a chart and to say it in words."""
 

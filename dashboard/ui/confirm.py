@@ -14,7 +14,7 @@ from django.http import HttpResponse
 from dashboard.http.htmx import PageRequest, render_page
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Question:
     """Variables of dashboard/confirm.html and components/_confirm.html.
 

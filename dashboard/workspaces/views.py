@@ -17,7 +17,7 @@ from accounts.invitations import NewInvitation, invite
 from accounts.models import Role, User, Workspace
 from accounts.permissions import Action
 from accounts.services import create_workspace
-from dashboard.forms.service_errors import show_refusal
+from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, render_page
@@ -114,7 +114,7 @@ def _create(
                     workspace, email=email, role=Role.OWNER, actor=actor, asked_by=request.user
                 )
     except ValidationError as error:
-        show_refusal(form, error, {"email": "owner"})
+        show_service_error(form, error, {"email": "owner"})
         return None
     return workspace, invited
 

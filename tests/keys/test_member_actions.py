@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Role, User, Workspace
 from dashboard.forms.submit_once import new_form_token
-from dashboard.keys.forms import rules_mark
+from dashboard.keys.forms import rules_version
 from keys import member_actions
 from keys.limits import limits_of
 from keys.models import ApiKey
@@ -41,7 +41,7 @@ def post_new(person: User, **fields: Any) -> Any:
 
 def post_edit(person: User, key: ApiKey, **fields: Any) -> Any:
     key.refresh_from_db()
-    form = key_form(label=key.label, seen=rules_mark(key)) | fields
+    form = key_form(label=key.label, seen=rules_version(key)) | fields
     return signed_in(person).post(f"/keys/{key.pk}", form)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from accounts.models import AuditEvent, Role, Workspace
 from dashboard.forms.submit_once import new_form_token
-from dashboard.keys.forms import rules_mark
+from dashboard.keys.forms import rules_version
 from gateway.selectors.key_spending import total_of
 from keys.models import ApiKey
 from keys.services import set_limits
@@ -70,12 +70,12 @@ def test_a_limit_that_cannot_be_taken_is_named_and_nothing_is_made(
 def test_limits_are_changed_and_taken_away_with_the_rules(workspace: Workspace) -> None:
     key, member = make_key(workspace).key, make_member(workspace)
     client, page = signed_in(member), f"/keys/{key.pk}"
-    client.post(page, key_form(**LIMITS, seen=rules_mark(key)))
+    client.post(page, key_form(**LIMITS, seen=rules_version(key)))
     key.refresh_from_db()
     assert (key.burst, key.daily_limit_nusd) == (120, 1_000_500_000_000)
     shown = client.get(page).content.decode()
 
-    client.post(page, key_form(seen=rules_mark(key)))
+    client.post(page, key_form(seen=rules_version(key)))
 
     key.refresh_from_db()
     assert 'value="1000.50"' in shown

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import AuditEvent, Role, Workspace
 from dashboard.forms.submit_once import new_form_token
-from dashboard.keys.forms import rules_mark
+from dashboard.keys.forms import rules_version
 from keys.models import ApiKey
 from keys.secret import digest_secret
 from keys.services import set_compatibility
@@ -223,7 +223,7 @@ def test_an_edit_replaces_the_rules_and_is_in_the_ledger(workspace: Workspace) -
         allowed_models=["gpt"],
         ips_mode="some",
         allowed_ips="203.0.113.7, 2001:DB8::/32\n",
-        seen=rules_mark(key),
+        seen=rules_version(key),
     )
 
     answer = signed_in(member).post(f"/keys/{key.pk}", form, follow=True)
@@ -254,18 +254,18 @@ def test_the_profile_of_a_key_is_changed_with_its_rules(workspace: Workspace) ->
     client = signed_in(make_member(workspace))
     form = {"compat_profile": "inferada", "allows_chat_template": "on"}
 
-    answer = client.post(f"/keys/{key.pk}", key_form(**form, seen=rules_mark(key)), follow=True)
+    answer = client.post(f"/keys/{key.pk}", key_form(**form, seen=rules_version(key)), follow=True)
 
     changed = ApiKey.objects.get()
     assert (changed.label, changed.compat_profile) == ("Checkout", "inferada")
     assert changed.allows_chat_template
-    assert rules_mark(changed) != rules_mark(key)
+    assert rules_version(changed) != rules_version(key)
     assert "Compatibility changed" in answer.content.decode()
 
 
 def test_nothing_is_changed_where_a_part_cannot_be(workspace: Workspace) -> None:
     key = make_key(workspace).key
-    form = key_form(label="New", compat_profile="nobody", seen=rules_mark(key))
+    form = key_form(label="New", compat_profile="nobody", seen=rules_version(key))
 
     answer = signed_in(make_member(workspace)).post(f"/keys/{key.pk}", form)
 
@@ -284,7 +284,7 @@ def test_who_may_only_look_sees_the_profile(workspace: Workspace) -> None:
 
 def test_the_second_of_two_people_who_edit_at_once_is_told(workspace: Workspace) -> None:
     key, client = make_key(workspace).key, signed_in(make_member(workspace))
-    seen = rules_mark(key)
+    seen = rules_version(key)
 
     client.post(f"/keys/{key.pk}", key_form(label="First", seen=seen))
     late = client.post(f"/keys/{key.pk}", key_form(label="Second", seen=seen))
@@ -314,7 +314,7 @@ def test_a_revoked_key_can_be_looked_at_but_not_edited(workspace: Workspace) -> 
     client.post(f"/keys/{key.pk}/revoke")
 
     page = client.get(f"/keys/{key.pk}")
-    answer = client.post(f"/keys/{key.pk}", key_form(label="Risen", seen=rules_mark(key)))
+    answer = client.post(f"/keys/{key.pk}", key_form(label="Risen", seen=rules_version(key)))
 
     assert page.context["form"] is None
     assert answer.status_code in (409, 422)

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import AuditEvent, ConfigChange, User
-from dashboard.models.forms import initial_of_model, model_mark
+from dashboard.models.forms import initial_of_model, model_version
 from gateway.models import LanguageModel
 from gateway.services.models import set_model_enabled
 from gateway.services.providers import set_provider_enabled
@@ -183,7 +183,7 @@ def test_of_an_edit_that_cannot_be_no_part_is_made(client: Client) -> None:
 
 def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> None:
     model = make_model()
-    seen = model_mark(model)
+    seen = model_version(model)
 
     client.post(f"/models/{model.pk}", edit_form(model, description="First"))
     late = client.post(f"/models/{model.pk}", edit_form(model, description="Second", seen=seen))

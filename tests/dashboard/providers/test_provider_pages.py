@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import AuditEvent, User
-from dashboard.providers.forms import initial_of_provider, provider_mark
+from dashboard.providers.forms import initial_of_provider, provider_version
 from gateway.models import Provider
 from gateway.services.credential_encryption import decrypt
 from tests.dashboard.visitors import HTMX, signed_in
@@ -134,7 +134,7 @@ def test_another_host_asks_for_the_credential_again(client: Client) -> None:
 
 def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> None:
     provider = make_provider()
-    seen = provider_mark(provider)
+    seen = provider_version(provider)
 
     client.post(f"/providers/{provider.pk}", edit_form(provider, location="first"))
     late = client.post(
