@@ -26,36 +26,36 @@ HEAD = """\
 Made from [`tests/clients/matrix.py`](../tests/clients/matrix.py) and
 [`tests/clients/snippets.py`](../tests/clients/snippets.py) by `make fix`; edit those instead.
 
-Whatever speaks OpenAI's chat completions works with a base URL and a key. These clients are tried
-in every test run, against a running gateway over real sockets, in these versions.
+Every client of OpenAI's chat completions works with a base URL and a key. These clients and
+versions are tested in every test run, against a running gateway over real sockets.
 
-✓ is tried and works; - is what the client by itself does not do.
+✓: tested and works. -: the client does not do this by itself.
 
 """
 READ = """
-*Streamed* is a stream as the client asks for it by default. *Usage asked for* and *declined* are
-`stream_options.include_usage` true and false. *Failure mid-stream* is a provider that breaks off
-after some output: the client gets what there was, then raises an error with the code
-`provider_unavailable`. *Tools* is the whole round trip: the model calls, the client answers.
+*Streamed*: a stream as the client requests it by default. *Usage asked for* and *declined*:
+`stream_options.include_usage` true and false. *Failure mid-stream*: the provider fails after some
+output; the client gets this output, then raises an error with the code `provider_unavailable`.
+*Tools*: the whole round trip, in which the model calls a tool and the client returns the result.
 
 ## How a stream ends
 
-By [profile](../gateway/core/profiles.py), where the usage goes, by what the call's `stream_options`
-say. In every profile `finish_reason` comes once, in a chunk with an empty delta, and `[DONE]` last.
+Where the usage is sent depends on the [profile](../gateway/core/profiles.py) and `stream_options`.
+In every profile `finish_reason` is sent once, in a chunk with an empty delta, and `[DONE]` is last.
 
-| Profile | Nothing said | `include_usage: true` | `include_usage: false` |
+| Profile | Not set | `include_usage: true` | `include_usage: false` |
 |---|---|---|---|
 """
 OTHERS = """
-Every client above reads every form of `unified`. The other profiles do as their products do, which
-not every client reads: a loop that takes `choices[0]` of every chunk fails at one without choices.
-Clients that read streams by themselves, by default and asking for the usage:
+Every client above reads all streams of `unified`. The other profiles send what their products send,
+which not every client reads: a loop over `choices[0]` of every chunk fails at a chunk without
+choices. Clients that parse streams themselves, by default and with `include_usage`:
 
 """
 CONNECT = """
 ## How to connect
 
-The address and a key are on the start page, and in `var/quickstart.json` after `make up`.
+The base URL and a key are on the start page, and in `var/quickstart.json` after `make up`.
 """
 PLACES = {
     NOWHERE: "none",
