@@ -54,14 +54,17 @@ def _add(kind: str, credential: str) -> list[str]:
 
 
 def _add_model(provider: Provider, facts: KnownModel) -> None:
-    cached = None if facts.prices.cached_usd is None else read_usd_per_mtok(facts.prices.cached_usd)
+    prices = facts.prices
+    cached = None if prices.cached_usd is None else read_usd_per_mtok(prices.cached_usd)
+    written = prices.cache_write_usd
     abilities = facts.abilities.split()
     add_model(
         name=facts.name,
         provider=provider,
-        input_pusd=read_usd_per_mtok(facts.prices.input_usd),
+        input_pusd=read_usd_per_mtok(prices.input_usd),
         cached_input_pusd=cached,
-        output_pusd=read_usd_per_mtok(facts.prices.output_usd),
+        output_pusd=read_usd_per_mtok(prices.output_usd),
+        unit_prices=None if written is None else {"cache_write": read_usd_per_mtok(written)},
         context_tokens=facts.context_tokens,
         max_output_tokens=facts.max_output_tokens,
         supports_vision="vision" in abilities,

@@ -17,6 +17,8 @@ class ListPrices(NamedTuple):
     output_usd: str
     # None: as much as other input.
     cached_usd: str | None = None
+    # The same, for what is written to a prompt cache, for the shortest time that can be chosen.
+    cache_write_usd: str | None = None
 
 
 class KnownModel(NamedTuple):
@@ -55,21 +57,21 @@ BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
     "anthropic": (
         KnownModel(
             "claude-haiku-4-5",
-            ListPrices("1.00", "5.00", "0.10"),
+            ListPrices("1.00", "5.00", "0.10", "1.25"),
             200_000,
             64_000,
             "vision pdf tools",
         ),
         KnownModel(
             "claude-sonnet-5-5",
-            ListPrices("2.00", "10.00", "0.10"),
+            ListPrices("2.00", "10.00", "0.10", "2.50"),
             1_000_000,
             128_000,
             "vision pdf tools",
         ),
         KnownModel(
             "claude-opus-5-5",
-            ListPrices("4.00", "20.00", "0.20"),
+            ListPrices("4.00", "20.00", "0.20", "5.00"),
             1_000_000,
             128_000,
             "vision pdf tools",

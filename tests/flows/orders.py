@@ -167,12 +167,6 @@ def set_prices(*, model: str, input_pusd: int, output_pusd: int) -> bool:
     )
 
 
-def price_cache_writes(*, model: str, pusd: int) -> bool:
-    LanguageModel.objects.filter(name=model).update(cache_write_pusd_per_token=pusd)
-    found = LanguageModel.objects.get(name=model)
-    return models.update_model(found, actor=ACTOR, description="Writes to the cache have a price.")
-
-
 def offer(*, model: str, enabled: bool) -> bool:
     found = LanguageModel.objects.get(name=model)
     return models.set_model_enabled(found, enabled=enabled, actor=ACTOR)
@@ -220,7 +214,6 @@ ORDERS: dict[str, Callable[..., Any]] = {
             store_bodies,
             body,
             set_prices,
-            price_cache_writes,
             offer,
             switch_provider,
             describe_provider,

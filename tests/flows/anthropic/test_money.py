@@ -21,14 +21,13 @@ HOW: dict[str, Callable[[LiveCall], None]] = {"FIN": LiveCall.leave, "RST": Live
 @pytest.fixture(scope="session")
 def cached_model(claude_site: Site) -> str:
     """A model with prices of its own for what is read from the cache and written to it."""
-    name = claude_site.add_model(
+    return claude_site.add_model(
         "claude-cached",
         provider="claude",
         native_model=NATIVE[BUDGETED],
         cached_input_pusd=CACHED_NUSD * 1000,
+        unit_prices={"cache_write": WRITTEN_NUSD * 1000},
     )
-    claude_site.office.do("price_cache_writes", model=name, pusd=WRITTEN_NUSD * 1000)
-    return name
 
 
 @BOTH
@@ -68,6 +67,7 @@ def test_the_cache_has_prices_of_its_own(
     usage = answer.chunks[-1]["usage"] if stream else answer.json["usage"]
     assert usage["prompt_tokens"] == 1000
     assert usage["prompt_tokens_details"]["cached_tokens"] == cached
+    assert usage["prompt_tokens_details"].get("cache_write_tokens", 0) == written
 
 
 def test_without_a_price_a_cache_write_costs_what_input_does(
