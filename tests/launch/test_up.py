@@ -118,6 +118,6 @@ def test_a_provider_key_in_the_environment_becomes_a_provider(home: Path) -> Non
     with running(home, env={"DEEPSEEK_API_KEY": "sk-not-a-real-one"}) as again:
         said_again = again.said
 
-    assert "added DeepSeek (deepseek-chat, deepseek-reasoner)" in said
+    assert "Added DeepSeek (deepseek-chat, deepseek-reasoner)" in said
     assert "DeepSeek" not in said_again
     assert "sk-not-a-real-one" not in said
