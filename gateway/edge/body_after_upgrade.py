@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
+
+
+class Connection(Protocol):
+    """The connection that the body arrives on."""
+
+    _discards_input: bool
+
+    def on_body(self, body: bytes) -> None: ...
+
+    def on_message_complete(self) -> None: ...
 
 
 class BodyOnly:
     """What a parser calls for one body, and not for its head or what follows it."""
 
-    def __init__(self, protocol: Any) -> None:
+    def __init__(self, protocol: Connection) -> None:
         self._protocol = protocol
 
     def on_body(self, body: bytes) -> None:

@@ -8,14 +8,14 @@ not end.
 from __future__ import annotations
 
 import traceback
-from collections.abc import Mapping
 from contextlib import suppress
-from typing import Any
 
 from jinja2 import Template, TemplateSyntaxError, Undefined, nodes
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
+
+from gateway.prompts.variables import Values
 
 MAX_RENDERED_BYTES = 64 * 1024
 TOO_LONG = f"The rendered prompt exceeds {MAX_RENDERED_BYTES // 1024} KB."
@@ -88,7 +88,7 @@ def compile_template(text: str) -> tuple[Template, list[str]]:
         raise InvalidTemplate("The template is nested too deeply.") from None
 
 
-def render(template: Template, values: Mapping[str, Any]) -> str:
+def render(template: Template, values: Values) -> str:
     """Return the rendered text. Raises InvalidTemplate, or MemoryError."""
     parts, size = [], 0
     try:

@@ -14,10 +14,9 @@ from asyncio.subprocess import PIPE, Process
 from collections import OrderedDict
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from gateway.core.quarantine import Quarantine
-from gateway.prompts.variables import Values
+from gateway.prompts.variables import Values, WorkerAnswer, WorkerRequest
 
 logger = logging.getLogger(__name__)
 
@@ -55,7 +54,7 @@ class Renderer:
         self._worker: Process | None = None
         self._lock = asyncio.Lock()
         self._names: dict[str, tuple[str, ...]] = {}
-        self._outputs: OrderedDict[tuple[Any, ...], str | PromptFailed] = OrderedDict()
+        self._outputs: OrderedDict[tuple[object, ...], str | PromptFailed] = OrderedDict()
         self._backoff_until: dict[str, float] = {}
         self._quarantine = Quarantine(QUARANTINE_S)
 
@@ -109,7 +108,7 @@ class Renderer:
         answer = await self._request(text, {"text": text, "values": given})
         return str(answer["output"]) if "output" in answer else PromptFailed(describe_error(answer))
 
-    async def _request(self, text: str, request: dict[str, Any]) -> dict[str, Any]:
+    async def _request(self, text: str, request: WorkerRequest) -> WorkerAnswer:
         """Return the worker's answer. Raises PromptFailed when it gives none."""
         clock = asyncio.get_running_loop()
         async with self._lock:
@@ -129,7 +128,7 @@ class Renderer:
                 await self._end()
                 raise
 
-    async def _exchange(self, line: bytes) -> dict[str, Any]:
+    async def _exchange(self, line: bytes) -> WorkerAnswer:
         """Raises OSError or ValueError when there is no answer, or none that makes sense."""
         if self._worker is None or self._worker.returncode is not None:
             self._worker = await asyncio.create_subprocess_exec(
@@ -139,7 +138,7 @@ class Renderer:
         assert self._worker.stdout is not None
         self._worker.stdin.write(line)
         await self._worker.stdin.drain()
-        answer: dict[str, Any] = json.loads(await self._worker.stdout.readline())
+        answer: WorkerAnswer = json.loads(await self._worker.stdout.readline())
         return answer
 
     async def _end(self) -> None:
@@ -150,7 +149,7 @@ class Renderer:
             await worker.wait()
 
 
-def describe_error(answer: dict[str, Any]) -> str:
+def describe_error(answer: WorkerAnswer) -> str:
     """Return why a template was refused, with its line where that is known."""
     line, reason = answer.get("line"), str(answer.get("error", OUT_OF_TIME))
     return f"Line {line}: {reason}" if line else reason

@@ -16,20 +16,23 @@ import json
 import resource
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
-
-from jinja2 import Template
+from typing import ParamSpec, TypeVar
 
 from gateway.prompts.engine import InvalidTemplate, compile_template, render, warm_up
+from gateway.prompts.variables import WorkerAnswer, WorkerRequest
 
 # Of the processor, not of the clock: a busy machine makes no template slow.
 RENDER_S = 0.05
 COMPILE_S = 1.0
 MEMORY_BYTES = 64 * 1024 * 1024
 OUT_OF_MEMORY = f"Rendering needs more than {MEMORY_BYTES // 1024**2} MB of memory."
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 compiled = lru_cache(maxsize=256)(compile_template)
 
@@ -48,22 +51,18 @@ def main() -> None:
         sys.stdout.flush()
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: WorkerRequest) -> WorkerAnswer:
     """Answer one request. Raises InvalidTemplate, MemoryError; out of time, the process ends."""
     template, names = timed(COMPILE_S, compiled, request["text"])
     if "values" not in request:
         return {"names": names}
-    return {"output": timed(RENDER_S, run, template, request["values"])}
+    return {"output": timed(RENDER_S, render, template, request["values"])}
 
 
-def run(template: Template, values: dict[str, Any]) -> str:
-    return render(template, values)
-
-
-def timed(limit_s: float, work: Any, *arguments: Any) -> Any:
+def timed(limit_s: float, work: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
     signal.setitimer(signal.ITIMER_PROF, limit_s)
     try:
-        return work(*arguments)
+        return work(*arguments, **options)
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)
 

@@ -9,8 +9,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
+from typing import NotRequired, TypedDict
 
 Values = Mapping[str, str | int]
+
+
+class WorkerRequest(TypedDict):
+    """A line to the sandbox worker: compile a template, and with values render it."""
+
+    text: str
+    values: NotRequired[Values]
+
+
+class WorkerAnswer(TypedDict, total=False):
+    """A line of the sandbox worker: the names or the output, or the error and its line."""
+
+    names: list[str]
+    output: str
+    error: str
+    line: int | None
+
 
 # How often they change. What providers keep of a prompt, they keep by its beginning.
 DAILY = (

@@ -11,7 +11,6 @@ from functools import lru_cache
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from accounts.untyped import JsonObject
 from gateway.prompts.renderer import COMMAND, ENVIRONMENT, OUT_OF_TIME, ROOT, WAIT_S, describe_error
 from gateway.prompts.variables import (
     HOURLY,
@@ -19,6 +18,8 @@ from gateway.prompts.variables import (
     VOLATILE,
     Filling,
     Values,
+    WorkerAnswer,
+    WorkerRequest,
     names_in,
     values_at,
 )
@@ -79,12 +80,12 @@ def sample_values(*, model_id: str = "", org_name: str = "") -> dict[str, str | 
     )
 
 
-def try_template(text: str, values: Values) -> JsonObject:
+def try_template(text: str, values: Values) -> WorkerAnswer:
     """Compile and run a template in a sandbox worker: {"names", "output"}, or {"error", "line"}.
 
     Takes some tenths of a second, and a hostile one not longer.
     """
-    requests = [{"text": text}, {"text": text, "values": values}]
+    requests: list[WorkerRequest] = [{"text": text}, {"text": text, "values": values}]
     lines = "".join(json.dumps(request) + "\n" for request in requests)
     try:
         done = subprocess.run(  # noqa: S603 - our own command line
@@ -97,9 +98,12 @@ def try_template(text: str, values: Values) -> JsonObject:
         )
     except subprocess.TimeoutExpired:
         return {"error": OUT_OF_TIME}
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    found = {name: value for answer in answers for name, value in answer.items()}
-    return found if "output" in found else {"error": OUT_OF_TIME} | found
+    found: WorkerAnswer = {}
+    for line in done.stdout.splitlines():
+        found.update(json.loads(line))
+    if "output" not in found:
+        found.setdefault("error", OUT_OF_TIME)
+    return found
 
 
 @lru_cache(maxsize=64)
