@@ -17,6 +17,8 @@ MAX_MESSAGES = 200
 _REASONING = ("reasoning", "reasoning_content")
 _DONE = "[DONE]"
 
+Body = dict[str, Any]  # JSON of callers and providers, in whatever shape they gave it
+
 
 @dataclass(slots=True)
 class ToolCall:
@@ -84,7 +86,7 @@ def read_response(text: str) -> Transcript:
     return _read_stream(events, is_done)
 
 
-def _read_answer(body: dict[str, Any]) -> Transcript:
+def _read_answer(body: Body) -> Transcript:
     messages = []
     for choice in _list(body.get("choices")):
         if isinstance(choice, dict):
@@ -95,7 +97,7 @@ def _read_answer(body: dict[str, Any]) -> Transcript:
     return _transcript(messages, _facts(body), _error(body))
 
 
-def _read_stream(events: Sequence[dict[str, Any]], is_done: bool) -> Transcript:
+def _read_stream(events: Sequence[Body], is_done: bool) -> Transcript:
     choices: dict[int, _Growing] = {}
     facts: dict[str, str] = {}
     error = ""
@@ -142,7 +144,7 @@ class _Growing:
         self._finish = ""
         self._has_audio = False
 
-    def add(self, choice: dict[str, Any]) -> None:
+    def add(self, choice: Body) -> None:
         delta = choice.get("delta")
         delta = delta if isinstance(delta, dict) else {}
         self._role = _text(delta.get("role")) or self._role
@@ -176,7 +178,7 @@ class _Growing:
     def _said(self, name: str) -> str:
         return _cut("".join(self._texts[name]))
 
-    def _add_call(self, index: int, call: dict[str, Any]) -> None:
+    def _add_call(self, index: int, call: Body) -> None:
         known = self._calls.setdefault(index, ToolCall())
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
@@ -185,7 +187,7 @@ class _Growing:
         self._pieces.setdefault(index, []).append(_text(function.get("arguments")))
 
 
-def _message(given: dict[str, Any], default: str = "user") -> Message:
+def _message(given: Body, default: str = "user") -> Message:
     message = Message(role=_text(given.get("role")) or default)
     content = given.get("content")
     texts = [_text(content)] if not _is_list(content) else []
@@ -207,24 +209,24 @@ def _message(given: dict[str, Any], default: str = "user") -> Message:
     return message
 
 
-def _tool_call(call: dict[str, Any]) -> ToolCall:
+def _tool_call(call: Body) -> ToolCall:
     function = call.get("function")
     function = function if isinstance(function, dict) else {}
     arguments = _pretty(_text(function.get("arguments")))
     return ToolCall(_text(function.get("name")), _text(call.get("id")), arguments)
 
 
-def _tool_name(tool: Any) -> str:
+def _tool_name(tool: object) -> str:
     function = tool.get("function") if isinstance(tool, dict) else None
     return _text(function.get("name")) if isinstance(function, dict) else ""
 
 
-def _finish(choice: dict[str, Any]) -> str:
+def _finish(choice: Body) -> str:
     reason = _text(choice.get("finish_reason"))
     return f"finish reason {_cut(reason)}" if reason else ""
 
 
-def _facts(body: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(body: Body) -> list[tuple[str, str]]:
     """Return the usage of an answer or of a chunk."""
     usage = body.get("usage")
     if not isinstance(usage, dict):
@@ -236,7 +238,7 @@ def _facts(body: dict[str, Any]) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), _shown(value)) for name, value in flat.items() if value]
 
 
-def _error(body: dict[str, Any]) -> str:
+def _error(body: Body) -> str:
     error = body.get("error")
     if isinstance(error, dict):
         code = _text(error.get("code")) or _text(error.get("type"))
@@ -244,9 +246,9 @@ def _error(body: dict[str, Any]) -> str:
     return _cut(_text(error))
 
 
-def _events(text: str) -> tuple[list[dict[str, Any]], bool]:
+def _events(text: str) -> tuple[list[Body], bool]:
     """Return the JSON objects of a stream's events, and whether it came to its end."""
-    events: list[dict[str, Any]] = []
+    events: list[Body] = []
     is_done = False
     for line in text.split("\n"):
         data = line.removeprefix("data:").strip() if line.startswith("data:") else ""
@@ -274,11 +276,11 @@ def _pretty(text: str) -> str:
         return _cut(text)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     return f"{value:,}" if type(value) is int else _cut(str(value))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a text that can be written as UTF-8, "" for all that is none."""
     return value.encode(errors="replace").decode() if isinstance(value, str) else ""
 
@@ -290,9 +292,9 @@ def _cut(text: str) -> str:
     return f"{text[:MAX_CHARS]}\n({len(text) - MAX_CHARS:,} more characters)"
 
 
-def _is_list(value: Any) -> bool:
+def _is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
-def _list(value: Any) -> Iterable[Any]:
+def _list(value: object) -> Iterable[Any]:
     return value if isinstance(value, list) else ()

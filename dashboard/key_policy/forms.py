@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 
+from dashboard.forms.values import FormValues
 from dashboard.keys.rules_form import KeyRulesForm, initial_access
 from keys.limits import limits_of
 from keys.models import DeveloperKeyPolicy
@@ -26,7 +25,7 @@ class KeyPolicyForm(KeyRulesForm):
         help_text="The provider runs the template as code. vLLM only.",
     )
 
-    def policy(self) -> dict[str, Any]:
+    def policy(self) -> FormValues:
         """Return what the service takes, from a valid form."""
         data = self.cleaned_data
         return {
@@ -39,7 +38,7 @@ class KeyPolicyForm(KeyRulesForm):
         }
 
 
-def initial_of_policy(policy: DeveloperKeyPolicy, grantable: list[str]) -> dict[str, Any]:
+def initial_of_policy(policy: DeveloperKeyPolicy, grantable: list[str]) -> FormValues:
     """Return what the form shows for a policy as it is."""
     return {
         "max_keys": policy.max_keys,

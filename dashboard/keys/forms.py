@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
+from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import KeyRulesForm, initial_access, written_networks
 from keys.limits import limits_of
@@ -26,7 +27,7 @@ COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_templ
 class PrefixSelect(forms.Select):
     """Says of each prefix which profile it is for, where that is one: static/js/key-form.js."""
 
-    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> FormValues:
         option = super().create_option(name, value, *args, **kwargs)
         if profile := only_profile_of(str(value)):
             option["attrs"]["data-profile"] = profile
@@ -86,13 +87,13 @@ class KeyForm(KeyRulesForm):
         super().__init__(*args, **kwargs)
         self.wants_confirmation = False
 
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
         if cleaned.get("expires") == ON and not cleaned.get("expires_at"):
             self._complain("expires_at", "Choose a date and time.")
         return cleaned
 
-    def rules(self) -> dict[str, Any]:
+    def rules(self) -> FormValues:
         """Return what keys.services takes, from a valid form."""
         data = self.cleaned_data
         return {
@@ -104,7 +105,7 @@ class KeyForm(KeyRulesForm):
             "allow_any_address": data["confirm_any_address"],
         }
 
-    def compatibility(self) -> dict[str, Any]:
+    def compatibility(self) -> FormValues:
         """Return what keys.services.set_compatibility takes, from a valid form."""
         return {name: self.cleaned_data[name] for name in COMPATIBILITY}
 
@@ -166,7 +167,7 @@ class NewKeyForm(KeyForm):
         if not may_import:
             del self.fields["secret_mode"], self.fields["secret"]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> FormValues:
         cleaned = super().clean()
         if cleaned.get("secret_mode") == IMPORTED and not cleaned.get("secret"):
             self._complain("secret", "Paste the key.")
@@ -178,7 +179,7 @@ class NewKeyForm(KeyForm):
         return str(data["secret"]) if data.get("secret_mode") == IMPORTED else ""
 
 
-def initial_of(key: ApiKey) -> dict[str, Any]:
+def initial_of(key: ApiKey) -> FormValues:
     """Return what the form shows for a key as it is."""
     return {
         "label": key.label,
@@ -195,10 +196,10 @@ def initial_of(key: ApiKey) -> dict[str, Any]:
 
 def initial_of_new(
     grantable: Collection[str], policy: DeveloperKeyPolicy | None = None
-) -> dict[str, Any]:
+) -> FormValues:
     """Return what the form of a new key shows. policy: the most that it may do, where its maker
     is under one; the key begins with that."""
-    initial: dict[str, Any] = {"scopes": [name for name in default_scopes() if name in grantable]}
+    initial: FormValues = {"scopes": [name for name in default_scopes() if name in grantable]}
     return initial if policy is None else initial | limits_of(policy) | initial_access(policy)
 
 
@@ -208,5 +209,5 @@ def rules_version(key: ApiKey) -> str:
     return version_token([*rules, _compatibility_of(key), limits_of(key)])
 
 
-def _compatibility_of(key: ApiKey) -> dict[str, Any]:
+def _compatibility_of(key: ApiKey) -> FormValues:
     return {name: getattr(key, name) for name in COMPATIBILITY}

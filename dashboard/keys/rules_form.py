@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.values import FormValues
 from dashboard.keys.limits_form import KeyLimitsForm
 from keys.models import ApiKey, DeveloperKeyPolicy, Scope
 from keys.rules import read_networks
@@ -71,8 +72,8 @@ class KeyRulesForm(KeyLimitsForm):
         assert isinstance(field, forms.ChoiceField)
         field.choices = choices
 
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
         if cleaned.get("models_mode") == SOME and not cleaned.get("allowed_models"):
             self._complain("allowed_models", "Choose at least one model, or allow all models.")
         if cleaned.get("ips_mode") == SOME:
@@ -114,7 +115,7 @@ def written_networks(text: str) -> list[str]:
     return [part.strip() for line in text.splitlines() for part in line.split(",") if part.strip()]
 
 
-def initial_access(holder: ApiKey | DeveloperKeyPolicy) -> dict[str, Any]:
+def initial_access(holder: ApiKey | DeveloperKeyPolicy) -> FormValues:
     """Return what the fields of models and networks show."""
     return {
         "models_mode": SOME if holder.allowed_models else ALL,

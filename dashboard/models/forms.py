@@ -10,6 +10,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from gateway.core.money import format_price, format_usd_per_mtok, read_price
 from gateway.core.units import UNITS, Unit, other_units
@@ -173,7 +174,7 @@ class ModelForm(forms.Form):
         """The fields of prices of other units."""
         return [self[_field_of(unit)] for unit in self._units]
 
-    def prices(self) -> dict[str, Any]:
+    def prices(self) -> FormValues:
         """Return what set_prices and add_model take, pico-USD."""
         data = self.cleaned_data
         return {
@@ -183,7 +184,7 @@ class ModelForm(forms.Form):
             "unit_prices": {unit.name: data[_field_of(unit)] for unit in self._units},
         }
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> FormValues:
         """Return the fields of update_model and add_model."""
         data = self.cleaned_data
         fields = {name: data[name] for name in (*_SAME, *_OTHERS)}
@@ -227,7 +228,7 @@ class NewModelForm(ModelForm):
         field.choices = [(name, name) for name in providers]
 
 
-def initial_of_model(model: LanguageModel) -> dict[str, Any]:
+def initial_of_model(model: LanguageModel) -> FormValues:
     """Return what the form shows for a model as it is."""
     same_price = model.cached_input_pusd_per_token == model.input_pusd_per_token
     cached = "" if same_price else format_usd_per_mtok(model.cached_input_pusd_per_token)

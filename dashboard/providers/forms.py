@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 
 from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm
 from gateway.models import Provider
@@ -60,7 +61,7 @@ class ProviderForm(ConnectionForm):
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> FormValues:
         """Return the fields of update_provider and add_provider."""
         return {name: self.cleaned_data[name] for name in _FIELDS}
 
@@ -84,7 +85,7 @@ class NewProviderForm(ProviderForm):
         self.fields["base_url"].help_text = "Default: the provider’s standard URL."  # noqa: RUF001
 
 
-def initial_of_provider(provider: Provider) -> dict[str, Any]:
+def initial_of_provider(provider: Provider) -> FormValues:
     """Return what the form shows for a provider as it is."""
     fields = {name: getattr(provider, name) for name in (*_FIELDS, *CONNECTION_FIELDS)}
     return {"base_url": provider.base_url, **fields, "seen": provider_version(provider)}
