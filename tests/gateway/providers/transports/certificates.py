@@ -68,6 +68,17 @@ class Authority:
         context.load_cert_chain(path)
         return context
 
+    def client_certificate(self, name: str, *, age: timedelta = timedelta()) -> tuple[str, str]:
+        """Return the certificate of a client, and its key."""
+        key = ec.generate_private_key(ec.SECP256R1())
+        made = self._builder("authority", key, age=age).subject_name(_name(name))
+        made = made.add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),
+            critical=False,
+        )
+        signed = made.sign(self._key, hashes.SHA256())
+        return _written(signed).decode(), _written(key).decode()
+
     def _builder(
         self, issuer: str, key: ec.EllipticCurvePrivateKey, *, age: timedelta
     ) -> x509.CertificateBuilder:

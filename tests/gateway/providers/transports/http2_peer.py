@@ -70,6 +70,7 @@ class ServerConnection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self.transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
         self.server.connections += 1
+        self.server.transports.append(self.transport)
         settings = self.state.local_settings
         if self.server.most_at_once is None:
             del settings[h2.settings.SettingCodes.MAX_CONCURRENT_STREAMS]
@@ -123,6 +124,7 @@ class Http2Peer:
         self.most_at_once = most_at_once
         self.connections = self.ended = 0
         self.calls: list[Call] = []
+        self.transports: list[asyncio.Transport] = []
         self._answer = answer
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -140,6 +142,9 @@ class Http2Peer:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for transport in self.transports:
+            transport.abort()
+        await asyncio.sleep(0.01)
 
 
 @asynccontextmanager
