@@ -24,7 +24,8 @@ class ProxyServer:
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.append(writer)
-        with suppress(OSError, asyncio.IncompleteReadError, RuntimeError):
+        ended = (OSError, asyncio.IncompleteReadError, RuntimeError, asyncio.CancelledError)
+        with suppress(*ended):
             await self._serve(reader, writer)
         writer.close()
 
