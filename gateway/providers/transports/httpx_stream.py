@@ -218,7 +218,7 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         ):
             self.cut()
             raise httpcore.RemoteProtocolError(
-                "The head of the answer, or what is between its pieces, is too long."
+                "The headers or chunk extensions of the response are too long."
             )
 
     def _read_on(self) -> None:

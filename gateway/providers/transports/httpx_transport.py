@@ -229,7 +229,7 @@ class HttpxTransport:
                 raise NotPermitted(f"{host} is a link-local or metadata address")
         except (ValueError, OSError, httpx.InvalidURL) as error:
             raise ProviderUnreachable(
-                "The provider's address cannot be used.", detail=repr(error)
+                "The provider's URL cannot be used.", detail=repr(error)
             ) from error
         fields = {name.encode(): value.encode() for name, value in request.headers.items()}
         fields[b"host"] = (url.host_port_subcomponent or "").encode()
