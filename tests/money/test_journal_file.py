@@ -11,6 +11,7 @@ from zlib import crc32
 import msgspec
 import pytest
 
+from gateway.journal.array_records import ArrayAdmitted, ArraySettled
 from gateway.journal.file import (
     START,
     JournalWriter,
@@ -22,7 +23,7 @@ from gateway.journal.file import (
     segments_in,
 )
 from gateway.journal.frames import MAGIC
-from gateway.journal.record import Damage, Record
+from gateway.journal.record import Admitted, Damage, Record, Settled
 from tests.money.office import admitted, settled
 
 WORKSPACE = "01a1fd64-aaf4-748d-be12-7b8f9dbccee1"
@@ -155,7 +156,8 @@ def test_text_in_a_record_cannot_pass_for_a_record(tmp_path: Path) -> None:
 
 def test_a_journal_of_the_version_before_is_read_also_behind_damage(tmp_path: Path) -> None:
     first = admitted(WORKSPACE, 5)
-    records: list[Record] = [first, settled(first, 3), *(admitted(WORKSPACE, n) for n in range(3))]
+    records: list[Admitted | Settled] = [first, settled(first, 3)]
+    records += [admitted(WORKSPACE, n) for n in range(3)]
     frames = [old_frame(record) for record in records]
     segment = tmp_path / "00000000.journal"
     segment.write_bytes(b"".join(frames) + bytes(1000))
@@ -170,9 +172,27 @@ def test_a_journal_of_the_version_before_is_read_also_behind_damage(tmp_path: Pa
         assert [damage.records for damage in damages_in(tmp_path / "other")] == [1]
 
 
-def old_frame(record: Record) -> bytes:
-    payload = msgspec.msgpack.encode(record)
+def old_frame(record: Admitted | Settled) -> bytes:
+    payload = msgspec.msgpack.encode(as_array(record))
     return struct.pack(">II", len(payload), crc32(payload)) + payload
+
+
+def as_array(record: Admitted | Settled) -> ArrayAdmitted | ArraySettled:
+    """Return the record as the version before wrote it."""
+    identity = msgspec.structs.asdict(record.identity)
+    price = record.price if isinstance(record, Admitted) else record.served.price
+    known = identity | {"hold_nusd": record.hold_nusd}
+    known |= {name: getattr(price, name) for name in ("input_pusd", "cached_input_pusd")}
+    known["output_pusd"] = price.output_pusd
+    if isinstance(record, Admitted):
+        return ArrayAdmitted(**known, model=record.model)
+    receipt = msgspec.structs.asdict(record.receipt)
+    usage = msgspec.structs.asdict(receipt.pop("usage"))
+    served = msgspec.structs.asdict(record.served)
+    known |= usage | receipt | served
+    for name in ("others", "tools", "price"):
+        del known[name]
+    return ArraySettled(**known, http_status=record.http_status, error_code=record.error_code)
 
 
 def test_a_segment_whose_fsync_failed_is_written_to_no_more(
