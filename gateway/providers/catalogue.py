@@ -6,7 +6,6 @@ plane checks what people enter. Adding a look-alike is adding a line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 
@@ -163,4 +162,4 @@ ALL: tuple[ProviderKind, ...] = (
         needs_credential=False,
     ),
 )
-BY_NAME: Mapping[str, ProviderKind] = {kind.name: kind for kind in ALL}
+BY_NAME: dict[str, ProviderKind] = {kind.name: kind for kind in ALL}

@@ -12,8 +12,11 @@ class ServerTool(Protocol):
     # As callers name it in `plugins`. The model knows it as hi_<name>.
     name: str
     description: str
-    # JSON Schema of its arguments.
-    parameters: Mapping[str, object]
+
+    @property
+    def parameters(self) -> Mapping[str, object]:
+        """The JSON Schema of its arguments."""
+
     # What one use costs the caller, in nano-USD.
     nusd_each: int
 

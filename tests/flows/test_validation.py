@@ -283,7 +283,7 @@ def test_an_id_that_is_too_long_is_named(site: Site, caller: Caller, name: str) 
 @pytest.mark.parametrize(
     ("members", "param", "code"),
     [
-        ({"plugins": [{"id": "web"}]}, "plugins", "plugin_unavailable"),
+        ({"plugins": [{"id": "web"}]}, "plugins[0].id", "plugin_unavailable"),
         (
             {"inferada": {"processors": ["haystack"]}},
             "inferada.processors[0]",

@@ -187,7 +187,7 @@ class ChunkWriter(AnswerWriter):
     def _write_tool_event(self, event: ToolEvent) -> bytes:
         """Return an empty delta with the event beside it, which loops over choices pass over."""
         role = b"" if self._has_role else self._open_choice(0)
-        body = _encode({"choices": EMPTY_CHOICE, "hi_tool_event": write_tool_event(event)})
+        body = _encode({"choices": [EMPTY_CHOICE], "hi_tool_event": write_tool_event(event)})
         return role + self._head + body[1:] + b"\n\n"
 
     def _write_delta(self, event: Delta) -> bytes:

@@ -1,0 +1,92 @@
+"""POST /ask: another format for the operation that there is already."""
+
+from __future__ import annotations
+
+import json
+from typing import ClassVar
+
+from gateway.core.call import Call, CallFacts
+from gateway.core.chat import ChatCall, ChatRequest
+from gateway.core.cost_bound import CostBound
+from gateway.core.errors import GatewayError, RequestError
+from gateway.core.events import Answer, ChatAnswer, Delta, Finish, WrittenEvent
+from gateway.core.profiles import Profile
+from gateway.core.prompt_parts import PromptParts
+from gateway.core.receipt import Receipt
+from gateway.core.request import RequestHead
+from gateway.endpoints.base import AnswerForm
+from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.snapshot.types import ModelRecord
+
+
+class Ask:
+    """An Endpoint (gateway.endpoints.base): {"model", "ask", "stream"}."""
+
+    name = "ask"
+    operation = "chat"
+    scope = "completions"
+    paths: ClassVar[tuple[str, ...]] = ("ask",)
+
+    def __init__(self, rules: Rules) -> None:
+        """The rules are those of other endpoints."""
+
+    def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
+        asked = json.loads(body)
+        if not isinstance(asked.get("ask"), str):
+            raise RequestError("ask is required.", param="ask")
+        facts = CallFacts(
+            model=asked["model"],
+            stream=bool(asked.get("stream")),
+            user="",
+            episode_id="",
+            idempotency_key="",
+            requires_parameters=False,
+            body=body,
+        )
+        messages = json.dumps([{"role": "user", "content": asked["ask"]}]).encode()
+        fields = {"model": json.dumps(asked["model"]).encode(), "messages": messages}
+        return Call(facts, ChatRequest(fields=fields, messages=(), prompt_tokens_bound=100))
+
+    def check_context(self, call: ChatCall, model: ModelRecord) -> None:
+        """Nothing asked here is long."""
+
+    def cost_bound(self, call: ChatCall, model: ModelRecord) -> CostBound:
+        price = model.max_price
+        limit_tokens = model.max_output_tokens
+        return CostBound(price, 100 * price.input_pusd, price.output_pusd, limit_tokens)
+
+    def prompt_parts(self, call: ChatCall) -> PromptParts:
+        return PromptParts(messages=1, texts=[bytes(call.payload.fields["messages"]).decode()])
+
+    def open_writer(self, call: ChatCall, form: AnswerForm) -> AskWriter:
+        return AskWriter()
+
+    def open_stream_writer(self, call: ChatCall, form: AnswerForm) -> AskWriter:
+        return AskWriter()
+
+
+class AskWriter:
+    """A Writer and a StreamWriter: the text, then what it cost."""
+
+    keep_alive = b": still there\n\n"
+    fallback: tuple[str, int] | None = None
+    is_open = False
+
+    def open(self) -> bytes:
+        return b""
+
+    def write(self, event: WrittenEvent) -> bytes:
+        if isinstance(event, Delta):
+            return b"data: " + json.dumps({"said": event.fields.get("content")}).encode() + b"\n\n"
+        return b"data: " + event.reason.encode() + b"\n\n" if isinstance(event, Finish) else b""
+
+    def close(self, receipt: Receipt) -> list[bytes]:
+        return [b"data: " + json.dumps({"nusd": receipt.charge_nusd}).encode() + b"\n\n"]
+
+    def fail(self, error: GatewayError) -> bytes:
+        return b"data: " + error.code.encode() + b"\n\n"
+
+    def write_answer(self, answer: Answer, receipt: Receipt) -> bytes:
+        assert isinstance(answer, ChatAnswer)
+        said = answer.choices[0].message["content"]
+        return json.dumps({"said": said, "nusd": receipt.charge_nusd}).encode()

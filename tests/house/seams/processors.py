@@ -1,0 +1,93 @@
+"""Two processors: one follows a stream, one needs the whole answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec.structs import replace
+
+from gateway.core.answer_steps import AnswerStep, StreamFilter
+from gateway.core.chat import ChatCall
+from gateway.core.events import Answer, ChatAnswer, Delta, StreamEvent
+
+
+class Upper:
+    """Hides a word from the model, and answers in capitals."""
+
+    name = "upper"
+    scope = "completions"
+
+    async def apply(
+        self, call: ChatCall, options: Mapping[str, object]
+    ) -> tuple[ChatCall, AnswerStep]:
+        messages = bytes(call.payload.fields["messages"]).replace(b"secret", b"hidden")
+        fields = {**call.payload.fields, "messages": messages}
+        return call.with_payload(fields=fields), UpperStep()
+
+
+class UpperStep:
+    """An AnswerStep (gateway.core.answer_steps)."""
+
+    needs: Literal["stream", "answer"] = "stream"
+
+    def open_filter(self) -> StreamFilter:
+        return UpperFilter()
+
+    async def change(self, answer: Answer) -> Answer:
+        return change_text(answer, str.upper)
+
+
+class UpperFilter:
+    """Holds the newest piece back until the next."""
+
+    def __init__(self) -> None:
+        self._held: list[StreamEvent] = []
+
+    def feed(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        ready: list[StreamEvent] = []
+        for event in events:
+            if isinstance(event, Delta) and "content" in event.fields:
+                ready += self._held
+                text = event.fields["content"].upper()
+                self._held = [replace(event, fields={"content": text})]
+            else:
+                ready += [*self._held, event]
+                self._held = []
+        return ready
+
+    def finish(self) -> list[StreamEvent]:
+        held, self._held = self._held, []
+        return held
+
+
+class Backwards:
+    """Answers from the end."""
+
+    name = "backwards"
+    scope = "pii"
+
+    async def apply(
+        self, call: ChatCall, options: Mapping[str, object]
+    ) -> tuple[ChatCall, AnswerStep]:
+        return call, BackwardsStep()
+
+
+class BackwardsStep:
+    """An AnswerStep that needs the whole answer."""
+
+    needs: Literal["stream", "answer"] = "answer"
+
+    def open_filter(self) -> StreamFilter:
+        raise AssertionError("No stream is filtered.")
+
+    async def change(self, answer: Answer) -> Answer:
+        return change_text(answer, lambda text: text[::-1])
+
+
+def change_text(answer: Answer, change: object) -> Answer:
+    assert isinstance(answer, ChatAnswer)
+    assert callable(change)
+    [choice] = answer.choices
+    message = {**choice.message, "content": change(choice.message["content"])}
+    return replace(answer, choices=(replace(choice, message=message),))

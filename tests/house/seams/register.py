@@ -1,0 +1,35 @@
+"""The rows of the scratch package."""
+
+from __future__ import annotations
+
+from gateway.core.units import UNITS, Unit
+from gateway.counter_backends import COUNTERS
+from gateway.endpoints.registry import ENDPOINTS
+from gateway.processors.registry import PROCESSORS
+from gateway.providers.catalogue import BY_NAME, ProviderKind
+from gateway.providers.registry import ADAPTERS
+from gateway.tools.registry import TOOLS
+from tests.house.seams.counters import StrictCounters
+from tests.house.seams.dialect import ScratchChat
+from tests.house.seams.endpoint import Ask
+from tests.house.seams.operation import CountWords, ScratchWords
+from tests.house.seams.processors import Backwards, Upper
+from tests.house.seams.tool import Sum
+
+KIND = "scratch"
+
+
+def register() -> None:
+    """Add one of everything, once."""
+    if KIND in BY_NAME:
+        return
+    BY_NAME[KIND] = ProviderKind(KIND, "Scratch", dialect=KIND, needs_credential=False)
+    ADAPTERS["chat", KIND] = ScratchChat()
+    ADAPTERS["words", KIND] = ScratchWords()
+    ENDPOINTS.extend([Ask, CountWords])
+    for processor in (Upper(), Backwards()):
+        PROCESSORS[processor.name] = processor
+    TOOLS["sum"] = Sum()
+    COUNTERS["memory"] = StrictCounters
+    # The price column of images, which no other unit of this provider uses.
+    UNITS["page"] = Unit("page", "Pages", noun="pages", price_column="image_pusd", price_steps=1)

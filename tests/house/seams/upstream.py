@@ -1,0 +1,67 @@
+"""The provider of the scratch dialect, over a real socket."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+# Prompt tokens, completion tokens, pages.
+USED = [3, 5, 2]
+CALL = {
+    "id": "call_1",
+    "type": "function",
+    "function": {"name": "hi_sum", "arguments": '{"numbers":[1,2,3]}'},
+}
+asked: list[dict[str, Any]] = []
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Repeats what it is asked; calls the first tool that it is given, once."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        asked.append(body)
+        if self.path.endswith("/words"):
+            counts = [len(text.split()) for text in body["texts"]]
+            self.answer(json.dumps({"counts": counts, "used": USED}).encode())
+            return
+        calls = bool(body["tools"]) and not body["from_tool"]
+        reply = "" if calls else f"You said: {body['question']}"
+        if not body["stream"]:
+            said = {"reply": reply, "call": CALL if calls else None, "used": USED}
+            self.answer(json.dumps(said).encode())
+            return
+        frames: list[dict[str, Any]] = [{"call": CALL}] if calls else []
+        frames += [{"piece": word} for word in reply.split(" ")] if reply else []
+        frames.append({"end": "tool_calls" if calls else "stop", "used": USED})
+        texts = [json.dumps(frame).encode() for frame in frames]
+        self.answer(b"".join(b"%d:%b," % (len(text), text) for text in texts))
+
+    def answer(self, body: bytes) -> None:
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Tests look at what was asked instead."""
+
+
+@contextmanager
+def running_scratch_provider() -> Iterator[str]:
+    """Yield the base URL of a running provider."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,215 @@
+"""What a stranger adds takes a file and a row: a dialect, a framing, an endpoint, an operation, a
+processor, a server tool, a counter, a metered unit. Each is in the scratch package
+tests/house/seams, is added through a registry alone, and has a call over real sockets here."""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gateway.core.units import UNITS
+from gateway.endpoints.registry import ENDPOINTS
+from gateway.processors.registry import PROCESSORS
+from gateway.providers.registry import ADAPTERS
+from gateway.tools.registry import TOOLS
+from tests.flows.caller import Answer, Caller
+from tests.house.seams.upstream import asked, running_scratch_provider
+from tests.house.tree import text_of
+from tests.support.servers import ROOT, run_manage, running_gateway
+from tests.support.waiting import wait_until
+
+SCRATCH = Path(__file__).with_name("seams")
+# 3 prompt tokens at 1 USD and 5 completion tokens at 2 USD a million, 2 pages at 0.001 USD.
+ONE_CALL_NUSD = 3 * 1_000 + 5 * 2_000 + 2 * 1_000_000
+
+
+@dataclass(frozen=True)
+class ScratchSite:
+    """A gateway in whose processes the scratch package is registered."""
+
+    home: Path
+    env: Mapping[str, str]
+    port: int
+
+    def manage(self, *arguments: str) -> dict[str, Any]:
+        done = run_manage(self.home, *arguments, "--json", env=self.env)
+        assert done.returncode == 0, done.stdout + done.stderr
+        answer: dict[str, Any] = json.loads(done.stdout)
+        return answer
+
+    def caller(self, *options: str) -> Caller:
+        issued = self.manage("issue_key", "Demo", "A key", *options)
+        return Caller(self.port, issued["secret"], issued["key_id"], "")
+
+    def record(self, caller: Caller, answer: Answer) -> dict[str, Any]:
+        """Return a call as its generation lookup shows it."""
+
+        def find() -> dict[str, Any] | None:
+            found = caller.begin(
+                path=f"/v1/generation?id={answer.call_id}", method="GET", raw=b""
+            ).answer()
+            return found.json if found.status == 200 else None
+
+        found = wait_until(find, what="the record of a call")
+        assert found is not None
+        return found
+
+
+@pytest.fixture(scope="module")
+def scratch(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScratchSite]:
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("seams") / "home"))
+    env = {"PYTHONPATH": os.pathsep.join([str(SCRATCH), str(ROOT)])}
+    with running_scratch_provider() as url, running_gateway(home, env=env) as gateway:
+        site = ScratchSite(home, env, gateway.port)
+        site.manage("add_provider", "scratch", "--kind", "scratch", "--base-url", url)
+        site.manage(
+            *("add_model", "scratch-model", "--provider", "scratch", "--native", "s"),
+            *("--input", "1", "--output", "2", "--price", "page=0.001", "--max-output", "1000"),
+        )
+        gateway.wait_for_model("scratch-model")
+        yield site
+
+
+@pytest.fixture
+def caller(scratch: ScratchSite) -> Caller:
+    return scratch.caller()
+
+
+def post(caller: Caller, path: str, body: Mapping[str, Any]) -> Answer:
+    return caller.ask(path=path, raw=json.dumps(body).encode())
+
+
+def test_a_dialect_with_a_framing_of_its_own_answers(caller: Caller) -> None:
+    whole = caller.ask("Hello there", model="scratch-model", stream=False)
+    streamed = caller.ask("Hello there", model="scratch-model", stream=True)
+
+    assert (whole.status, streamed.status) == (200, 200)
+    assert whole.text == "You said: Hello there"
+    assert streamed.text == "Yousaid:Hellothere"
+    assert streamed.chunks[-1]["usage"]["completion_tokens"] == 5
+
+
+def test_another_format_for_chat_needs_no_provider_to_know_it(caller: Caller) -> None:
+    whole = post(caller, "/v1/ask", {"model": "scratch-model", "ask": "Who?"})
+    streamed = post(caller, "/v1/ask", {"model": "scratch-model", "ask": "Who?", "stream": True})
+    by_openai = post(caller, "/v1/ask", {"model": "tollhouse/simulated", "ask": "Who?"})
+    refused = post(caller, "/v1/ask", {"model": "scratch-model"})
+
+    assert whole.json == {"said": "You said: Who?", "nusd": ONE_CALL_NUSD}
+    assert streamed.frames[-1] == f'data: {{"nusd": {ONE_CALL_NUSD}}}'
+    assert by_openai.json["said"]
+    assert (refused.status, refused.error["param"]) == (400, "ask")
+
+
+def test_an_operation_of_its_own_is_admitted_charged_and_recorded(
+    scratch: ScratchSite, caller: Caller
+) -> None:
+    answer = post(caller, "/v1/words", {"model": "scratch-model", "texts": ["a b", "c"]})
+
+    assert answer.json == {"counts": [2, 1], "nusd": ONE_CALL_NUSD}
+    assert answer.headers["x-model-used"] == "scratch-model"
+    assert scratch.record(caller, answer)["data"]["total_cost"] == pytest.approx(
+        ONE_CALL_NUSD / 1e9
+    )
+
+
+def test_a_processor_changes_the_request_and_follows_the_stream(caller: Caller) -> None:
+    asked.clear()
+    wanted = {"inferada": {"processors": ["upper"]}, "model": "scratch-model"}
+
+    whole = caller.ask("my secret", stream=False, **wanted)
+    streamed = caller.ask("my secret", stream=True, **wanted)
+
+    assert [one["question"] for one in asked] == ["my hidden", "my hidden"]
+    assert whole.text == "YOU SAID: MY HIDDEN"
+    assert streamed.text == "YOUSAID:MYHIDDEN"
+    assert "x-stream-mode" not in streamed.headers
+
+
+def test_a_processor_that_needs_the_whole_answer_has_it_replayed(scratch: ScratchSite) -> None:
+    asked.clear()
+    caller = scratch.caller("--scope", "completions", "--scope", "pii")
+    wanted = {"inferada": {"processors": ["backwards"]}, "model": "scratch-model"}
+
+    streamed = caller.ask("abc", stream=True, **wanted)
+    unasked = scratch.caller("--scope", "completions").ask("abc", stream=True, **wanted)
+
+    assert streamed.text == "cba :dias uoY"
+    assert streamed.headers["x-stream-mode"] == "buffered-replay"
+    assert [one["stream"] for one in asked] == [False]
+    assert (unasked.status, unasked.error["code"]) == (403, "insufficient_scope")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_server_tool_runs_between_two_rounds(
+    scratch: ScratchSite, caller: Caller, stream: bool
+) -> None:
+    plugins = [{"id": "sum", "events": True}]
+
+    answer = caller.ask("1+2+3?", model="scratch-model", plugins=plugins, stream=stream)
+
+    assert answer.text.replace(" ", "") == 'Yousaid:{"sum":6}'
+    # Two rounds and one use of the tool.
+    assert scratch.record(caller, answer)["data"]["total_cost"] == pytest.approx(
+        (2 * ONE_CALL_NUSD + 7_000) / 1e9
+    )
+
+
+def test_counters_of_another_kind_are_asked(scratch: ScratchSite) -> None:
+    caller = scratch.caller("--max-requests-per-minute", "1000")
+
+    statuses = [caller.ask("Hi", model="scratch-model").status for _ in range(3)]
+
+    assert statuses == [200, 200, 429]
+
+
+def test_a_unit_is_metered_priced_and_proved(scratch: ScratchSite, caller: Caller) -> None:
+    answer = caller.ask("Hi", model="scratch-model", stream=False)
+
+    assert answer.json["usage"]["cost"] == pytest.approx(ONE_CALL_NUSD / 1e9)
+    scratch.record(caller, answer)
+    assert "PROVED" in run_manage(scratch.home, "prove", env=scratch.env).stdout
+
+
+# What carries, relays, settles and records every call.
+GENERAL = (
+    *("gateway/pipeline.py", "gateway/call_closer.py", "gateway/stages.py"),
+    *("gateway/streaming/relay.py", "gateway/accounting/settle.py"),
+    *("gateway/providers/exchange.py", "gateway/journal/record.py", "gateway/journal/log.py"),
+    *("gateway/consumers.py", "gateway/caller_connection.py"),
+    *("gateway/providers/transports/direct.py", "gateway/providers/transports/base.py"),
+)
+# Words that mean something else there, too.
+EVERYDAY = {"prompt", "completion", "cached", "reasoning", "image", "second", "chat", "page"}
+
+
+@pytest.mark.parametrize("path", GENERAL)
+def test_what_carries_every_call_names_none_of_what_is_registered(path: str) -> None:
+    names = {name for pair in ADAPTERS for name in pair} | set(PROCESSORS) | set(TOOLS)
+    names |= set(UNITS) | {one.paths[0] for one in ENDPOINTS}
+    tree = ast.parse(text_of(path))
+    texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+    imports = {
+        node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
+    }
+
+    assert not texts & (names - EVERYDAY)
+    concrete = ("gateway.endpoints.", "gateway.providers.", "gateway.processors.", "gateway.tools.")
+    general = (
+        *("gateway.endpoints.base", "gateway.providers.base", "gateway.providers.transports"),
+        *("gateway.providers.exchange", "gateway.providers.idle_output"),
+        *("gateway.providers.secrets",),
+    )
+    assert [
+        module
+        for module in sorted(imports)
+        if module.startswith(concrete) and not module.startswith(general)
+    ] == []
