@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,9 @@ from tests.house.tree import ROOT, text_of, tracked
 READ = re.compile(r'read_\w+\(\s*"(TOLLHOUSE_\w+)"(?:,\s*(?:"([^"]*)"|(True|False|[\d_]+)))?')
 ROW = re.compile(r"^\| `(TOLLHOUSE_\w+)` \| (?:`([^`]*)`|\*?([^|*]+)\*?) \|", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+TEST = re.compile(r"def (test_\w+)")
+NAMED_TEST = re.compile(r"\btest_\w+")
+NAMED_FILE = re.compile(r"`([\w/.]+\.(?:py|js))`")
 SPOKEN = {"False": "no", "True": "yes"}
 
 
@@ -25,6 +29,13 @@ def documented() -> dict[str, str]:
 def read_by_settings() -> dict[str, str]:
     found = READ.findall(text_of("gateway/settings.py"))
     return {name: text or SPOKEN.get(word, word.replace("_", "")) for name, text, word in found}
+
+
+@cache
+def names_of_tests() -> set[str]:
+    """Return the names of all tests and of the modules they are in."""
+    functions = {name for path in tracked(".py") for name in TEST.findall(text_of(path))}
+    return functions | {Path(path).stem for path in tracked(".py")}
 
 
 def test_every_setting_is_documented_and_nothing_else() -> None:
@@ -74,6 +85,20 @@ def test_no_link_leads_nowhere(page: str) -> None:
     broken = [link for link in LINK.findall(text_of(page)) if not (folder / link).exists()]
 
     assert broken == []
+
+
+@pytest.mark.parametrize("page", [page for page in tracked(".md") if "/adr/" not in page])
+def test_tests_and_modules_that_pages_name_exist(page: str) -> None:
+    """Decisions are not edited later, so they may name what is gone."""
+    text = text_of(page)
+    files = ["/" + path for path in tracked()]
+
+    missing = [
+        *(name for name in NAMED_TEST.findall(text) if name not in names_of_tests()),
+        *(p for p in NAMED_FILE.findall(text) if not any(f.endswith("/" + p) for f in files)),
+    ]
+
+    assert missing == []
 
 
 def test_every_decision_is_in_the_list() -> None:
