@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gateway.core.attachment_tokens import rules_of
 from gateway.core.chat import ChatCall
 from gateway.core.cost_bound import CostBound
@@ -9,6 +11,8 @@ from gateway.core.errors import PromptTooLong
 from gateway.core.money import PUSD_PER_NUSD
 from gateway.endpoints.chat_completions.read import least_prompt_tokens
 from gateway.snapshot.types import ModelRecord
+from gateway.tools.loop import MAX_USES
+from gateway.tools.registry import TOOLS
 
 
 def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
@@ -22,6 +26,8 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
     prompt_pusd = prompt_tokens * price.highest_of("prompt")
     if payload.pdf_pages:
         prompt_pusd += payload.pdf_pages * payload.pdf_page_nusd * PUSD_PER_NUSD
+    if payload.server_tools:
+        prompt_pusd += most_tools_nusd(payload.server_tools) * PUSD_PER_NUSD
     most_tokens = model.max_output_tokens
     return CostBound(
         price,
@@ -31,6 +37,11 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
         asked_tokens=payload.max_tokens,
         n=payload.n,
     )
+
+
+def most_tools_nusd(server_tools: Sequence[tuple[str, bool]]) -> int:
+    """Return the most that the uses of server tools can cost."""
+    return MAX_USES * max(TOOLS[name].nusd_each for name, _ in server_tools)
 
 
 def bound_pictures(call: ChatCall, model: ModelRecord) -> int:

@@ -24,6 +24,7 @@ from gateway.providers.anthropic.options import Options, Situation
 from gateway.providers.anthropic.tools import Tools, translate_tools
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.catalogue import BY_NAME
+from gateway.providers.secrets import secrets_of
 from gateway.snapshot.types import TargetRecord
 
 BYTES_PER_TOKEN = 4
@@ -121,8 +122,8 @@ class AnthropicChat:
         return answers.MessagesDecoder()
 
     def secrets(self, request: UpstreamRequest) -> tuple[bytes, ...]:
-        key = request.headers.get("x-api-key", "")
-        return (key.encode(),) if key else ()
+        version = request.headers.get("anthropic-version", "").encode()
+        return tuple(secret for secret in secrets_of(request) if secret != version)
 
 
 def _fields_of(call: ChatCall, target: TargetRecord) -> dict[str, bytes]:
