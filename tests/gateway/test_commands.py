@@ -189,6 +189,14 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "is_local": False,
         "allows_passthrough": False,
         "location": "",
+        "transport": "automatic",
+        "used_transport": "direct",
+        "http2": False,
+        "proxy": "",
+        "has_proxy_credential": False,
+        "has_ca": False,
+        "has_client_certificate": False,
+        "warnings": [],
         "enabled": True,
     }
     assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
