@@ -117,13 +117,13 @@ class CallerConnection:
         self._grant, self._claim = grant, claim
         self._takes_notes = grant.stores_bodies or claim is not None
         self._form = AnswerForm(
-            self.profile.id_prefix + grant.shown_id,
-            grant.shown_id,
-            grant.model,
-            int(grant.identity.at),
-            self.profile,
-            grant.identity.episode_id,
-            self.whole_credits,
+            answer_id=self.profile.id_prefix + grant.shown_id,
+            call_id=grant.shown_id,
+            model=grant.model,
+            created=int(grant.identity.at),
+            profile=self.profile,
+            episode_id=grant.identity.episode_id,
+            whole_credits=self.whole_credits,
         )
         self._is_replayed = call.payload.is_replayed
         if call.facts.stream:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SCOPE_KEY = "tollhouse"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Inbound:
     """A request to the API: who calls, or why that could not be found out, and how to word it.
 
@@ -63,4 +63,12 @@ class ApiMount:
             failure = error
         admission, snapshot = self._runtime.admission, self._runtime.snapshot.current()
         outage = self._runtime.writer.outage
-        return Inbound(head, caller, failure, admission, snapshot, profile, outage)
+        return Inbound(
+            head=head,
+            caller=caller,
+            error=failure,
+            admission=admission,
+            snapshot=snapshot,
+            profile=profile,
+            outage=outage,
+        )

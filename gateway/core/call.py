@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gateway.core.files import Attachment
 
 
-class CallFacts(msgspec.Struct, frozen=True):
+class CallFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a call whatever its operation is."""
 
     # As the caller wrote it.
@@ -30,7 +30,7 @@ class CallFacts(msgspec.Struct, frozen=True):
     fallback_names: Sequence[str] | None = None
 
 
-class Payload(msgspec.Struct, frozen=True):
+class Payload(msgspec.Struct, frozen=True, kw_only=True):
     """What an operation asks for. Operations derive their own (gateway.core.chat)."""
 
     # What is asked of the model: providers have an adapter per operation.

@@ -7,7 +7,7 @@ import msgspec
 from gateway.core.money import PUSD_PER_NUSD, Price
 
 
-class CostBound(msgspec.Struct, frozen=True):
+class CostBound(msgspec.Struct, frozen=True, kw_only=True):
     """The most that a call can cost on one model. Rates are pico-USD."""
 
     # The highest of each rate over the model's targets.

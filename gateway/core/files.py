@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 
-class Attachment(msgspec.Struct, frozen=True):
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """A file block that is not ready to be sent: its bytes are elsewhere, or a PDF's.
 
     row, column: of the message and of the block in it. param: the place of its bytes or address

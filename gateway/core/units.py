@@ -13,7 +13,7 @@ Where no price is set, a part costs what its whole costs, and a unit that is no 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 PUSD_PER_USD = 10**12
 
@@ -26,6 +26,7 @@ class Unit:
     name: str
     # On pages; that of a part stands behind that of its whole.
     label: str
+    _: KW_ONLY
     # What is counted, in the plural.
     noun: str = "tokens"
     # The field of gateway.models.LanguageModel with its price; empty: it costs what its whole does.

@@ -24,7 +24,7 @@ from gateway.snapshot.types import ModelRecord
 P = TypeVar("P", bound=Payload)
 
 
-class AnswerForm(msgspec.Struct, frozen=True):
+class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     """What every frame and answer of one call has in common."""
 
     answer_id: str

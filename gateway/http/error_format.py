@@ -18,7 +18,7 @@ from gateway.core.profiles import Profile
 Body = dict[str, Any]
 
 
-class ErrorObject(Struct):
+class ErrorObject(Struct, kw_only=True):
     message: Annotated[str, Meta(description="For people. It may change.")]
     type: str
     code: Annotated[
@@ -93,7 +93,12 @@ INFERADA_TYPES: Mapping[int, str] = {
 def render_error(error: GatewayError, request_id: str, profile: Profile) -> Rendered:
     """Return the HTTP status and the body of an error."""
     found = ErrorObject(
-        error.message, error.type, error.code, error.param, request_id, error.details or UNSET
+        message=error.message,
+        type=error.type,
+        code=error.code,
+        param=error.param,
+        request_id=request_id,
+        details=error.details or UNSET,
     )
     renderer = _RENDERERS.get(profile.name)
     if renderer is None:

@@ -20,7 +20,7 @@ from gateway.snapshot.types import TargetRecord
 P_contra = TypeVar("P_contra", bound=Payload, contravariant=True)
 
 
-class UpstreamRequest(msgspec.Struct):
+class UpstreamRequest(msgspec.Struct, kw_only=True):
     """An HTTP request. Always POST with a JSON body.
 
     prompt_tokens: about how long the prompt is, for the built-in simulated provider. was_sent: its

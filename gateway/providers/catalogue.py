@@ -6,7 +6,7 @@ plane checks what people enter. Adding a look-alike is adding a line.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +29,7 @@ class ProviderKind:
     label: str
     base_url: str = ""
     env_var: str = ""
+    _: KW_ONLY
     dialect: str = "openai"
     needs_credential: bool = True
     limit_field: str = "max_tokens"

@@ -44,7 +44,7 @@ _NAME_PART = re.compile(r"[a-z]{4,}")
 _encode = msgspec.json.encode
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Script:
     """What to do. Times in milliseconds; *_after count tokens, -1 is never.
 

@@ -16,7 +16,7 @@ from gateway.core.money import Price, highest
 from gateway.core.provider_connection import ConnectionSettings
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRecord:
     """One model at one provider with one secret. The secret stays out of repr.
 
@@ -48,7 +48,7 @@ class PromptRecord:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRecord:
     """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
     audio, pdf, tools) that it has or lacks; None where nobody has said. fallbacks: names of the
@@ -146,7 +146,7 @@ class KeyLimits(NamedTuple):
     of_spending: SpendingLimits | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class KeyRecord:
     """A key as admission sees it, with what it needs of its workspace. Equal to itself alone.
 

@@ -202,7 +202,16 @@ def file(data: bytes) -> None:
     """What an address has is a file of a type that is taken, or no file. The first line is what
     its server calls it."""
     name, _, content = data.partition(b"\n")
-    wanted = Attachment(0, 0, "p", "", "", "https://example.com/", "", 0)
+    wanted = Attachment(
+        row=0,
+        column=0,
+        param="p",
+        filename="",
+        declared="",
+        address="https://example.com/",
+        data="",
+        bound_tokens=0,
+    )
     with callers_fault_only():
         ready = read_fetched(content, wanted, name.decode("utf-8", "surrogateescape"))
         [block] = as_file(ready).blocks

@@ -87,7 +87,18 @@ def test_a_key_that_is_there_from_the_start_is_not_asked_for() -> None:
     async def fail(digest: str) -> KeyRecord | None:
         raise AssertionError(digest)
 
-    record = KeyRecord("k", "digest", "w", frozenset(), None, None, None, False, False, False)
+    record = KeyRecord(
+        key_id="k",
+        digest="digest",
+        workspace_id="w",
+        scopes=frozenset(),
+        allowed_models=None,
+        networks=None,
+        expires_at=None,
+        revoked=False,
+        workspace_locked=False,
+        stores_bodies=False,
+    )
     keyring = Keyring(fail)
 
     keyring.fill([record])

@@ -24,7 +24,7 @@ STATUS: dict[CallRecord.Status, Status] = {
 }
 
 
-class GenerationTimings(Struct):
+class GenerationTimings(Struct, kw_only=True):
     total_ms: float
     admit_ms: float
     queued_ms: float
@@ -33,7 +33,7 @@ class GenerationTimings(Struct):
     gateway_ms: float
 
 
-class Generation(Struct):
+class Generation(Struct, kw_only=True):
     """The record of one call. Fields that no call has here, such as function_name, are null."""
 
     id: str

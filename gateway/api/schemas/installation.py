@@ -12,7 +12,7 @@ class Health(Struct):
     status: Literal["ok"]
 
 
-class Status(Struct):
+class Status(Struct, kw_only=True):
     status: Literal["ok", "unavailable"]
     problem: Annotated[
         str | None, Meta(description="Why no calls are admitted; null while they are.")

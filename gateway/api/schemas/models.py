@@ -35,7 +35,7 @@ class Pricing(Struct, kw_only=True):
     ) = UNSET
 
 
-class Model(Struct):
+class Model(Struct, kw_only=True):
     id: str
     object: Literal["model"]
     created: int

@@ -32,7 +32,7 @@ class UsageGroup(Struct, kw_only=True):
     credits_used: float
 
 
-class UsageReport(Struct):
+class UsageReport(Struct, kw_only=True):
     start: Moment
     end: Moment
     of: Annotated[

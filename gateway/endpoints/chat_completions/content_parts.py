@@ -28,7 +28,7 @@ _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg", "webm": "video/webm"}
 Block = dict[str, Any]
 
 
-class Blocks(msgspec.Struct, frozen=True):
+class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     """What the blocks of a request come to.
 
     needs: abilities a model must have (vision, audio). respelled: members to be written in the
@@ -78,12 +78,12 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
                 respelled[row, column] = normal
     _check_addresses(files)
     return Blocks(
-        frozenset(needs),
-        respelled,
-        tuple(files),
-        bound_tokens,
-        tuple(media_urls),
-        tuple(pictures),
+        needs=frozenset(needs),
+        respelled=respelled,
+        files=tuple(files),
+        bound_tokens=bound_tokens,
+        media_urls=tuple(media_urls),
+        pictures=tuple(pictures),
     )
 
 
@@ -182,10 +182,28 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
                 "A file part needs file_data, file_url, data or file_id.", param=path
             )
         _check_address(url, param)
-        away = (row, column, param, filename, declared, url, "", TOKENS_PER_FILE)
-        return _File(TOKENS_PER_FILE, attachment=Attachment(*away))
+        away = Attachment(
+            row=row,
+            column=column,
+            param=param,
+            filename=filename,
+            declared=declared,
+            address=url,
+            data="",
+            bound_tokens=TOKENS_PER_FILE,
+        )
+        return _File(TOKENS_PER_FILE, attachment=away)
     param = f"{path}.file.file_data" if source.file_data else f"{path}.data"
-    here = Attachment(row, column, param, filename, declared, "", text, TOKENS_PER_FILE)
+    here = Attachment(
+        row=row,
+        column=column,
+        param=param,
+        filename=filename,
+        declared=declared,
+        address="",
+        data=text,
+        bound_tokens=TOKENS_PER_FILE,
+    )
     ready, is_clean = _read_inline(here)
     is_normal = (
         is_clean

@@ -30,9 +30,9 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
         prompt_pusd += most_tools_nusd(payload.server_tools) * PUSD_PER_NUSD
     most_tokens = model.max_output_tokens
     return CostBound(
-        price,
-        prompt_pusd,
-        payload.n * price.highest_of("completion"),
+        price=price,
+        prompt_pusd=prompt_pusd,
+        token_pusd=payload.n * price.highest_of("completion"),
         limit_tokens=min(payload.max_tokens or most_tokens, most_tokens),
         asked_tokens=payload.max_tokens,
         n=payload.n,

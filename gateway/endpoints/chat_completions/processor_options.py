@@ -43,7 +43,7 @@ class HaystackSettings(Struct, forbid_unknown_fields=True):
     redact: bool | None = None
 
 
-class Inferada(Struct, forbid_unknown_fields=True):
+class Inferada(Struct, forbid_unknown_fields=True, kw_only=True):
     """processors: names, in any order; which there are is not a matter of types."""
 
     processors: list[str] | None = None

@@ -53,7 +53,18 @@ def _add_file(part: schema.FilePart, pictures: list[Picture], files: list[ReadyF
     if not data:
         return
     declared = (source.mime_type or part.mime_type or "").lower()
-    ready = read_inline(Attachment(0, 0, "", "", declared, "", data, 0))
+    ready = read_inline(
+        Attachment(
+            row=0,
+            column=0,
+            param="",
+            filename="",
+            declared=declared,
+            address="",
+            data=data,
+            bound_tokens=0,
+        )
+    )
     if ready.kind.startswith("image/"):
         pictures.append(Picture(*size_of(ready.content)))
     else:

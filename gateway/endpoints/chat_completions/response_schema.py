@@ -25,7 +25,7 @@ class CompletionTokensDetails(Struct):
     reasoning_tokens: int
 
 
-class CompletionUsage(Struct):
+class CompletionUsage(Struct, kw_only=True):
     """Token counts as OpenAI defines them, and the cost."""
 
     prompt_tokens: Annotated[int, Meta(description="Includes cached tokens.")]
@@ -36,7 +36,7 @@ class CompletionUsage(Struct):
     cost: Annotated[float, Meta(description="USD.")]
 
 
-class Timings(Struct):
+class Timings(Struct, kw_only=True):
     """Milliseconds. The parts add up to total_ms; parts that are 0 are left out."""
 
     total_ms: int
@@ -48,7 +48,7 @@ class Timings(Struct):
     gateway_ms: int | UnsetType = UNSET
 
 
-class AnswerMessage(Struct):
+class AnswerMessage(Struct, kw_only=True):
     """Providers may send further members, which are passed on."""
 
     role: Literal["assistant"]

@@ -62,7 +62,7 @@ class AudioPart(Struct, tag_field="type", tag="input_audio"):
     input_audio: InputAudio
 
 
-class FileSource(Struct):
+class FileSource(Struct, kw_only=True):
     filename: str | None = None
     file_data: str | None = None
     file_url: str | None = None
@@ -71,7 +71,7 @@ class FileSource(Struct):
     mime_type: str | None = None
 
 
-class FilePart(Struct, tag_field="type", tag="file"):
+class FilePart(Struct, tag_field="type", tag="file", kw_only=True):
     """A file in any of its spellings: members nested under `file`, or beside `type`.
 
     Of several sources file_id comes first, then the bytes, then file_url, from where they are
@@ -129,7 +129,7 @@ class CustomToolCall(Struct, tag_field="type", tag="custom"):
 ToolCall = FunctionToolCall | CustomToolCall
 
 
-class AssistantMessage(Struct, tag_field="role", tag="assistant"):
+class AssistantMessage(Struct, tag_field="role", tag="assistant", kw_only=True):
     content: str | Annotated[list[TextPart | RefusalPart], Meta(min_length=1)] | None = None
     tool_calls: Annotated[list[ToolCall], Meta(max_length=1000)] | None = None
     function_call: FunctionCall | None = None
@@ -234,7 +234,7 @@ class ToolsAllowed(Struct, tag_field="type", tag="allowed_tools"):
 ToolChoice = Literal["none", "auto", "required", "any"] | NamedTool | NamedCustomTool | ToolsAllowed
 
 
-class ChatCompletionRequest(Struct):
+class ChatCompletionRequest(Struct, kw_only=True):
     """POST /chat/completions."""
 
     model: PublicName

@@ -50,12 +50,12 @@ def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
     """Return the `usage` object: OpenAI's fields and the cost in USD."""
     written = usage.others.get("cache_write", UNSET) if usage.others else UNSET
     return CompletionUsage(
-        usage.prompt_tokens,
-        usage.completion_tokens,
-        usage.prompt_tokens + usage.completion_tokens,
-        PromptTokensDetails(usage.cached_tokens, written),
-        CompletionTokensDetails(usage.reasoning_tokens),
-        usd(charge_nusd),
+        prompt_tokens=usage.prompt_tokens,
+        completion_tokens=usage.completion_tokens,
+        total_tokens=usage.prompt_tokens + usage.completion_tokens,
+        prompt_tokens_details=PromptTokensDetails(usage.cached_tokens, written),
+        completion_tokens_details=CompletionTokensDetails(usage.reasoning_tokens),
+        cost=usd(charge_nusd),
     )
 
 
@@ -301,8 +301,8 @@ def write_timings(receipt: Receipt) -> Timings:
     rest_ms = total_ms - upstream_ms - queued_ms
     failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
     return Timings(
-        total_ms,
-        upstream_ms,
+        total_ms=total_ms,
+        upstream_ms=upstream_ms,
         tokens_per_second=_per_second(tokens, receipt.upstream_us) if has_rate else UNSET,
         queued_ms=queued_ms or UNSET,
         failed_ms=failed_ms or UNSET,

@@ -37,7 +37,7 @@ MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encode = msgspec.json.encode
 
 
-class ContentBlock(msgspec.Struct):
+class ContentBlock(msgspec.Struct, kw_only=True):
     """A block of an answer, or the beginning of one in a stream."""
 
     type: str
@@ -66,7 +66,7 @@ class PieceDelta(msgspec.Struct):
     stop_reason: str | None = None
 
 
-class Piece(msgspec.Struct):
+class Piece(msgspec.Struct, kw_only=True):
     """One event of a stream. What we do not know is skipped."""
 
     type: str

@@ -31,7 +31,7 @@ class File(msgspec.Struct):
     filename: str = ""
 
 
-class Part(msgspec.Struct):
+class Part(msgspec.Struct, kw_only=True):
     """A part of a message in the normal form (gateway.endpoints.chat_completions.content_parts)."""
 
     type: str

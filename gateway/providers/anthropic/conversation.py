@@ -42,7 +42,7 @@ class ToolCall(msgspec.Struct):
     function: Function = msgspec.field(default_factory=Function)
 
 
-class Message(msgspec.Struct):
+class Message(msgspec.Struct, kw_only=True):
     """A message as a chat completion request has it. It has been checked where it came in."""
 
     role: str

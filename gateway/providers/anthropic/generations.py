@@ -17,7 +17,7 @@ _VERSION = re.compile(r"claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?![\d.])")
 _UNNAMED = (4, 5)
 
 
-class Generation(msgspec.Struct, frozen=True):
+class Generation(msgspec.Struct, frozen=True, kw_only=True):
     """What models of one generation take."""
 
     # thinking by a budget of tokens.

@@ -42,7 +42,10 @@ RECEIPT = Receipt(
 
 def stored_stream(profile: Profile, *, whole: bool = True) -> str:
     """Return what is stored of a stream of MESSAGE, as the gateway writes it."""
-    writer = ChunkWriter(AnswerForm("chatcmpl-1", "1", "m", 1, profile), include_usage=True)
+    writer = ChunkWriter(
+        AnswerForm(answer_id="chatcmpl-1", call_id="1", model="m", created=1, profile=profile),
+        include_usage=True,
+    )
     pieces: list[dict[str, Any]] = [
         {"reasoning": "They "},
         {"reasoning": "greet."},
@@ -61,7 +64,7 @@ def stored_stream(profile: Profile, *, whole: bool = True) -> str:
 
 
 def stored_answer(profile: Profile) -> str:
-    form = AnswerForm("chatcmpl-1", "1", "m", 1, profile)
+    form = AnswerForm(answer_id="chatcmpl-1", call_id="1", model="m", created=1, profile=profile)
     return write_answer(
         ChatAnswer((Choice(0, MESSAGE, "tool_calls"),), None), RECEIPT, form
     ).decode()

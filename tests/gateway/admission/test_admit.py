@@ -35,7 +35,18 @@ from tests.support.waiting import async_wait_until
 ENDPOINT = ChatCompletions(Rules())
 HEAD = RequestHead(request_id="id", headers=(), peer="", fields={})
 CALL = chat_call("m", max_tokens=10, prompt_tokens_bound=5)
-MODEL = ModelRecord("m", "M", "", "us", 0, Price(1_000, 1_000, 1_000), None, 100, "forward", ())
+MODEL = ModelRecord(
+    name="m",
+    display_name="M",
+    description="",
+    owned_by="us",
+    created=0,
+    price=Price(1_000, 1_000, 1_000),
+    context_tokens=None,
+    max_output_tokens=100,
+    unknown_fields="forward",
+    targets=(),
+)
 
 
 class Purse:
@@ -84,7 +95,19 @@ def make_key(*, total_nusd: int = 10_000, at_once: int = 1, revoked: bool = Fals
     of_spending = SpendingLimits(None, None, total_nusd)
     limits = KeyLimits(CallLimits(1, 5, at_once), CallLimits(), of_spending)
     scopes: frozenset[str] = frozenset()
-    return KeyRecord("k", "k", "w", scopes, None, None, None, revoked, False, False, limits=limits)
+    return KeyRecord(
+        key_id="k",
+        digest="k",
+        workspace_id="w",
+        scopes=scopes,
+        allowed_models=None,
+        networks=None,
+        expires_at=None,
+        revoked=revoked,
+        workspace_locked=False,
+        stores_bodies=False,
+        limits=limits,
+    )
 
 
 class Door:

@@ -48,17 +48,43 @@ def make_model(
     fallbacks: tuple[str, ...] = (),
 ) -> ModelRecord:
     targets = tuple(
-        TargetRecord(name, f"provider {position}", "openai", "", f"native {name}", price)
+        TargetRecord(
+            model=name,
+            provider=f"provider {position}",
+            kind="openai",
+            base_url="",
+            native_model=f"native {name}",
+            price=price,
+        )
         for position, price in enumerate(target_prices)
     )
-    described = (name, "", "", "", 0, Price(1, 1, 1), context_tokens, max_output_tokens, "forward")
-    return ModelRecord(*described, targets, fallbacks=fallbacks)
+    return ModelRecord(
+        name=name,
+        display_name="",
+        description="",
+        owned_by="",
+        created=0,
+        price=Price(1, 1, 1),
+        context_tokens=context_tokens,
+        max_output_tokens=max_output_tokens,
+        unknown_fields="forward",
+        targets=targets,
+        fallbacks=fallbacks,
+    )
 
 
 def make_key(allowed: frozenset[str] | None) -> KeyRecord:
     return KeyRecord(
-        *("key", "digest", "workspace", frozenset({"completions"}), allowed),
-        *(None, None, False, False, False),
+        key_id="key",
+        digest="digest",
+        workspace_id="workspace",
+        scopes=frozenset({"completions"}),
+        allowed_models=allowed,
+        networks=None,
+        expires_at=None,
+        revoked=False,
+        workspace_locked=False,
+        stores_bodies=False,
     )
 
 

@@ -30,7 +30,15 @@ def look_up(host: str, port: int) -> list[str]:
 
 def target(base_url: str, *, is_local: bool = False) -> TargetRecord:
     price = Price(input_pusd=0, cached_input_pusd=0, output_pusd=0)
-    return TargetRecord("m", "p", "vllm", base_url, "m", price, is_local=is_local)
+    return TargetRecord(
+        model="m",
+        provider="p",
+        kind="vllm",
+        base_url=base_url,
+        native_model="m",
+        price=price,
+        is_local=is_local,
+    )
 
 
 OURS = [

@@ -34,18 +34,20 @@ def assert_nothing_left(text: str, *spellings: str) -> None:
 
 
 RIDES: dict[str, UpstreamRequest] = {
-    "a bearer": UpstreamRequest(URL, {"authorization": f"Bearer {SECRET}"}, b""),
-    "no scheme": UpstreamRequest(URL, {"Authorization": SECRET}, b""),
-    "x-api-key": UpstreamRequest(URL, {"x-api-key": SECRET}, b""),
-    "api-key": UpstreamRequest(URL, {"API-Key": SECRET}, b""),
-    "a header of its own": UpstreamRequest(URL, {"x-goog-thing": SECRET}, b""),
-    "a query": UpstreamRequest(f"{URL}?v=1&key={quote(SECRET)}", {}, b""),
+    "a bearer": UpstreamRequest(url=URL, headers={"authorization": f"Bearer {SECRET}"}, body=b""),
+    "no scheme": UpstreamRequest(url=URL, headers={"Authorization": SECRET}, body=b""),
+    "x-api-key": UpstreamRequest(url=URL, headers={"x-api-key": SECRET}, body=b""),
+    "api-key": UpstreamRequest(url=URL, headers={"API-Key": SECRET}, body=b""),
+    "a header of its own": UpstreamRequest(url=URL, headers={"x-goog-thing": SECRET}, body=b""),
+    "a query": UpstreamRequest(url=f"{URL}?v=1&key={quote(SECRET)}", headers={}, body=b""),
     "basic": UpstreamRequest(
-        URL,
-        {"authorization": "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()},
-        b"",
+        url=URL,
+        headers={"authorization": "Basic " + base64.b64encode(f"me:{SECRET}".encode()).decode()},
+        body=b"",
     ),
-    "before the host": UpstreamRequest(f"https://u:{quote(SECRET, safe='')}@h.example/", {}, b""),
+    "before the host": UpstreamRequest(
+        url=f"https://u:{quote(SECRET, safe='')}@h.example/", headers={}, body=b""
+    ),
 }
 SPELLINGS = {
     "as it is": SECRET,
@@ -86,9 +88,9 @@ def test_no_piece_of_a_secret_is_left(secret: str, data: st.DataObject) -> None:
 
 def test_what_is_no_secret_stays() -> None:
     request = UpstreamRequest(
-        URL,
-        {"content-type": "application/json", "user-agent": "tollhouse-agent", "x-k": "abc"},
-        b"",
+        url=URL,
+        headers={"content-type": "application/json", "user-agent": "tollhouse-agent", "x-k": "abc"},
+        body=b"",
     )
     text = "content-type application/json, tollhouse-agent, abc and \u2026"
 

@@ -42,7 +42,9 @@ class ScratchChat:
             "tools": [tool["function"]["name"] for tool in tools],
             "stream": call.facts.stream,
         }
-        return UpstreamRequest(f"{target.base_url}/say", {}, json.dumps(body).encode())
+        return UpstreamRequest(
+            url=f"{target.base_url}/say", headers={}, body=json.dumps(body).encode()
+        )
 
     def read_answer(self, body: bytes) -> ChatAnswer:
         said = json.loads(body)

@@ -53,7 +53,12 @@ class Ask:
     def cost_bound(self, call: ChatCall, model: ModelRecord) -> CostBound:
         price = model.max_price
         limit_tokens = model.max_output_tokens
-        return CostBound(price, 100 * price.input_pusd, price.output_pusd, limit_tokens)
+        return CostBound(
+            price=price,
+            prompt_pusd=100 * price.input_pusd,
+            token_pusd=price.output_pusd,
+            limit_tokens=limit_tokens,
+        )
 
     def prompt_parts(self, call: ChatCall) -> PromptParts:
         return PromptParts(messages=1, texts=[bytes(call.payload.fields["messages"]).decode()])

@@ -79,7 +79,12 @@ class CountWords:
 
     def cost_bound(self, call: Call[WordsRequest], model: ModelRecord) -> CostBound:
         chars = sum(map(len, call.payload.texts))
-        return CostBound(model.max_price, chars * model.max_price.input_pusd, 0, limit_tokens=0)
+        return CostBound(
+            price=model.max_price,
+            prompt_pusd=chars * model.max_price.input_pusd,
+            token_pusd=0,
+            limit_tokens=0,
+        )
 
     def prompt_parts(self, call: Call[WordsRequest]) -> PromptParts:
         return PromptParts(messages=1, texts=call.payload.texts)
@@ -111,7 +116,7 @@ class ScratchWords:
         self, call: Call[WordsRequest], grant: Grant, target: TargetRecord
     ) -> UpstreamRequest:
         body = json.dumps({"texts": call.payload.texts}).encode()
-        return UpstreamRequest(f"{target.base_url}/words", {}, body)
+        return UpstreamRequest(url=f"{target.base_url}/words", headers={}, body=body)
 
     def read_answer(self, body: bytes) -> WordsAnswer:
         said = json.loads(body)

@@ -11,7 +11,7 @@ from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import UpstreamResponse
 from gateway.providers.transports.retrying import RetryingTransport
 
-REQUEST = UpstreamRequest("http://up/v1", {}, b"{}")
+REQUEST = UpstreamRequest(url="http://up/v1", headers={}, body=b"{}")
 
 pytestmark = pytest.mark.direct
 
