@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from gateway import answer_headers
+from gateway.answer_text import AnswerText, Headers
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError
 from gateway.core.events import Answer, WrittenEvent
@@ -16,16 +16,14 @@ from gateway.core.profiles import UNIFIED
 from gateway.core.rate_limits import Rates
 from gateway.core.receipt import Receipt
 from gateway.core.request import Reply, RequestHead
-from gateway.endpoints.base import AnswerForm, AnyEndpoint, StreamWriter, Writer
+from gateway.endpoints.base import AnyEndpoint
 from gateway.http.body import read_body
-from gateway.http.error_response import error_response
 from gateway.http.rate_headers import rate_headers
 from gateway.stages import Claim, KeptAnswer
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-Headers = list[tuple[bytes, bytes]]
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
 # The kernel hands on half of a receive window, 32 KB at first, before it has taken the rest of a
@@ -44,23 +42,18 @@ class CallerConnection:
 
     __slots__ = (
         "_claim",
-        "_endpoint",
-        "_form",
-        "_grant",
         "_has_ended",
         "_has_head",
         "_head",
-        "_is_replayed",
         "_last_bytes",
         "_receive",
         "_reply",
         "_send",
         "_sent_headers",
-        "_stream_writer",
         "_takes_notes",
+        "_text",
         "_transcript",
         "_write_now",
-        "_writer",
         "body_limit",
         "encode",
         "last_write",
@@ -78,7 +71,7 @@ class CallerConnection:
         send: Send,
         reply: Reply | None,
     ) -> None:
-        self._endpoint = endpoint
+        self._text = AnswerText(endpoint, head)
         self._head = head
         self._receive = receive
         self._send = send
@@ -88,14 +81,9 @@ class CallerConnection:
         self._write_now = None if reply is None else reply.write_now
         self._has_head = False
         self._has_ended = False
-        self._is_replayed = False
-        self._writer: Writer | None = None
-        self._stream_writer: StreamWriter | None = None
-        self._form: AnswerForm | None = None
         self._claim: Claim | None = None
         self._takes_notes = False
         self._sent_headers: Headers = []
-        self._grant: Grant | None = None
         self._transcript: list[bytes] = []
         self._last_bytes = b""
         self.profile = UNIFIED
@@ -114,30 +102,18 @@ class CallerConnection:
 
     def begin(self, call: AnyCall, grant: Grant, claim: Claim | None) -> None:
         """Take note of what the answer has to look like, and whether it is to be kept."""
-        self._grant, self._claim = grant, claim
+        self._claim = claim
         self._takes_notes = grant.stores_bodies or claim is not None
-        self._form = AnswerForm(
-            answer_id=self.profile.id_prefix + grant.shown_id,
-            call_id=grant.shown_id,
-            model=grant.model,
-            created=int(grant.identity.at),
-            profile=self.profile,
-            episode_id=grant.identity.episode_id,
-            whole_credits=self.whole_credits,
-        )
-        self._is_replayed = call.payload.is_replayed
-        if call.facts.stream:
-            self._stream_writer = self._endpoint.open_stream_writer(call, self._form)
-            self.encode = self._stream_writer.write
-        else:
-            self._writer = self._endpoint.open_writer(call, self._form)
+        self._text.begin(call, grant, self.profile, whole_credits=self.whole_credits)
+        if (stream := self._text.stream) is not None:
+            self.encode = stream.write
 
     def fall_back(self, call: AnyCall, grant: Grant) -> None:
         """Take note that another model is at it. A head that is out cannot say so any more: the
         last frames will."""
         self.begin(call, grant, self._claim)
-        if self._has_head and self._stream_writer is not None:
-            self._stream_writer.fallback = (grant.fallback_from, grant.fallback_depth)
+        if self._has_head and self._text.stream is not None:
+            self._text.stream.fallback = (grant.fallback_from, grant.fallback_depth)
 
     async def wait_for_hang_up(self) -> None:
         while (await self._receive())["type"] != "http.disconnect":
@@ -147,17 +123,9 @@ class CallerConnection:
         """Return what was written, for workspaces that store bodies; with the receipt of a call
         that came to its end, also what is still to be."""
         if receipt is not None:
-            self._last_bytes = self._last_bytes or self._write_last(receipt, answer)
+            self._last_bytes = self._last_bytes or self._text.last(receipt, answer)
         written = b"".join((*self._transcript, self._last_bytes))
         return written[:MAX_TRANSCRIPT_BYTES].decode(errors="replace")
-
-    def _write_last(self, receipt: Receipt, answer: Answer | None) -> bytes:
-        """Return the last frames of a stream, or the body of a buffered answer."""
-        if answer is None:
-            assert self._stream_writer is not None
-            return b"".join(self._stream_writer.close(receipt))
-        assert self._writer is not None
-        return self._writer.write_answer(answer, receipt)
 
     def write_at_once(self, frames: bytes) -> bool:
         """Write whole frames behind others if that takes no waiting. Returns whether it did."""
@@ -172,7 +140,7 @@ class CallerConnection:
     async def write(self, frames: bytes) -> None:
         """Write whole frames of the stream, the head before the first."""
         if not self._has_head:
-            await self._send_head(200, self._stream_headers())
+            await self._send_head(200, self._text.stream_headers())
         while len(frames) > MAX_WRITE_BYTES:
             end = find_cut(frames)
             await self._send_body(frames[:end], more=True)
@@ -188,15 +156,15 @@ class CallerConnection:
         if self._has_ended or self.writing_since:
             return
         if not self._has_head:
-            await self._send_head(200, self._stream_headers())
-        assert self._stream_writer is not None
-        await self._send_body(self._stream_writer.keep_alive, more=True)
+            await self._send_head(200, self._text.stream_headers())
+        assert self._text.stream is not None
+        await self._send_body(self._text.stream.keep_alive, more=True)
 
     async def finish(self, receipt: Receipt) -> None:
         """Write the last frames of the stream."""
-        frames = self._last_bytes or self._write_last(receipt, None)
+        frames = self._last_bytes or self._text.last(receipt, None)
         if not self._has_head:
-            await self._send_head(200, self._stream_headers())
+            await self._send_head(200, self._text.stream_headers())
         self._has_ended = True
         await self._send_body(frames, more=False)
 
@@ -206,17 +174,17 @@ class CallerConnection:
         """Return the whole answer of a call that has ended, the last bytes still unwritten."""
         known = error if isinstance(error, GatewayError) or error is None else GatewayError()
         if known is not None and not self._has_head:
-            return self._error_response(known)
-        last = self._write_last(receipt, answer) if known is None else self._write_failure(known)
+            return self._text.error_response(known, self.profile)
+        last = self._text.last(receipt, answer) if known is None else self._text.failure(known)
         self._last_bytes = last
         if answer is not None:
             answer.forget()
             return (
                 200,
-                answer_headers.of_buffered(self._head, *self._granted(), last, receipt),
+                self._text.buffered_headers(last, receipt),
                 last,
             )
-        headers = self._sent_headers if self._has_head else self._stream_headers()
+        headers = self._sent_headers if self._has_head else self._text.stream_headers()
         return 200, headers, b"".join(self._transcript) + last
 
     async def replay(self, kept: KeptAnswer) -> None:
@@ -228,11 +196,8 @@ class CallerConnection:
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
-        assert self._form is not None
-        body = self._last_bytes or self._write_last(receipt, answer)
-        await self._send_head(
-            200, answer_headers.of_buffered(self._head, *self._granted(), body, receipt)
-        )
+        body = self._last_bytes or self._text.last(receipt, answer)
+        await self._send_head(200, self._text.buffered_headers(body, receipt))
         self._has_ended = True
         await self._send_body(body, more=False)
 
@@ -241,24 +206,12 @@ class CallerConnection:
         if self._has_ended:
             return
         self._has_ended = True
-        if self._has_head and self._stream_writer is not None:
-            await self._send_body(self._last_bytes or self._write_failure(error), more=False)
+        if self._has_head and self._text.stream is not None:
+            await self._send_body(self._last_bytes or self._text.failure(error), more=False)
             return
-        status, headers, body = self._error_response(error)
+        status, headers, body = self._text.error_response(error, self.profile)
         await self._send_head(status, headers)
         await self._send_body(body, more=False)
-
-    def _error_response(self, error: GatewayError) -> tuple[int, Headers, bytes]:
-        status, headers, body = error_response(error, self._shown_id(), self.profile)
-        common = answer_headers.common(self._head, self.profile, self._grant)
-        return status, common + headers, body
-
-    def _write_failure(self, error: GatewayError) -> bytes:
-        """Return the last frames of a stream that fails."""
-        writer = self._stream_writer
-        assert writer is not None
-        frames = b"" if writer.is_open else writer.open()
-        return frames + writer.fail(error)
 
     async def hang_up(self) -> None:
         """End a response nobody reads. Without a head the server would log an error of ours."""
@@ -295,20 +248,6 @@ class CallerConnection:
             await self._send({"type": "http.response.body", "body": body, "more_body": more})
         finally:
             self.writing_since = 0.0
-
-    def _stream_headers(self) -> Headers:
-        headers = answer_headers.of_stream(self._head, *self._granted())
-        if self._is_replayed:
-            headers.append((b"x-stream-mode", b"buffered-replay"))
-        return headers
-
-    def _granted(self) -> tuple[Grant, AnswerForm]:
-        assert self._grant is not None
-        assert self._form is not None
-        return self._grant, self._form
-
-    def _shown_id(self) -> str:
-        return self._head.request_id if self._grant is None else self._grant.shown_id
 
 
 def find_cut(frames: bytes) -> int:

@@ -124,11 +124,19 @@ class Runtime:
             wrong_keys=settings.WRONG_KEYS,
         )
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
-        prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
-        self.prompt_prep = prep
-        fallbacks = Fallbacks(self.snapshot, prep.check_other, prep.assemble)
+        self.prompt_prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
         self.endpoints = make_endpoints(request_rules())
-        self.stages = Stages(
+        self.stages = self._make_stages()
+        self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
+        self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
+        self._starting: asyncio.Future[None] | None = None
+        self.is_ready = False
+        self._background: set[asyncio.Task[None]] = set()
+
+    def _make_stages(self) -> Stages:
+        prep = self.prompt_prep
+        fallbacks = Fallbacks(self.snapshot, prep.check_other, prep.assemble)
+        return Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
             screen=self.admission.screen_call,
@@ -149,11 +157,6 @@ class Runtime:
             log=self.close,
             supervisor=self.supervisor,
         )
-        self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
-        self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
-        self._starting: asyncio.Future[None] | None = None
-        self.is_ready = False
-        self._background: set[asyncio.Task[None]] = set()
 
     async def ready(self) -> Stages:
         """Return the stages, starting the process on first use: not every server says when."""

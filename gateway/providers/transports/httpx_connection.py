@@ -24,7 +24,7 @@ from gateway.core.provider_connection import ConnectionSettings
 from gateway.outbound.tls import provider_context, proxy_context
 from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct_connection import LoopQuotas
-from gateway.providers.transports.httpx_stream import SocketStream
+from gateway.providers.transports.httpx_stream import SocketStream, connect_through
 
 KEEPALIVE_S = 30.0
 # What httpcore allows a server, and a server that names no limit us.
@@ -330,5 +330,5 @@ class ProviderPool(httpcore.AsyncConnectionPool):
         )
         if self._via is not None and origin.scheme == b"https":
             host = origin.host.decode()
-            await stream.connect_through(host, origin.port or 443, self.credential)
+            await connect_through(stream, host, origin.port or 443, self.credential)
             await stream.start_tls(self._context, host.rstrip("."))

@@ -155,28 +155,6 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         poll.register(transport.get_extra_info("socket"), select.POLLIN)
         return bool(transport.get_write_buffer_size() or poll.poll(0))
 
-    async def connect_through(self, host: str, port: int, credential: str) -> None:
-        """Ask a proxy for a connection to the host. credential: of the header, empty for none.
-
-        Raises ProxyRefused when it says no, OSError when it says nothing that makes sense.
-        """
-        place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-        shown = f"proxy-authorization: {credential}\r\n" if credential else ""
-        self.send(f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n{shown}\r\n".encode())
-        head = bytearray()
-        while b"\r\n\r\n" not in head:
-            data = await self.read(FEED_BYTES)
-            head += data
-            if not data or len(head) > MAX_CONNECT_HEAD_BYTES:
-                raise ConnectionAbortedError("The response of the proxy is not HTTP.")
-        status = _CONNECT_STATUS.match(head)
-        if status is None:
-            raise ConnectionAbortedError("The response of the proxy is not HTTP.")
-        if not status[1].startswith(b"2"):
-            raise ProxyRefused(int(status[1]))
-        if not head.endswith(b"\r\n\r\n"):
-            raise ConnectionAbortedError("The proxy sent data before the TLS handshake.")
-
     # What comes beside bodies
 
     def begin_exchange(self) -> None:
@@ -228,3 +206,26 @@ class SocketStream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+async def connect_through(stream: SocketStream, host: str, port: int, credential: str) -> None:
+    """Ask a proxy for a connection to the host. credential: of the header, empty for none.
+
+    Raises ProxyRefused when it says no, OSError when it says nothing that makes sense.
+    """
+    place = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    shown = f"proxy-authorization: {credential}\r\n" if credential else ""
+    stream.send(f"CONNECT {place} HTTP/1.1\r\nhost: {place}\r\n{shown}\r\n".encode())
+    head = bytearray()
+    while b"\r\n\r\n" not in head:
+        data = await stream.read(FEED_BYTES)
+        head += data
+        if not data or len(head) > MAX_CONNECT_HEAD_BYTES:
+            raise ConnectionAbortedError("The response of the proxy is not HTTP.")
+    status = _CONNECT_STATUS.match(head)
+    if status is None:
+        raise ConnectionAbortedError("The response of the proxy is not HTTP.")
+    if not status[1].startswith(b"2"):
+        raise ProxyRefused(int(status[1]))
+    if not head.endswith(b"\r\n\r\n"):
+        raise ConnectionAbortedError("The proxy sent data before the TLS handshake.")

@@ -1,0 +1,85 @@
+"""What the answer to one call says: its headers, its frames and its body, none of it sent here."""
+
+from __future__ import annotations
+
+from gateway import answer_headers
+from gateway.core.call import AnyCall
+from gateway.core.errors import GatewayError
+from gateway.core.events import Answer
+from gateway.core.grant import Grant
+from gateway.core.profiles import Profile
+from gateway.core.receipt import Receipt
+from gateway.core.request import RequestHead
+from gateway.endpoints.base import AnswerForm, AnyEndpoint, StreamWriter, Writer
+from gateway.http.error_response import error_response
+
+Headers = list[tuple[bytes, bytes]]
+
+
+class AnswerText:
+    """The answer to one call, as its endpoint writes it."""
+
+    __slots__ = ("_endpoint", "_form", "_grant", "_head", "_is_replayed", "_writer", "stream")
+
+    def __init__(self, endpoint: AnyEndpoint, head: RequestHead) -> None:
+        self._endpoint = endpoint
+        self._head = head
+        self._grant: Grant | None = None
+        self._form: AnswerForm | None = None
+        self._is_replayed = False
+        self._writer: Writer | None = None
+        # Writes the frames of a call that asked for a stream.
+        self.stream: StreamWriter | None = None
+
+    def begin(self, call: AnyCall, grant: Grant, profile: Profile, *, whole_credits: bool) -> None:
+        """Take note of what the answer has to look like."""
+        self._grant = grant
+        self._form = AnswerForm(
+            answer_id=profile.id_prefix + grant.shown_id,
+            call_id=grant.shown_id,
+            model=grant.model,
+            created=int(grant.identity.at),
+            profile=profile,
+            episode_id=grant.identity.episode_id,
+            whole_credits=whole_credits,
+        )
+        self._is_replayed = call.payload.is_replayed
+        if call.facts.stream:
+            self.stream = self._endpoint.open_stream_writer(call, self._form)
+        else:
+            self._writer = self._endpoint.open_writer(call, self._form)
+
+    def last(self, receipt: Receipt, answer: Answer | None) -> bytes:
+        """Return the last frames of a stream, or the body of a buffered answer."""
+        if answer is None:
+            assert self.stream is not None
+            return b"".join(self.stream.close(receipt))
+        assert self._writer is not None
+        return self._writer.write_answer(answer, receipt)
+
+    def failure(self, error: GatewayError) -> bytes:
+        """Return the last frames of a stream that fails."""
+        writer = self.stream
+        assert writer is not None
+        frames = b"" if writer.is_open else writer.open()
+        return frames + writer.fail(error)
+
+    def error_response(self, error: GatewayError, profile: Profile) -> tuple[int, Headers, bytes]:
+        """Return the HTTP error of a call whose head is not out."""
+        shown_id = self._head.request_id if self._grant is None else self._grant.shown_id
+        status, headers, body = error_response(error, shown_id, profile)
+        return status, answer_headers.common(self._head, profile, self._grant) + headers, body
+
+    def stream_headers(self) -> Headers:
+        headers = answer_headers.of_stream(self._head, *self._granted())
+        if self._is_replayed:
+            headers.append((b"x-stream-mode", b"buffered-replay"))
+        return headers
+
+    def buffered_headers(self, body: bytes, receipt: Receipt) -> Headers:
+        return answer_headers.of_buffered(self._head, *self._granted(), body, receipt)
+
+    def _granted(self) -> tuple[Grant, AnswerForm]:
+        assert self._grant is not None
+        assert self._form is not None
+        return self._grant, self._form
