@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
+from gateway import content_security_policy
 from gateway.edge.cors import MOUNTS
 from gateway.edge.form_bytes import FORM_BYTES
 
@@ -24,11 +25,7 @@ PAGE_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
     (b"referrer-policy", b"same-origin"),
-    (
-        b"content-security-policy",
-        b"default-src 'none'; style-src 'self'; img-src 'self'; font-src 'self'; "
-        b"base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ),
+    (b"content-security-policy", content_security_policy.ERROR_PAGES),
 )
 
 

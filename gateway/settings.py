@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from csp.constants import NONCE, NONE, SELF
-
+from gateway import content_security_policy
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
@@ -176,19 +175,7 @@ ACCOUNT_DEFAULT_HTTP_PROTOCOL = "https" if _IS_HTTPS else "http"
 SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W005", "security.W008", "security.W021"]
 
 # Pages run only scripts that carry the nonce of their answer, and load only our own files.
-CONTENT_SECURITY_POLICY = {
-    "DIRECTIVES": {
-        "default-src": [NONE],
-        "script-src": [NONCE],
-        "style-src": [SELF],
-        "img-src": [SELF, "data:"],  # data: is the QR code of an authenticator app
-        "font-src": [SELF],
-        "connect-src": [SELF],
-        "form-action": [SELF],
-        "frame-ancestors": [NONE],
-        "base-uri": [NONE],
-    }
-}
+CONTENT_SECURITY_POLICY = content_security_policy.PAGES
 
 # Background work: one worker with its clock, its queue a folder (started by `manage.py up`).
 _QUEUE = str(HOME / "broker" / "queue")

@@ -1,7 +1,6 @@
-"""A chat completion request, whatever format it came in, and its messages as types.
+"""A chat completion request, whatever format it came in.
 
-`ChatRequest.fields` are in OpenAI's spelling. An adapter of another dialect reads the messages with
-`read_messages` instead.
+`ChatRequest.fields` are in OpenAI's spelling; adapters of other dialects translate them.
 """
 
 from __future__ import annotations

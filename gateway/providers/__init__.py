@@ -1,1 +1,1 @@
-"""What providers speak: one module per dialect, and the one module that owns the sockets."""
+"""Providers: a catalogue, an adapter per dialect and operation, framings and transports."""

@@ -1,1 +1,1 @@
-"""The mechanics of a stream: events from bytes, the meter, the watch over live calls."""
+"""The mechanics of an answer: the relay, the meter, the supervisor of live calls."""
