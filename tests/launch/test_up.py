@@ -6,6 +6,7 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ def test_the_printed_curl_line_answers_when_it_is_pasted(tmp_path: Path) -> None
         assert "Traceback" not in installation.said
 
 
+@pytest.fixture
+def ctrl_c_reaches_programs() -> Iterator[None]:
+    """Programs ignore Ctrl-C if the tests were started in the background of a script."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_reaches_programs")
 def test_a_first_start_that_is_stopped_at_once_prints_no_traceback(tmp_path: Path) -> None:
     output = tmp_path / "up.log"
     with output.open("wb") as file:
@@ -45,11 +55,14 @@ def test_a_first_start_that_is_stopped_at_once_prints_no_traceback(tmp_path: Pat
             stdout=file,
             stderr=file,
         )
-    wait_until(lambda: "Migrating the database" in output.read_text(), within_s=READY_S)
+    try:
+        wait_until(lambda: "Migrating the database" in output.read_text(), within_s=READY_S)
 
-    process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
 
-    assert process.wait(STOP_S) in (0, 130)  # 0: its programs ran already
+        assert process.wait(STOP_S) in (0, 130)  # 0: its programs ran already
+    finally:
+        process.terminate()
     assert "Traceback" not in output.read_text()
 
 
