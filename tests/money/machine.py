@@ -180,7 +180,7 @@ class MoneyMachine(MoneyWorld):
         """Have posted what calls cost beyond their holds: only then is it known who pays it."""
         if self.owed_nusd():
             for branch in self.branches:
-                branch.step()
+                branch.post_all()
 
     def hold(self, branch: Branch, want: int, least: int) -> int:
         if branch.stores.credits.try_hold(self.workspace_id, want):

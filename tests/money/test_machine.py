@@ -6,6 +6,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from gateway.core.money import Price, Usage
 from tests.money.machine import MoneyMachine
 from tests.money.planted import BUGS
 
@@ -30,6 +31,29 @@ def run_machine(*, histories: int, steps: int, phases: tuple[Phase, ...]) -> Non
 
 def test_no_history_breaks_the_ledger() -> None:
     run_machine(histories=40, steps=35, phases=(Phase.generate,))
+
+
+def test_a_call_that_ended_behind_a_batch_in_doubt_is_paid_before_a_new_one() -> None:
+    """The machine expects a refusal: what an ended call owes is not there for the next one."""
+    machine = MoneyMachine()
+    try:
+        machine.begin(amount=20)
+        machine.change_price(Price(1000, 1000, 1000))
+        first, second = machine.admit_call(0, 0, 10), machine.admit_call(0, 0, 10)
+        assert first is not None
+        assert second is not None
+        machine.start()
+        machine.end_call(first, Usage(0, 10, 0), left=False)
+        machine.work_in_trouble(0, "the answer to a commit is lost")
+        machine.end_call(second, Usage(0, 40, 0), left=False)
+        machine.post(30, "grant:later")
+        assert machine.owed_nusd() == 30
+
+        assert machine.admit_call(1, 0, 20) is None
+        assert machine.rows()[1][1:] == ("ok", 40)
+        machine.ledger_agrees_with_paper()
+    finally:
+        machine.teardown()
 
 
 @pytest.mark.parametrize("name", sorted(BUGS))
