@@ -45,8 +45,8 @@ from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.counter_backends import make_counters
 from gateway.endpoints.base import AnyEndpoint
-from gateway.endpoints.chat_completions.request_rules import Rules
 from gateway.endpoints.registry import make_endpoints
+from gateway.endpoints.rules import Rules
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.outbound.networks import read_networks

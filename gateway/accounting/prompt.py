@@ -31,7 +31,9 @@ _PDF_PAGE = re.compile(rb"/Type\s*/Page(?![s\w])")
 
 def count_prompt(parts: PromptParts, rules: Rules) -> int:
     """Return the tokens of a prompt for a model with these rules."""
-    tokens = TOKENS_PER_ANSWER + TOKENS_PER_MESSAGE * parts.messages
+    tokens = parts.tokens
+    if parts.messages:
+        tokens += TOKENS_PER_ANSWER + TOKENS_PER_MESSAGE * parts.messages
     tokens += sum(map(count_tokens, parts.texts))
     if parts.tools:
         tokens += count_tools(parts.tools)

@@ -76,14 +76,14 @@ def believable_nusd(grant: Grant, price: Price) -> int:
 def _judge(meter: Meter, error: BaseException | None, counted: Usage) -> tuple[str, str, Usage]:
     produced = meter.usage or counted
     if error is None:
-        if not produced.completion_tokens and not meter.deltas:
+        if not produced.completion_tokens and not meter.has_output:
             return "ok", "zero_empty", produced
         return "ok", "usage" if meter.usage else "estimate", produced
     if isinstance(error, CallerGone):
         return "cancelled", *_delivered(meter, produced, is_owed=meter.was_sent)
     if isinstance(error, AdmissionError):
         return "partial", *_delivered(meter, produced, is_owed=False)
-    lost = produced if meter.deltas else Usage()
+    lost = produced if meter.has_output else Usage()
     if isinstance(error, UpstreamError):
         return "upstream_error", "zero_upstream", lost
     return "platform_aborted", "zero_platform", lost
@@ -91,7 +91,7 @@ def _judge(meter: Meter, error: BaseException | None, counted: Usage) -> tuple[s
 
 def _delivered(meter: Meter, produced: Usage, *, is_owed: bool) -> tuple[str, Usage]:
     """is_owed: the prompt is to be paid even if nothing came of it."""
-    if not meter.deltas and not is_owed:
+    if not meter.has_output and not is_owed:
         return "zero_empty", Usage()
     return "usage" if meter.usage else "estimate", produced
 
@@ -100,4 +100,4 @@ def needs_estimate(meter: Meter, error: BaseException | None) -> bool:
     """True when settling will need our own count of the call."""
     if meter.usage is not None:
         return False
-    return meter.deltas > 0 or (meter.was_sent and isinstance(error, CallerGone))
+    return meter.has_output or (meter.was_sent and isinstance(error, CallerGone))

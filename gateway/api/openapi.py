@@ -34,6 +34,7 @@ from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
 from gateway.endpoints.chat_completions.response_schema import ChatCompletion, ChatCompletionChunk
 from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
+from gateway.endpoints.embeddings.schema import EmbeddingsRequest, EmbeddingsResponse
 from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
 
@@ -42,6 +43,7 @@ REF = "#/components/schemas/{name}"
 RESPONSES = (
     ChatCompletion,
     ChatCompletionChunk,
+    EmbeddingsResponse,
     ErrorResponse,
     GenerationResponse,
     Health,
@@ -50,6 +52,7 @@ RESPONSES = (
     Status,
     UsageResponse,
 )
+CALLS = ("/chat/completions", "/embeddings")
 # Statuses of the endpoints that only read; the others are for calls to models.
 READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
 
@@ -92,6 +95,7 @@ def _document() -> Document:
     made["servers"] = [{"url": mount} for mount in MOUNTS]
     made["paths"] = {
         "/chat/completions": {"post": _chat_completions()},
+        "/embeddings": {"post": _embeddings()},
         **made["paths"],
         "/openapi.json": {"get": _openapi()},
     }
@@ -101,7 +105,7 @@ def _document() -> Document:
     for path, operations in made["paths"].items():
         for operation in operations.values():
             operation.setdefault("security", [])  # said of nothing, it would be the document's
-            operation["responses"] |= _error_responses(for_calls=path == "/chat/completions")
+            operation["responses"] |= _error_responses(for_calls=path in CALLS)
             for status, response in operation["responses"].items():
                 response["headers"] = _answer_headers(status)
     made["paths"]["/models"]["get"]["responses"]["200"]["links"] = LINKS["model"]
@@ -121,7 +125,7 @@ def serve(request: HttpRequest) -> HttpResponse:
 
 def _schemas() -> Document:
     _, schemas = msgspec.json.schema_components(
-        [ChatCompletionRequest, *RESPONSES], ref_template=REF
+        [ChatCompletionRequest, EmbeddingsRequest, *RESPONSES], ref_template=REF
     )
     openapi_request.complete(schemas)
     return schemas
@@ -142,30 +146,54 @@ def _openapi() -> Document:
     }
 
 
-def _chat_completions() -> Document:
-    def content(name: str) -> Document:
-        return {"schema": {"$ref": REF.format(name=name)}}
+def _content(name: str) -> Document:
+    return {"schema": {"$ref": REF.format(name=name)}}
 
+
+def _headers() -> list[Document]:
+    return [
+        {"name": name, "in": "header", "required": False, "description": text, "schema": schema}
+        for name, (text, schema) in HEADERS.items()
+    ]
+
+
+def _embeddings() -> Document:
+    request = _content("EmbeddingsRequest") | {"examples": EMBEDDINGS_EXAMPLES}
+    return {
+        "operationId": "createEmbedding",
+        "summary": "Create embeddings",
+        "tags": ["calls"],
+        "security": [{"key": []}],
+        "parameters": _headers(),
+        "requestBody": {"required": True, "content": {"application/json": request}},
+        "responses": {
+            "200": {
+                "description": "One embedding for each input, in the order of the inputs.",
+                "content": {"application/json": _content("EmbeddingsResponse")},
+                "links": LINKS["record"],
+            }
+        },
+    }
+
+
+def _chat_completions() -> Document:
     return {
         "operationId": "createChatCompletion",
         "summary": "Create a chat completion",
         "tags": ["calls"],
         "security": [{"key": []}],
-        "parameters": [
-            {"name": name, "in": "header", "required": False, "description": text, "schema": schema}
-            for name, (text, schema) in HEADERS.items()
-        ],
+        "parameters": _headers(),
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": content("ChatCompletionRequest") | {"examples": EXAMPLES}
+                "application/json": _content("ChatCompletionRequest") | {"examples": EXAMPLES}
             },
         },
         "responses": {
             "200": {
                 "description": "The completion. With stream: true, a stream of chunks.",
                 "content": {
-                    "application/json": content("ChatCompletion"),
+                    "application/json": _content("ChatCompletion"),
                     "text/event-stream": {"schema": EVENT},
                 },
                 "links": LINKS["record"],
@@ -182,6 +210,11 @@ HELLO: Document = {
 EXAMPLES: Document = {
     "buffered": {"value": HELLO},
     "streamed": {"value": HELLO | {"stream": True}},
+}
+TEXTS: Document = {"model": "tollhouse/simulated", "input": ["A red bicycle", "A blue car"]}
+EMBEDDINGS_EXAMPLES: Document = {
+    "numbers": {"value": TEXTS},
+    "base64": {"value": TEXTS | {"encoding_format": "base64", "dimensions": 64}},
 }
 # One event of the stream, as OpenAPI has them since 3.2: an object with its data.
 EVENT: Document = {

@@ -1,12 +1,12 @@
-"""What the types of a chat completion request cannot say about it and JSON Schema can.
+"""What the types of a request cannot say about it and JSON Schema can.
 
-Each rule here is one that gateway.endpoints.chat_completions enforces in code. What JSON Schema
-cannot say either
+Each rule here is one that gateway.endpoints enforces in code. What JSON Schema cannot say either
 (two tools of one name, a file whose bytes are something else) stands in the list of errors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import settings
@@ -17,8 +17,9 @@ from gateway.endpoints.chat_completions.guided_decoding import (
     MAX_GRAMMAR_CHARS,
     MAX_PATTERN_CHARS,
 )
-from gateway.endpoints.chat_completions.read import MAX_NAME_CHARS
 from gateway.endpoints.chat_completions.schema import KNOWN, NOT_LOOKED_INTO
+from gateway.endpoints.embeddings import schema as embeddings
+from gateway.endpoints.reading import MAX_NAME_CHARS
 
 Schema = dict[str, Any]
 Schemas = dict[str, Schema]
@@ -85,6 +86,7 @@ VLLM_MEMBERS: Schemas = {
 def complete(schemas: Schemas) -> None:
     """Add the rules to the schemas of a request and of its parts."""
     _complete_request(schemas["ChatCompletionRequest"])
+    _complete_embeddings(schemas["EmbeddingsRequest"])
     # Within allOf: beside the properties, generators of clients take it for a choice of types.
     schemas["AssistantMessage"]["allOf"] = [
         {
@@ -115,16 +117,7 @@ def _complete_request(request: Schema) -> None:
         if spelling.get("type") == "array":
             spelling["maxItems"] = settings.MAX_STOP_SEQUENCES
     members["tensorzero::episode_id"] = optional(UUID)
-    request["additionalProperties"] = True
-    request["propertyNames"] = {
-        "anyOf": [
-            {"enum": sorted(KNOWN)},
-            {
-                "maxLength": MAX_NAME_CHARS,
-                "not": {"anyOf": [{"pattern": steering_pattern()}, {"pattern": "^tensorzero::"}]},
-            },
-        ]
-    }
+    _restrict_names(request, KNOWN)
     request["allOf"] = [
         _unless("top_logprobs", NOTHING, _given("logprobs", {"const": True})),
         _unless(
@@ -132,12 +125,49 @@ def _complete_request(request: Schema) -> None:
             {"not": {"enum": ["any", "required"]}},
             _given("tools", {"type": "array", "minItems": 1}),
         ),
-        _unless(
-            "tensorzero::deny_unknown_fields",
-            {"enum": [None, False]},
-            {"propertyNames": {"enum": sorted(KNOWN)}},
-        ),
+        _unless_denied(KNOWN),
     ]
+
+
+def _complete_embeddings(request: Schema) -> None:
+    members = request["properties"]
+    members["models"]["description"] = "Fallback models in order. Replaces the model's own list."
+    members["tensorzero::episode_id"] = optional(UUID)
+    text, many = members["input"]["anyOf"]
+    kinds = many["items"]["anyOf"]
+    limits = (embeddings.MAX_INPUTS, embeddings.MAX_TOKEN_IDS, embeddings.MAX_INPUTS)
+    lists = [
+        many | {"items": kind, "maxItems": limit} for kind, limit in zip(kinds, limits, strict=True)
+    ]
+    members["input"] = {"anyOf": [text, *lists]}
+    members |= {
+        name: {"enum": [None, False], "description": "Not available."}
+        for name in sorted(embeddings.NOT_HERE)
+    }
+    known = embeddings.KNOWN | embeddings.NOT_HERE
+    _restrict_names(request, known)
+    request["allOf"] = [_unless_denied(known)]
+
+
+def _restrict_names(request: Schema, known: Iterable[str]) -> None:
+    request["additionalProperties"] = True
+    request["propertyNames"] = {
+        "anyOf": [
+            {"enum": sorted(known)},
+            {
+                "maxLength": MAX_NAME_CHARS,
+                "not": {"anyOf": [{"pattern": steering_pattern()}, {"pattern": "^tensorzero::"}]},
+            },
+        ]
+    }
+
+
+def _unless_denied(known: Iterable[str]) -> Schema:
+    return _unless(
+        "tensorzero::deny_unknown_fields",
+        {"enum": [None, False]},
+        {"propertyNames": {"enum": sorted(known)}},
+    )
 
 
 def _given(name: str, schema: Schema) -> Schema:

@@ -16,7 +16,7 @@ class CostBound(msgspec.Struct, frozen=True, kw_only=True):
     prompt_pusd: int
     # One output token of every answer together; 0 where output costs nothing.
     token_pusd: int
-    # Output tokens that each answer may have.
+    # Output tokens that each answer may have; 0 for operations whose output has none.
     limit_tokens: int
     # What the caller allowed; None when there was no limit.
     asked_tokens: int | None = None
@@ -38,7 +38,7 @@ class CostBound(msgspec.Struct, frozen=True, kw_only=True):
         if hold_nusd >= self.want_nusd:
             return self.limit_tokens
         if not self.token_pusd:
-            return 0
+            return -1
         return (hold_nusd * PUSD_PER_NUSD - self.prompt_pusd) // self.token_pusd
 
     def cap(self, affordable_tokens: int) -> tuple[int, int | None]:

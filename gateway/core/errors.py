@@ -23,6 +23,7 @@ GatewayError
 │   ├── ImageNotSupported
 │   ├── AudioNotSupported
 │   ├── PdfNotSupported
+│   ├── EndpointNotSupported
 │   ├── Quarantined
 │   ├── Conflict
 │   ├── AnswerNotKept
@@ -216,6 +217,11 @@ class AudioNotSupported(RequestError):
 class PdfNotSupported(RequestError):
     code = "pdf_not_supported_by_model"
     meaning = "The model does not support PDF files, and this one has no text to send instead."
+
+
+class EndpointNotSupported(RequestError):
+    code = "endpoint_not_supported_by_model"
+    meaning = "The model cannot be used with this endpoint."
 
 
 class Quarantined(RequestError):

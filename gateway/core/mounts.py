@@ -26,7 +26,8 @@ _MEANT = re.compile(
 )
 _COMPAT = re.compile(r"/compat/[^/]+")
 _ENDPOINT = re.compile(
-    r".*/(?:(?P<chat>chat/completions?)|(?P<other>models|generation|usage|health|status))/*",
+    r".*/(?:(?P<chat>chat/completions?)"
+    r"|(?P<other>embeddings|models|generation|usage|health|status))/*",
     re.DOTALL,
 )
 MAX_PATH_CHARS = 200

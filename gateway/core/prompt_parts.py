@@ -13,9 +13,11 @@ from gateway.core.files import ReadyFile
 class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
     """The parts of one prompt."""
 
-    # How many messages there are, and the texts of all of them.
+    # How many messages there are, 0 for an operation without them, and all texts.
     messages: int
     texts: Sequence[str]
+    # Of what the caller sent as tokens.
+    tokens: int = 0
     # Raw JSON, empty where there is none.
     tools: bytes = b""
     schema: bytes = b""

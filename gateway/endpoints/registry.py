@@ -7,7 +7,8 @@ from typing import Protocol
 from gateway.core.mounts import MOUNTS
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.chat_completions.endpoint import ChatCompletions
-from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.endpoints.embeddings.endpoint import Embeddings
+from gateway.endpoints.rules import Rules
 
 
 class EndpointClass(Protocol):
@@ -19,7 +20,7 @@ class EndpointClass(Protocol):
     def __call__(self, rules: Rules) -> AnyEndpoint: ...
 
 
-ENDPOINTS: list[EndpointClass] = [ChatCompletions]
+ENDPOINTS: list[EndpointClass] = [ChatCompletions, Embeddings]
 
 
 def make_endpoints(rules: Rules) -> list[AnyEndpoint]:

@@ -27,23 +27,23 @@ _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
 _MARKS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)
 
 
-def check(body: bytes) -> None:
+def check(body: bytes, max_items: int = MAX_ITEMS) -> None:
     """Return when the body is one JSON value that everybody reads alike. Raises InvalidJson.
 
     Each name has a colon. Written again, a body that had a name twice has a colon less; only
     where that cannot tell (colons may hide behind escapes) are names and colons counted one by one.
-    Lists have no more items than commas and brackets.
+    Lists have no more items than commas and brackets. max_items: of all lists together.
     """
     value = _decode(body)
     colons = body.count(b":")
     if (
         colons <= MAX_NAMES
-        and body.count(b",") + body.count(b"[") <= MAX_ITEMS
+        and body.count(b",") + body.count(b"[") <= max_items
         and b"\\" not in body
         and _count_colons(value) == colons
     ):
         return
-    names = _count_names(value)
+    names = _count_names(value, max_items)
     if colons != names and sum(map(bool, _STRINGS.findall(body))) != names:
         raise InvalidJson("The body is not valid JSON: an object has the same name twice.")
 
@@ -78,7 +78,7 @@ def _check_depth(body: bytes) -> None:
     depth = 0
     for count, mark in enumerate(_MARKS.finditer(body)):
         if count > MAX_MARKS:
-            raise too_many_items()
+            raise too_many_items(MAX_ITEMS)
         start = body[mark.start()]
         if start in b"[{":
             depth += 1
@@ -90,10 +90,10 @@ def _check_depth(body: bytes) -> None:
             depth -= 1
 
 
-def _count_names(value: Any) -> int:
+def _count_names(value: Any, max_items: int) -> int:
     """Return how many names all objects have together.
 
-    Raises InvalidJson beyond MAX_NAMES, or when all lists together are longer than MAX_ITEMS.
+    Raises InvalidJson beyond MAX_NAMES, or when all lists together are longer than that.
     """
     names = items = 0
     pending = [value]
@@ -106,11 +106,11 @@ def _count_names(value: Any) -> int:
             pending.extend(part.values())
         elif isinstance(part, list):
             items += len(part)
-            if items > MAX_ITEMS:
-                raise too_many_items()
+            if items > max_items:
+                raise too_many_items(max_items)
             pending.extend(part)
     return names
 
 
-def too_many_items() -> InvalidJson:
-    return InvalidJson(f"The body has more than {MAX_ITEMS} array items.")
+def too_many_items(max_items: int) -> InvalidJson:
+    return InvalidJson(f"The body has more than {max_items} array items.")

@@ -21,20 +21,21 @@ P_contra = TypeVar("P_contra", bound=Payload, contravariant=True)
 
 
 class UpstreamRequest(msgspec.Struct, kw_only=True):
-    """An HTTP request. Always POST with a JSON body.
-
-    prompt_tokens: about how long the prompt is, for the built-in simulated provider. was_sent: its
-    bytes have gone out, and the provider has not turned it away. omits_finish_reason: its stream
-    may end without one. hidden: what else than its fields must never be quoted.
-    """
+    """An HTTP request. Always POST with a JSON body."""
 
     url: str
     headers: Mapping[str, str]
     body: bytes
+    # About how long the prompt is, for the built-in simulated provider.
     prompt_tokens: int = 0
+    # Its bytes have gone out, and the provider has not turned it away.
     was_sent: bool = False
+    # Its stream may end without a finish_reason.
     omits_finish_reason: bool = False
+    # What else than its headers must never be quoted.
     hidden: tuple[str, ...] = ()
+    # Vectors that are asked for.
+    answers: int = 1
 
     def __repr__(self) -> str:
         return f"UpstreamRequest({self.url})"
@@ -85,8 +86,9 @@ class Adapter(Protocol[P_contra]):
     ) -> UpstreamRequest:
         """Translate a call that passed the check."""
 
-    def read_answer(self, body: bytes) -> Answer:
-        """Translate a complete, buffered answer. Raises UpstreamError when it makes no sense."""
+    def read_answer(self, body: bytes, request: UpstreamRequest) -> Answer:
+        """Translate a complete, buffered answer. Raises UpstreamError when it makes no sense, or is
+        not what the request asked for."""
 
     def open_decoder(self) -> Decoder:
         """Return a fresh decoder for one streamed answer."""

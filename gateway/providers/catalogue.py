@@ -23,6 +23,7 @@ class ProviderKind:
     key_path: what answers a GET only with a good key, where the list of models answers without one.
     key_header: which header has the key by itself, where it is no bearer token. headers: what each
     request has beside it. chat_path: where chat completions are asked for.
+    takes_base64: True where the documentation says that embeddings can be had in base64.
     """
 
     name: str
@@ -44,6 +45,7 @@ class ProviderKind:
     key_header: str = ""
     headers: tuple[tuple[str, str], ...] = ()
     chat_path: str = "/chat/completions"
+    takes_base64: bool = False
 
     def headers_with(self, secret: str) -> dict[str, str]:
         """Return the headers that let a request in; secret is empty where there is none."""
@@ -74,6 +76,7 @@ ALL: tuple[ProviderKind, ...] = (
         "OPENAI_API_KEY",
         limit_field="max_completion_tokens",
         drops=_NOT_OPENAIS,
+        takes_base64=True,
     ),
     ProviderKind(
         "anthropic",
@@ -127,10 +130,17 @@ ALL: tuple[ProviderKind, ...] = (
         "MISTRAL_API_KEY",
         takes_developer=False,
         wants_usage_option=False,
-        renames=(("seed", "random_seed"),),
+        renames=(("seed", "random_seed"), ("dimensions", "output_dimension")),
         drops=_NOT_OPENAIS | _NOT_MISTRALS,
+        takes_base64=True,
     ),
-    ProviderKind("vllm", "vLLM", "", "", needs_credential=False, takes_both_limits=True),
+    ProviderKind(
+        "vllm",
+        "vLLM",
+        needs_credential=False,
+        takes_both_limits=True,
+        takes_base64=True,
+    ),
     ProviderKind(
         "openrouter",
         "OpenRouter",
@@ -161,6 +171,7 @@ ALL: tuple[ProviderKind, ...] = (
         "simulated://local",
         "",
         needs_credential=False,
+        takes_base64=True,
     ),
 )
 BY_NAME: dict[str, ProviderKind] = {kind.name: kind for kind in ALL}

@@ -43,7 +43,7 @@ class ProviderExchange:
         finally:
             response.release()
         try:
-            return self._adapter.read_answer(body)
+            return self._adapter.read_answer(body, self._request)
         except UpstreamError as error:
             raise conceal_error(error, self._adapter, self._request) from None
 

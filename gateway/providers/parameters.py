@@ -5,13 +5,14 @@ from __future__ import annotations
 from gateway.core.call import Call, Payload
 from gateway.core.errors import (
     AudioNotSupported,
+    EndpointNotSupported,
     GatewayError,
     ImageNotSupported,
     PdfNotSupported,
     RequestError,
     UnsupportedParameter,
 )
-from gateway.providers.registry import adapter_of, supported_by_all
+from gateway.providers.registry import adapter_of, has_adapter, supported_by_all
 from gateway.snapshot.types import ModelRecord
 
 LACKS: dict[str, type[GatewayError]] = {
@@ -24,7 +25,8 @@ LACKS: dict[str, type[GatewayError]] = {
 def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]:
     """Return the parameters that will be dropped, sorted.
 
-    Raises UnsupportedParameter for what the model's providers cannot be told, and for anything
+    Raises EndpointNotSupported where a provider of the model has no such operation;
+    UnsupportedParameter for what the model's providers cannot be told, and for anything
     dropped when the caller requires every parameter; RequestError for an unknown one where the
     model rejects those.
     """
@@ -33,6 +35,7 @@ def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]
         kinds = tuple([target.kind for target in model.targets])
         if payload.fields.keys() <= supported_by_all(payload.operation, kinds):
             return ()
+    _check_operation(payload.operation, model)
     _check_abilities(call, model)
     dropped: set[str] = set()
     if payload.unknown and model.unknown_fields == "reject":
@@ -49,6 +52,11 @@ def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]
             details={"params": names},
         )
     return tuple(names)
+
+
+def _check_operation(operation: str, model: ModelRecord) -> None:
+    if not all(has_adapter(operation, target.kind) for target in model.targets):
+        raise EndpointNotSupported(f"{model.name} does not support {operation}.", param="model")
 
 
 def _check_abilities(call: Call[Payload], model: ModelRecord) -> None:

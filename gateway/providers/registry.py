@@ -11,11 +11,13 @@ from gateway.providers.anthropic.chat import AnthropicChat
 from gateway.providers.base import AnyAdapter
 from gateway.providers.catalogue import BY_NAME
 from gateway.providers.openai_compatible.chat import OpenAIChat
+from gateway.providers.openai_compatible.embeddings import OpenAIEmbeddings
 
 # (operation, dialect) → adapter.
 ADAPTERS: dict[tuple[str, str], AnyAdapter] = {
     ("chat", "anthropic"): AnthropicChat(),
     ("chat", "openai"): OpenAIChat(),
+    ("embeddings", "openai"): OpenAIEmbeddings(),
 }
 
 
@@ -24,9 +26,20 @@ def adapter_of(operation: str, kind: str) -> AnyAdapter:
     return ADAPTERS[operation, BY_NAME[kind].dialect]
 
 
+def has_adapter(operation: str, kind: str) -> bool:
+    """True when calls of the operation can be translated for this kind of provider."""
+    return (operation, BY_NAME[kind].dialect) in ADAPTERS
+
+
+def operations() -> list[str]:
+    """Return every operation that some provider can be asked for."""
+    return sorted({operation for operation, _ in ADAPTERS})
+
+
 @lru_cache(maxsize=1024)
 def supported_by_all(operation: str, kinds: tuple[str, ...]) -> frozenset[str]:
     """Return the fields that providers of all these kinds take: a call with nothing else needs no
-    further look."""
-    taken = [adapter_of(operation, kind).supported for kind in kinds]
-    return frozenset.intersection(*taken) if taken else frozenset()
+    further look. Empty where one of them has no adapter."""
+    if not kinds or not all(has_adapter(operation, kind) for kind in kinds):
+        return frozenset()
+    return frozenset.intersection(*[adapter_of(operation, kind).supported for kind in kinds])

@@ -12,7 +12,8 @@ scripts it with a query string; every name is optional:
 Without a script it says what it was asked, calls a tool whose name the question mentions,
 fills a JSON schema, and ends. max_tokens and n are obeyed; all choices say the same. Who gives
 `functions`, which came before `tools`, is answered with a function_call. Counts: one completion
-token for each word of each choice, and for the prompt a quarter of its bytes.
+token for each word of each choice, and for the prompt a quarter of its bytes. Embeddings are in
+simulated_embeddings.py.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from urllib.parse import parse_qsl
 import msgspec
 
 from gateway.providers.base import UpstreamRequest
+from gateway.providers.simulated_embeddings import answer_embeddings
 from gateway.providers.simulated_json import fill_schema
 
 SCRIPT = "script:"
@@ -74,6 +76,10 @@ class SimulatedTransport:
     async def open(self, request: UpstreamRequest) -> SimulatedResponse:
         asked = msgspec.json.decode(request.body)
         request.was_sent = True
+        if "input" in asked:
+            work = asyncio.to_thread(answer_embeddings, asked, request.prompt_tokens)
+            status, body = await work
+            return SimulatedResponse(status, iter_once(body))
         try:
             script = read_script(asked)
         except MALFORMED:

@@ -21,14 +21,15 @@ MAX_KEPT_CHARS = 200_000
 class Meter:
     """Counts and moments of a call. Moments are perf_counter_ns; 0 means not yet.
 
-    deltas, chars: pieces with output in them, and their characters. has_answered: a byte of
-    the answer went to the caller, so no other target may be tried. finished: the choices that
-    the provider said are complete; finish_reason: why the first of them is, native_finish_reason:
-    the same in the provider's word. tool_calls: which were made, by choice and position.
-    tool_uses: what tools of the gateway did, each at its price.
-    fallback: the model that is tried in the place of the one asked for, empty for that itself.
-    exchange: the attempt, which knows whether its request has gone out. pieces: the first texts of
-    the output, all of them while `keeps` is true: they are counted if the provider does not.
+    deltas, chars: pieces with output in them, and their characters. other_outputs: what came that
+    is no text and has no tokens, such as vectors. has_answered: a byte of the answer went to the
+    caller, so no other target may be tried. finished: the choices that the provider said are
+    complete; finish_reason: why the first of them is, native_finish_reason: the same in the
+    provider's word. tool_calls: which were made, by choice and position. tool_uses: what tools of
+    the gateway did, each at its price. fallback: the model that is tried in the place of the one
+    asked for, empty for that itself. exchange: the attempt, which knows whether its request has
+    gone out. pieces: the first texts of the output, all of them while `keeps` is true: they are
+    counted if the provider does not.
     """
 
     __slots__ = (
@@ -46,6 +47,7 @@ class Meter:
         "has_answered",
         "keeps",
         "native_finish_reason",
+        "other_outputs",
         "pieces",
         "started_ns",
         "target",
@@ -66,6 +68,7 @@ class Meter:
         self.target: Any = None
         self.deltas = 0
         self.chars = 0
+        self.other_outputs = 0
         self.usage: Usage | None = None
         self.finish_reason = self.native_finish_reason = ""
         self.finished: set[int] = set()
@@ -81,6 +84,10 @@ class Meter:
     def was_sent(self) -> bool:
         """True when a provider has got the request, and has not refused it."""
         return self.exchange is not None and self.exchange.was_sent
+
+    @property
+    def has_output(self) -> bool:
+        return self.deltas > 0 or self.other_outputs > 0
 
     def begin_attempt(self, target: Any) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
@@ -99,6 +106,12 @@ class Meter:
         if chars:
             self.deltas += 1
             self.chars += chars
+
+    def count_other_output(self, count: int) -> None:
+        """Count output that is no text and has no tokens."""
+        if not self.first_event_ns:
+            self.first_event_ns = perf_counter_ns()
+        self.other_outputs += count
 
     def keep(self, text: str) -> None:
         """Keep a text of the output. Pieces that are a token each need not be kept for long: they

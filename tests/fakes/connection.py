@@ -19,6 +19,13 @@ import msgspec
 from tests.fakes.asked import Chat, Request, read_chat
 from tests.fakes.book import FAILED, Entry, TokenBook
 from tests.fakes.counting import count_prompt
+from tests.fakes.embeddings import (
+    EmbeddingsPlayer,
+    as_chat,
+    count_tokens,
+    has_embeddings,
+    read_asked,
+)
 from tests.fakes.outgoing import head
 from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
@@ -117,6 +124,9 @@ class Connection(asyncio.Protocol):
         if is_anthropic(request.path):
             self._serve_anthropic(request)
             return
+        if request.method == "POST" and has_embeddings(request.path):
+            self._serve_embeddings(request)
+            return
         if request.method != "POST" or not has_chat(request.path):
             house = self._house
             control = answer_control(request, house.book, house.gates, len(house.connections))
@@ -134,6 +144,22 @@ class Connection(asyncio.Protocol):
         except (msgspec.DecodeError, ScriptError, Refused) as error:
             entry.end(FAILED)
             self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
+
+    def _serve_embeddings(self, request: Request) -> None:
+        entry = self._house.book.open(request.request_id)
+        self._house.serial += 1
+        try:
+            asked = read_asked(request)
+            chat = as_chat(asked)
+            script = chat.script()
+        except (ScriptError, Refused) as error:
+            entry.end(FAILED)
+            self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
+            return
+        entry.model, entry.prompt_tokens = asked.model, sum(map(count_tokens, asked.inputs))
+        player = EmbeddingsPlayer(self, request, chat, script, entry, self._house.serial)
+        player.asked = asked
+        self._play(player, entry)
 
     def _serve_anthropic(self, request: Request) -> None:
         # The SDK whose types judge it takes seconds to import, and most runs do not need it.

@@ -1,4 +1,4 @@
-"""What the fake upstream answers besides chat completions: its book, and a list of models.
+"""What the fake upstream answers besides calls to models: its book, and a list of models.
 
 GET /book             {"calls": […], "requests": n, "open_connections": n}
 GET /book?id=a&id=b   the entries of these x-request-ids

@@ -41,6 +41,9 @@ class Script:
     args: str = '{"city":"Paris"}'  # the arguments of each tool call, cut into 4-character tokens
     finish: str = ""  # finish_reason; "null" sends none at all
     model: str = ""  # the model named in the answer, if not the one asked for
+    # Of embeddings: float or base64 whatever was asked for; fewer, more, twice (one index),
+    # backwards, unnumbered; raw:<JSON>, each of them.
+    vectors: str = ""
     big_bytes: int = 0  # the answer's text is one token of this many bytes
 
     # What is reported: "none", "null", "zero", "wrong:<JSON>" (as completion_tokens), "raw:<JSON>".

@@ -67,6 +67,16 @@ ANSWER = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}}],
     "usage": {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": {}},
 }
+INPUTS: tuple[dict[str, Any], ...] = (
+    {"input": "hello", "encoding_format": "float", "dimensions": 7},
+    {"input": ["hello", "é 😀"], "encoding_format": "base64", "user": "u"},
+    {"input": [1, 2, 3], "models": ["n"]},
+    {"input": [[1], [2, 3]], "stream": False, "x": 1},
+)
+VECTORS: tuple[dict[str, Any], ...] = (
+    {"data": [{"index": 1, "embedding": [0.5, -1e-7]}, {"index": 0, "embedding": "AACAPwAAgL8="}]},
+    {"data": [{"embedding": [1]}, {"embedding": [2]}], "usage": {"prompt_tokens": 3}},
+)
 ENDS = (b"\n", b"\r", b"\r\n")
 STREAMS = (
     *(b"\xef\xbb\xbf: hello%sdata: a%sdata:b%s%sdata%s%s" % ((end,) * 6) for end in ENDS),
@@ -117,6 +127,8 @@ def seeds_of(target: str) -> list[bytes]:
         "stream": (sizes + stream for stream in STREAMS for sizes in (b"\0\0\0", b"\x05\x01\x09")),
         "headers": HEADS,
         "provider": (encode(ANSWER), *provider_streams()),
+        "embeddings": (encode({"model": "m"} | members) for members in INPUTS),
+        "vectors": map(encode, VECTORS),
         "address": (text.encode() for text in (*test_locator.READ, *test_locator.REFUSED)),
         "file": FETCHED,
     }

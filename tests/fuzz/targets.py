@@ -19,6 +19,7 @@ from yarl import URL
 from gateway.admission.bearer import read_secret
 from gateway.admission.profile import choose_profile
 from gateway.core.chat import ChatCall
+from gateway.core.embeddings import FLOAT_BYTES, as_base64, as_numbers
 from gateway.core.errors import GatewayError, InvalidJson, StreamBroken, UpstreamError
 from gateway.core.files import Attachment
 from gateway.core.profiles import ALL as PROFILES
@@ -27,13 +28,16 @@ from gateway.core.request import RequestHead
 from gateway.endpoints.chat_completions.attach import as_file, read_fetched
 from gateway.endpoints.chat_completions.prompt_parts import read_prompt
 from gateway.endpoints.chat_completions.read import read_call
+from gateway.endpoints.embeddings.read import read_call as read_embeddings_call
 from gateway.http.body import check_head
 from gateway.http.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
 from gateway.outbound.networks import is_public
 from gateway.providers.anthropic.chat import AnthropicChat
+from gateway.providers.base import UpstreamRequest
 from gateway.providers.framing import sse
 from gateway.providers.openai_compatible.chat import OpenAIChat
+from gateway.providers.openai_compatible.embeddings import OpenAIEmbeddings
 from tests.fuzz import oracles
 
 Target = Callable[[bytes], None]
@@ -42,6 +46,7 @@ Target = Callable[[bytes], None]
 SHORT_EVENT_BYTES = 64
 # How most providers write: whole events, each by itself.
 WRITES = re.compile(rb".*?\n\n|.+", re.DOTALL)
+TWO_WANTED = UpstreamRequest(url="https://example.com", headers={}, body=b"", answers=2)
 CALLERS_FAULT = range(400, 432)
 
 
@@ -176,13 +181,38 @@ def provider(data: bytes) -> None:
     """What a provider sends, buffered or streamed, makes sense or is the provider's fault."""
     for dialect in (OpenAIChat(), AnthropicChat()):
         with suppress(UpstreamError):
-            answer = dialect.read_answer(data)
+            answer = dialect.read_answer(data, TWO_WANTED)
             assert answer.choices
         assert isinstance(dialect.read_error(400, {}, data), UpstreamError)
         with suppress(UpstreamError):
             decoder = dialect.open_decoder()
             for line in data.split(b"\n"):
                 decoder.read(line)
+
+
+def embeddings(body: bytes) -> None:
+    """A body is a call for embeddings, or the caller's fault."""
+    call = None
+    with callers_fault_only():
+        call = read_embeddings_call(body, head_of())
+    if call is not None:
+        expected = oracles.read_json(body)
+        given = expected["input"]
+        many = isinstance(given, list) and not isinstance(given[0], int)
+        assert call.payload.inputs == (len(given) if many else 1)
+        assert call.payload.prompt_tokens_bound > call.payload.inputs
+        assert oracles.read_json(call.payload.fields["input"]) == given
+
+
+def vectors(data: bytes) -> None:
+    """What a provider sends is as many vectors as were asked for, or the provider's fault. In
+    either form they have the same numbers."""
+    with suppress(UpstreamError):
+        answer = OpenAIEmbeddings().read_answer(data, TWO_WANTED)
+        assert len(answer.vectors) == TWO_WANTED.answers
+        for vector in answer.vectors:
+            numbers, encoded = oracles.read_json(bytes(as_numbers(vector))), as_base64(vector)
+            assert len(b64decode(encoded)) == FLOAT_BYTES * len(numbers) > 0
 
 
 def address(data: bytes) -> None:
@@ -225,6 +255,8 @@ TARGETS: Mapping[str, Target] = {
     "stream": stream,
     "headers": headers,
     "provider": provider,
+    "embeddings": embeddings,
+    "vectors": vectors,
     "address": address,
     "file": file,
 }

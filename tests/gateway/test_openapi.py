@@ -23,11 +23,12 @@ from gateway.consumers import CallConsumer
 from gateway.core.error_page import FAMILIES, every_class
 from gateway.core.errors import CallerGone
 from gateway.endpoints.chat_completions.schema import KNOWN, ChatCompletionRequest
+from gateway.endpoints.embeddings.schema import EmbeddingsRequest
 from tests.flows.caller import DONE, Answer, Caller
 from tests.support.servers import GatewayServer
 from tests.support.waiting import wait_until
 
-CALLS = "/chat/completions"
+CALLS = {"/chat/completions", "/embeddings"}
 Document = dict[str, Any]
 # An endpoint by method and path, a field by schema and name, or a code by path, status and code;
 # its kind goes first.
@@ -58,7 +59,8 @@ def endpoints() -> Iterator[Item]:
 
 def fields() -> Iterator[Item]:
     """Yield every member of the request and of the answers, however deep."""
-    pending: list[Any] = [types.type_info(struct) for struct in (ChatCompletionRequest, *RESPONSES)]
+    structs = (ChatCompletionRequest, EmbeddingsRequest, *RESPONSES)
+    pending: list[Any] = [types.type_info(struct) for struct in structs]
     seen = set()
     while pending:
         found = pending.pop()
@@ -81,7 +83,7 @@ def codes() -> Iterator[Item]:
     for error in every_class():
         if error in FAMILIES or issubclass(error, CallerGone):
             continue
-        told = paths if error.code in READERS_CODES else {CALLS}
+        told = paths if error.code in READERS_CODES else CALLS
         yield from (("code", path, str(error.status), error.code) for path in told)
 
 
@@ -222,6 +224,18 @@ def test_what_calls_are_answered_is_in_the_document(
 
     assert_listed(served, "ChatCompletion" if buffered.status == 200 else "ErrorResponse", buffered)
     assert_listed(served, "ChatCompletionChunk", streamed)
+
+
+@pytest.mark.parametrize("form", ["float", "base64", "int8"])
+def test_what_is_answered_to_embeddings_is_in_the_document(
+    served: Document, caller: Caller, form: str
+) -> None:
+    body = {"model": caller.model, "input": ["a", "b"], "encoding_format": form}
+
+    answer = caller.ask(path="/v1/embeddings", raw=json.dumps(body).encode())
+
+    name = "ErrorResponse" if form == "int8" else "EmbeddingsResponse"
+    assert_listed(served, name, answer)
 
 
 def test_what_readers_are_answered_is_in_the_document(served: Document, caller: Caller) -> None:

@@ -13,8 +13,8 @@ from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.cost_bound import bound_cost, check_context
 from gateway.endpoints.chat_completions.prompt_parts import read_prompt
 from gateway.endpoints.chat_completions.read import read_call
-from gateway.endpoints.chat_completions.request_rules import Rules
 from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
+from gateway.endpoints.rules import Rules
 from gateway.snapshot.types import ModelRecord
 
 

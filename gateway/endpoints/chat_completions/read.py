@@ -6,8 +6,6 @@ Every refusal names the member at fault as `param`, written messages[2].content[
 
 from __future__ import annotations
 
-import hmac
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,12 +14,8 @@ import msgspec
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, CallFacts
 from gateway.core.chat import ChatCall, ChatRequest
-from gateway.core.errors import (
-    RequestError,
-    UnsupportedParameter,
-)
+from gateway.core.errors import RequestError
 from gateway.core.files import Attachment
-from gateway.core.parameters import steers
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
 from gateway.core.tokens import (
@@ -32,10 +26,18 @@ from gateway.core.tokens import (
 )
 from gateway.endpoints.chat_completions import guided_decoding, schema
 from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
-from gateway.endpoints.chat_completions.request_rules import USUAL, Rules, check_rules
+from gateway.endpoints.chat_completions.request_rules import check_rules
 from gateway.endpoints.chat_completions.requested_steps import read_processors, read_server_tools
 from gateway.endpoints.chat_completions.response_format import read_format
 from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
+from gateway.endpoints.reading import (
+    check_unknown,
+    explain,
+    member_decoder,
+    refuse_steering,
+    write_alias,
+)
+from gateway.endpoints.rules import USUAL, Rules
 from gateway.http import strict_json
 from gateway.http.headers import (
     check_ids,
@@ -44,14 +46,9 @@ from gateway.http.headers import (
     requires_parameters,
 )
 
-MAX_NAME_CHARS = 256
 LONG = 256 * 1024
 MANY_MESSAGES = 8
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
-_PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
-_UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
-_PATTERN = re.compile(r"^Expected `str` matching regex .*$", re.DOTALL)
-_MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 
 def read_call(
@@ -64,7 +61,7 @@ def read_call(
         check_rules(request, rules)
     if not profile.is_ours:
         _check_profile(request, profile)
-    raws = schema.member_decoder.decode(body)
+    raws = member_decoder.decode(body)
     fields = {name: bytes(raw) for name, raw in raws.items()} if len(body) < LONG else share(raws)
     unknown: tuple[str, ...] = ()
     # Most calls have nothing but fields whose type says everything about them.
@@ -72,8 +69,7 @@ def read_call(
         unknown = tuple(name for name in fields if name not in schema.KNOWN)
         _check_fields(request, fields, unknown)
     if request.user and rules.user_secret:
-        alias = hmac.digest(rules.user_secret, request.user.encode(), "sha256").hex()
-        fields["user"] = f'"{alias}"'.encode()
+        fields["user"] = write_alias(request.user, rules)
     needs: frozenset[str] = frozenset()
     files: tuple[Attachment, ...] = ()
     media_urls: tuple[tuple[str, str], ...] = ()
@@ -136,7 +132,7 @@ def _check_fields(
 
     Raises RequestError, UnsupportedParameter, PluginUnavailable, UnknownProcessor.
     """
-    _refuse_steering(unknown)
+    refuse_steering(unknown)
     _check_meaning(request)
     _check_guided(request, fields)
     if request.tool_choice == "any":
@@ -144,7 +140,7 @@ def _check_fields(
     if isinstance(request.response_format, schema.ResponseJsonSchema):
         raw = fields["response_format"]
         fields["response_format"] = read_format(request.response_format, raw)
-    _check_unknown(request, unknown)
+    check_unknown(unknown, denies=bool(request.deny_unknown_fields))
 
 
 def _check_profile(request: ChatCompletionRequest, profile: Profile) -> None:
@@ -179,33 +175,7 @@ def _decode(body: bytes) -> ChatCompletionRequest:
     try:
         return schema.decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise explain(error) from None
-
-
-def explain(error: msgspec.ValidationError) -> RequestError:
-    """Turn the library's wording into a sentence and a `param`."""
-    text = str(error)
-    found = _PATH.search(text)
-    # The library does not name the member of a map that is at fault: the map's name has to do.
-    param = (found["path"] or "").replace("[...]", "") if found else ""
-    reason = text[: found.start()] if found else text
-    if _PATTERN.match(reason):
-        reason = f"Expected {schema.words_for(param)}"
-    if missing := _MISSING.search(reason):
-        param = f"{param}.{missing['name']}" if param else missing["name"]
-        return RequestError(f"{param} is required.", param=param)
-    if unknown := _UNKNOWN.search(reason):
-        param = f"{param}.{unknown['name'][:MAX_NAME_CHARS]}"
-        return RequestError(f"Unknown parameter: {param}.", param=param)
-    return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
-
-
-def _refuse_steering(unknown: tuple[str, ...]) -> None:
-    for name in unknown:
-        if steers(name):
-            raise RequestError(
-                f"{name} is not accepted: clients cannot choose a provider's URL.", param=name
-            )
+        raise explain(error, schema.words_for) from None
 
 
 def _check_meaning(request: ChatCompletionRequest) -> None:
@@ -221,16 +191,6 @@ def _check_guided(request: ChatCompletionRequest, fields: Mapping[str, bytes]) -
     wants_format = not isinstance(request.response_format, schema.ResponseText | None)
     guided_decoding.check(raw, wants_format=wants_format)
     guided_decoding.check_objects(raw)
-
-
-def _check_unknown(request: ChatCompletionRequest, unknown: tuple[str, ...]) -> None:
-    for name in unknown:
-        if len(name) > MAX_NAME_CHARS:
-            raise RequestError(f"A parameter name exceeds {MAX_NAME_CHARS} characters.")
-        if name.startswith("tensorzero::"):
-            raise UnsupportedParameter(f"{name} is not available.", param=name)
-    if request.deny_unknown_fields and unknown:
-        raise RequestError(f"Unknown parameter: {unknown[0]}.", param=unknown[0])
 
 
 def _check_tools(request: ChatCompletionRequest) -> None:

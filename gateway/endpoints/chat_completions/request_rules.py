@@ -1,8 +1,6 @@
-"""What an installation asks of requests, beside what their types say."""
+"""What an installation's rules ask of a chat completion."""
 
 from __future__ import annotations
-
-import msgspec
 
 from gateway.core.errors import RequestError
 from gateway.endpoints.chat_completions.schema import (
@@ -10,19 +8,7 @@ from gateway.endpoints.chat_completions.schema import (
     ChatCompletionRequest,
     ToolMessage,
 )
-
-
-class Rules(msgspec.Struct, frozen=True):
-    """stop_sequences: how many a call may have. pairs_tools: every answer of a tool has to name a
-    call of it that stands before. user_secret: providers get `user` as a keyed hash with this
-    secret; empty sends it as it is."""
-
-    stop_sequences: int = 4
-    pairs_tools: bool = False
-    user_secret: bytes = b""
-
-
-USUAL = Rules()
+from gateway.endpoints.rules import Rules
 
 
 def check_rules(request: ChatCompletionRequest, rules: Rules) -> None:

@@ -13,16 +13,13 @@ from msgspec import Meta, Struct
 
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.endpoints.chat_completions.processor_options import Inferada
+from gateway.endpoints.reading import END, USER_WORDS, PublicName, User
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
-PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
 Positive = Annotated[int, Meta(ge=1, le=2**53)]
-# The end as JSON Schema means it: Python's $ also matches before a last line feed.
-END = r"(?![\s\S])"
 Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9_-]{1,64}" + END)]
 Stop = Annotated[str, Meta(min_length=1, max_length=4096)]
 TokenId = Annotated[str, Meta(pattern=r"^[0-9]{1,10}" + END)]
-User = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
 # What others named, in a history: no shape is asked of it, as models make names up.
 ShortName = Annotated[str, Meta(max_length=256)]
 AnyObject = dict[str, Any]
@@ -339,11 +336,10 @@ SELF_EXPLANATORY = frozenset(
 def words_for(param: str) -> str:
     """Return what the pattern of a string asks for, in words."""
     if param == "user":
-        return "text without control characters"
+        return USER_WORDS
     if param == "logit_bias":
         return "keys that are token IDs: 1 to 10 digits"
     return "1 to 64 letters, digits, underscores or hyphens"
 
 
 decoder = msgspec.json.Decoder(ChatCompletionRequest)
-member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])

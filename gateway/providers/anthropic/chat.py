@@ -15,6 +15,7 @@ import msgspec
 
 from gateway.core.chat import ChatCall
 from gateway.core.errors import UnsupportedParameter
+from gateway.core.events import ChatAnswer
 from gateway.core.grant import Grant
 from gateway.providers.anthropic import answers
 from gateway.providers.anthropic.conversation import Conversation, read_messages, translate
@@ -115,7 +116,9 @@ class AnthropicChat:
             prompt_tokens=len(call.payload.fields["messages"]) // BYTES_PER_TOKEN + 1,
         )
 
-    read_answer = staticmethod(answers.read_answer)
+    def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
+        return answers.read_answer(body)
+
     read_error = staticmethod(read_error)
 
     def open_decoder(self) -> Decoder:

@@ -10,7 +10,6 @@ usage. Facts in which look-alikes differ are in gateway.providers.catalogue.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -31,15 +30,14 @@ from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.core.units import detailed_units
 from gateway.providers.base import Decoder, UpstreamRequest
-from gateway.providers.catalogue import BY_NAME, ProviderKind
+from gateway.providers.catalogue import BY_NAME
 from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.openai_compatible import respelling, vllm
+from gateway.providers.openai_compatible.request import BYTES_PER_TOKEN, write_body, write_headers
 from gateway.providers.secrets import secrets_of
 from gateway.providers.upstream_errors import read_error
 from gateway.snapshot.types import TargetRecord
 
-OURS = frozenset({"inferada", "plugins", "hi_tool_events", "models"})
-OURS_PREFIX = "tensorzero::"
 VLLM_ONLY = vllm.GUIDED | {"chat_template", "chat_template_kwargs", "mm_processor_kwargs"}
 NOT_TAKEN = {
     kind.name: kind.drops if kind.name == "vllm" else kind.drops | VLLM_ONLY
@@ -71,7 +69,6 @@ EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
 MAX_CHOICES = 128
-BYTES_PER_TOKEN = 4
 # What reading something else than what the dialect says can come to; too deep JSON included.
 MALFORMED = (
     *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
@@ -101,24 +98,15 @@ class OpenAIChat:
         return dropped
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
-        headers = {
-            "content-type": "application/json",
-            "accept": "text/event-stream" if call.facts.stream else "application/json",
-            "accept-encoding": "identity",
-            "user-agent": "tollhouse",
-            "x-request-id": grant.call_id,
-        }
-        if target.secret:
-            headers["authorization"] = f"Bearer {target.secret}"
         return UpstreamRequest(
             url=f"{target.base_url}/chat/completions",
-            headers=headers,
-            body=_write_body(call, grant, target, BY_NAME[target.kind]),
+            headers=write_headers(grant, target, stream=call.facts.stream),
+            body=write_body(call.payload.fields, _say_ourselves(call, grant, target)),
             prompt_tokens=len(call.payload.fields["messages"]) // BYTES_PER_TOKEN + 1,
             omits_finish_reason=BY_NAME[target.kind].omits_finish_reason,
         )
 
-    def read_answer(self, body: bytes) -> ChatAnswer:
+    def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
         try:
             answer = _decode(body)
             choices = tuple(_read_choice(choice) for choice in answer["choices"])
@@ -183,34 +171,9 @@ class OpenAIDecoder:
             ) from None
 
 
-def _write_body(call: ChatCall, grant: Grant, target: TargetRecord, kind: ProviderKind) -> bytes:
-    """Return the upstream body: the caller's fields, in their order and their own bytes, but
-    for ours, which stay here, and those we have to say differently."""
-    ours = _say_ourselves(call, grant, target, kind)
-    parts: list[bytes] = []
-    for name, raw in call.payload.fields.items():
-        said = ours.pop(name, raw)
-        if said is not None and name not in OURS and not name.startswith(OURS_PREFIX):
-            parts += (_write_name(name), said)
-    for name, said in ours.items():
-        if said is not None:
-            parts += (_write_name(name), said)
-    parts[0] = b"{" + parts[0][1:]
-    parts.append(b"}")
-    return b"".join(parts)  # once: a body may be long
-
-
-@lru_cache(maxsize=1024)
-def _write_name(name: str) -> bytes:
-    """Return `,"name":`. Most calls have the same few fields."""
-    return b"," + _encode(name) + b":"
-
-
-def _say_ourselves(
-    call: ChatCall, grant: Grant, target: TargetRecord, kind: ProviderKind
-) -> dict[str, bytes | None]:
+def _say_ourselves(call: ChatCall, grant: Grant, target: TargetRecord) -> dict[str, bytes | None]:
     """Return the fields whose value is ours; None leaves one out."""
-    fields = call.payload.fields
+    fields, kind = call.payload.fields, BY_NAME[target.kind]
     ours: dict[str, bytes | None] = {"model": _encode(target.native_model)}
     # Of what the provider does not take only nulls are left, and it may not take those either.
     for name in NOT_TAKEN[kind.name] & fields.keys():
@@ -324,8 +287,8 @@ def read_usage(raw: object) -> Usage | None:
     """Return the counts, or None when they are missing or make no sense."""
     if not isinstance(raw, dict):
         return None
-    prompt = _read_count(raw.get("prompt_tokens"))
-    completion = _read_count(raw.get("completion_tokens"))
+    prompt = read_count(raw.get("prompt_tokens"))
+    completion = read_count(raw.get("completion_tokens"))
     if prompt is None or completion is None:
         return None
     of_prompt = raw.get("prompt_tokens_details")
@@ -350,14 +313,14 @@ def _read_others(details: Mapping[str, object]) -> dict[str, int]:
     return others
 
 
-def _read_count(value: object) -> int | None:
+def read_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         return None
     return value if 0 <= value <= MAX_TOKENS_COUNTED else None
 
 
 def _read_detail(raw: object, name: str) -> int:
-    return (_read_count(raw.get(name)) or 0) if isinstance(raw, dict) else 0
+    return (read_count(raw.get(name)) or 0) if isinstance(raw, dict) else 0
 
 
 def _reported_error(error: object) -> Exception:

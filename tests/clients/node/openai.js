@@ -126,7 +126,7 @@ const failures = {
   504: () => create("script:fail=504"),
   529: () => create("script:fail=529"),
   "404 retrieve": () => client.models.retrieve("no/such model"),
-  "404 endpoint": () => client.embeddings.create({ model: fake, input: "Hello" }),
+  "404 endpoint": () => client.moderations.create({ input: "Hello" }),
   "404 streamed": () => create("Hello", { model: "no/such", stream: true }),
   timeout: () => create("script:hang", {}, { timeout: 300 }),
 };

@@ -25,7 +25,7 @@ from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
 from gateway.core.spent import Reading, Spent
 from gateway.endpoints.chat_completions.endpoint import ChatCompletions
-from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.endpoints.rules import Rules
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, ModelRecord, SpendingLimits

@@ -46,7 +46,7 @@ class ScratchChat:
             url=f"{target.base_url}/say", headers={}, body=json.dumps(body).encode()
         )
 
-    def read_answer(self, body: bytes) -> ChatAnswer:
+    def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
         said = json.loads(body)
         message: dict[str, Any] = {"role": "assistant", "content": said["reply"]}
         if said["call"]:

@@ -15,7 +15,7 @@ from gateway.core.prompt_parts import PromptParts
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm
-from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.endpoints.rules import Rules
 from gateway.snapshot.types import ModelRecord
 
 

@@ -19,7 +19,7 @@ from gateway.core.prompt_parts import PromptParts
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm, StreamWriter
-from gateway.endpoints.chat_completions.request_rules import Rules
+from gateway.endpoints.rules import Rules
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.snapshot.types import ModelRecord, TargetRecord
 from tests.house.seams.dialect import read_usage
@@ -118,7 +118,7 @@ class ScratchWords:
         body = json.dumps({"texts": call.payload.texts}).encode()
         return UpstreamRequest(url=f"{target.base_url}/words", headers={}, body=body)
 
-    def read_answer(self, body: bytes) -> WordsAnswer:
+    def read_answer(self, body: bytes, request: UpstreamRequest) -> WordsAnswer:
         said = json.loads(body)
         return WordsAnswer(said["counts"], read_usage(said["used"]))
 

@@ -1,0 +1,73 @@
+"""What all endpoints that read OpenAI's formats check alike, and how they word it."""
+
+from __future__ import annotations
+
+import hmac
+import re
+from collections.abc import Callable, Sequence
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from gateway.core.errors import RequestError, UnsupportedParameter
+from gateway.core.parameters import steers
+from gateway.endpoints.rules import Rules
+
+MAX_NAME_CHARS = 256
+# The end as JSON Schema means it: Python's $ also matches before a last line feed.
+END = r"(?![\s\S])"
+PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
+User = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
+USER_WORDS = "text without control characters"
+_PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
+_UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
+_PATTERN = re.compile(r"^Expected `str` matching regex .*$", re.DOTALL)
+_MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
+
+member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def explain(error: msgspec.ValidationError, words_for: Callable[[str], str]) -> RequestError:
+    """Turn the library's wording into a sentence and a `param`.
+
+    words_for: returns what the pattern of a member's text asks for, in words.
+    """
+    text = str(error)
+    found = _PATH.search(text)
+    # The library does not name the member of a map that is at fault: the map's name has to do.
+    param = (found["path"] or "").replace("[...]", "") if found else ""
+    reason = text[: found.start()] if found else text
+    if _PATTERN.match(reason):
+        reason = f"Expected {words_for(param)}"
+    if missing := _MISSING.search(reason):
+        param = f"{param}.{missing['name']}" if param else missing["name"]
+        return RequestError(f"{param} is required.", param=param)
+    if unknown := _UNKNOWN.search(reason):
+        param = f"{param}.{unknown['name'][:MAX_NAME_CHARS]}"
+        return RequestError(f"Unknown parameter: {param}.", param=param)
+    return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
+
+
+def refuse_steering(unknown: Sequence[str]) -> None:
+    for name in unknown:
+        if steers(name):
+            raise RequestError(
+                f"{name} is not accepted: clients cannot choose a provider's URL.", param=name
+            )
+
+
+def check_unknown(unknown: Sequence[str], *, denies: bool) -> None:
+    """Refuse unknown names that are too long or ours, and all where the caller denies them."""
+    for name in unknown:
+        if len(name) > MAX_NAME_CHARS:
+            raise RequestError(f"A parameter name exceeds {MAX_NAME_CHARS} characters.")
+        if name.startswith("tensorzero::"):
+            raise UnsupportedParameter(f"{name} is not available.", param=name)
+    if denies and unknown:
+        raise RequestError(f"Unknown parameter: {unknown[0]}.", param=unknown[0])
+
+
+def write_alias(user: str, rules: Rules) -> bytes:
+    """Return `user` as providers get it, raw JSON."""
+    return f'"{hmac.digest(rules.user_secret, user.encode(), "sha256").hex()}"'.encode()

@@ -1,0 +1,1 @@
+"""Calls for embeddings over real sockets."""
