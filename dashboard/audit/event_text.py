@@ -66,6 +66,7 @@ _BEGINNINGS = {
 _CALLED = {
     "default_system_prompt": "default system prompt",
     "template_render_mode": "template variables",
+    "operation": "used for",
     "allows_passthrough": "calls by provider name",
     "is_local": "on-premises",
     "owned_by": "publisher",

@@ -13,6 +13,7 @@ from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from gateway.core.money import format_price, format_usd_per_mtok, read_price
+from gateway.core.operations import OPERATIONS
 from gateway.core.units import UNITS, Unit, other_units
 from gateway.models import LanguageModel
 from gateway.services.models import DESCRIPTION_CHARS, NATIVE_CHARS
@@ -31,7 +32,7 @@ _PRICES = {
 _OTHERS = ("aliases", "fallbacks", "unknown_fields", "default_params", "template_render_mode")
 _SAME = (
     *("display_name", "owned_by", "description", "context_tokens", "max_output_tokens"),
-    "default_system_prompt",
+    *("default_system_prompt", "operation"),
 )
 
 
@@ -126,6 +127,13 @@ class ModelForm(forms.Form):
         min_value=1,
         label="Max output tokens",
         help_text="Higher values in a call are lowered to this.",
+    )
+    operation = forms.ChoiceField(
+        required=False,
+        choices=[("", "Any"), *OPERATIONS.items()],
+        initial="",
+        label="Used for",
+        widget=forms.RadioSelect,
     )
     supports_vision = _ability(ABILITIES["vision"])
     supports_pdf = _ability(ABILITIES["pdf"])

@@ -45,6 +45,8 @@ OF_EACH_CALL = frozenset(
     {
         "model",
         "messages",
+        "input",
+        "encoding_format",
         "stream",
         "stream_options",
         "n",

@@ -13,6 +13,7 @@ from typing import cast
 
 from accounts.untyped import Options
 from gateway.core.money import read_price
+from gateway.core.operations import OPERATIONS
 from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
@@ -61,6 +62,11 @@ def add_model_options(parser: ArgumentParser) -> None:
         action="append",
         metavar="ABILITY=ANSWER",
         help=f"{', '.join(ABILITIES)}; yes, no or unknown; repeatable.",
+    )
+    parser.add_argument(
+        "--operation",
+        choices=(*OPERATIONS, "any"),
+        help="What the model is for. Other calls are refused; any: the provider decides.",
     )
     parser.add_argument(
         "--unknown-fields",
@@ -125,6 +131,8 @@ def read_model_options(options: Options) -> Described:
         "default_system_prompt": _read_prompt(options),
     }
     fields = {name: value for name, value in named.items() if value is not None}
+    if options["operation"] is not None:
+        fields["operation"] = "" if options["operation"] == "any" else options["operation"]
     for name in ("aliases", "fallbacks"):
         if options[name] is not None:
             fields[name] = [part.strip() for part in options[name].split(",") if part.strip()]
@@ -157,6 +165,7 @@ def write_model(model: LanguageModel) -> dict[str, object]:
         "context_tokens": model.context_tokens,
         "max_output_tokens": model.max_output_tokens,
         "supports": {ability: getattr(model, f"supports_{ability}") for ability in ABILITIES},
+        "operation": model.operation or "any",
         "unknown_fields": model.unknown_fields,
         "default_params": model.default_params,
         "template_render_mode": model.template_render_mode,

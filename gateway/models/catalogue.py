@@ -146,6 +146,12 @@ class LanguageModel(models.Model):
     supports_pdf = models.BooleanField(null=True, blank=True)
     supports_audio = models.BooleanField(null=True, blank=True)
     supports_tools = models.BooleanField(null=True, blank=True)
+    operation = models.CharField(
+        max_length=20,
+        blank=True,
+        default="",
+        help_text="Of gateway.core.operations: what it is for alone. Empty: nobody has said.",
+    )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -25,12 +25,15 @@ LACKS: dict[str, type[GatewayError]] = {
 def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]:
     """Return the parameters that will be dropped, sorted.
 
-    Raises EndpointNotSupported where a provider of the model has no such operation;
+    Raises EndpointNotSupported where the model is for something else, or one of its providers has
+    no such operation;
     UnsupportedParameter for what the model's providers cannot be told, and for anything
     dropped when the caller requires every parameter; RequestError for an unknown one where the
     model rejects those.
     """
     payload = call.payload
+    if model.operation and model.operation != payload.operation:
+        raise EndpointNotSupported(f"{model.name} is for {model.operation} only.", param="model")
     if payload.n == 1 and not payload.needs:
         kinds = tuple([target.kind for target in model.targets])
         if payload.fields.keys() <= supported_by_all(payload.operation, kinds):

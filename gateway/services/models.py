@@ -13,6 +13,7 @@ from django.db.models import Max, QuerySet
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
+from gateway.core.operations import OPERATIONS
 from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider, Target
 from gateway.services.changed_fields import change_fields
@@ -59,6 +60,8 @@ class Described(TypedDict, total=False):
     supports_pdf: bool | None
     supports_audio: bool | None
     supports_tools: bool | None
+    # Of gateway.core.operations: calls of others are refused. Empty: unknown.
+    operation: str
 
 
 class ModelFields(Described, total=False):
@@ -240,6 +243,8 @@ def _check(model: LanguageModel) -> None:
             raise ValidationError({field: "Control characters are not allowed."})
     if len(model.description) > DESCRIPTION_CHARS or "\0" in model.description:
         raise ValidationError({"description": f"At most {DESCRIPTION_CHARS} characters."})
+    if model.operation and model.operation not in OPERATIONS:
+        raise ValidationError({"operation": f"Choose one of {', '.join(OPERATIONS)}."})
     _check_aliases(model)
     _check_fallbacks(model)
     check_default_params(model.default_params)

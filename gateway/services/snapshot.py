@@ -142,6 +142,7 @@ def _compile_model(row: LanguageModel, access: dict[Provider, Access]) -> ModelR
             "pdf": row.supports_pdf,
             "tools": row.supports_tools,
         },
+        operation=row.operation,
         fallbacks=tuple(row.fallbacks),
         prompt=_compile_prompt(row),
         targets=tuple(

@@ -51,9 +51,9 @@ class PromptRecord:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRecord:
     """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
-    audio, pdf, tools) that it has or lacks; None where nobody has said. fallbacks: names of the
-    models that serve its calls when it cannot. prompt: None where callers' messages go upstream as
-    they are."""
+    audio, pdf, tools) that it has or lacks; None where nobody has said. operation: the only one it
+    is for, empty where nobody has said. fallbacks: names of the models that serve its calls when it
+    cannot. prompt: None where callers' messages go upstream as they are."""
 
     name: str
     display_name: str
@@ -66,6 +66,7 @@ class ModelRecord:
     unknown_fields: str
     targets: tuple[TargetRecord, ...]
     supports: Mapping[str, bool | None] = field(default_factory=dict)
+    operation: str = ""
     fallbacks: tuple[str, ...] = ()
     prompt: PromptRecord | None = None
 

@@ -63,6 +63,17 @@ def test_an_answer_can_be_taken_back() -> None:
     assert (model.supports_vision, model.default_params) == (None, {})
 
 
+def test_a_model_is_for_one_operation_or_for_any() -> None:
+    make_model("qwen")
+
+    alone = ask("set_model", "qwen", "--operation", "embeddings")["operation"]
+    stored = LanguageModel.objects.get().operation
+    again = ask("set_model", "qwen", "--operation", "any")["operation"]
+
+    assert (alone, stored, again) == ("embeddings", "embeddings", "any")
+    assert LanguageModel.objects.get().operation == ""
+
+
 def test_a_prompt_can_come_from_a_file(tmp_path: Path) -> None:
     make_model("qwen")
     file = tmp_path / "prompt.txt"

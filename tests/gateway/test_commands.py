@@ -250,6 +250,7 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
         "context_tokens": 8_000,
         "max_output_tokens": 4_096,
         "supports": {"vision": None, "pdf": None, "audio": None, "tools": None},
+        "operation": "any",
         "unknown_fields": "forward",
         "default_params": {},
         "template_render_mode": "off",

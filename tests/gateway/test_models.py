@@ -66,6 +66,7 @@ def test_names_as_providers_write_them_are_taken(name: str) -> None:
         ("context_tokens", {"context_tokens": 0}),
         ("unknown_fields", {"unknown_fields": "guess"}),
         ("template_render_mode", {"template_render_mode": "magic"}),
+        ("operation", {"operation": "magic"}),
         ("default_system_prompt", {"default_system_prompt": "x" * (MAX_CHARS + 1)}),
         ("default_system_prompt", {"default_system_prompt": "a\0"}),
         *(

@@ -86,6 +86,8 @@ def write_model(model: ModelRecord) -> Model:
 
 def write_features(model: ModelRecord) -> list[str]:
     """Return what may be asked of the model; guided decoding only where every target has it."""
+    if model.operation not in ("", "chat"):
+        return [model.operation]
     features = ["streaming", "json_schema"]
     features += [name for name in ("tools", "vision", "pdf", "audio") if model.can(name)]
     if model.targets and all(target.kind == "vllm" for target in model.targets):

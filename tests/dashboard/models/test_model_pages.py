@@ -65,6 +65,7 @@ def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator
             context_tokens="131072",
             supports_vision="no",
             supports_tools="yes",
+            operation="embeddings",
             unknown_fields="reject",
             default_params='{"temperature": 0.2}',
         ),
@@ -77,6 +78,7 @@ def test_a_model_is_made_with_all_that_callers_are_told(client: Client, operator
     assert (model.output_pusd_per_token, model.context_tokens) == (600_000, 131_072)
     assert (model.supports_vision, model.supports_tools) == (False, True)
     assert (model.supports_audio, model.unknown_fields) == (None, "reject")
+    assert model.operation == "embeddings"
     assert (model.default_params, model.owned_by) == ({"temperature": 0.2}, "up")
     assert (target.provider.name, target.native_model) == ("up", "Qwen/Qwen3")
     assert model.aliases == ["qwen", "Qwen/Qwen3"]

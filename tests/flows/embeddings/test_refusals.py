@@ -110,6 +110,22 @@ def test_a_provider_without_the_operation_is_not_asked(site: Site, caller: Calle
     assert served.headers["x-model-used"] == "tollhouse/simulated"
 
 
+def test_a_model_for_one_operation_is_asked_for_no_other(site: Site, caller: Caller) -> None:
+    embedder = caller.with_(model=site.add_model("embedder-alone", operation="embeddings"))
+    talker = caller.with_(model=site.add_model("talker-alone", operation="chat"))
+
+    refused = [embedder.ask("hello"), embedder.stream("hello"), embed(talker, "hello")]
+    listed = caller.ask(method="GET", path="/v1/models/embedder-alone", raw=b"").json
+
+    assert vectors(embed(embedder, "hello"))
+    assert talker.ask("hello").status == 200
+    assert listed["supported_features"] == ["embeddings"]
+    for answer in refused:
+        assert (answer.status, answer.error["param"]) == (400, "model")
+        assert answer.error["code"] == "endpoint_not_supported_by_model"
+        assert site.tries(answer.call_id) == []
+
+
 def test_an_input_beyond_the_context_is_refused(site: Site) -> None:
     model = site.add_model("short-embedder", context_tokens=8)
     caller = site.caller().with_(model=model)
