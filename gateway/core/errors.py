@@ -62,9 +62,8 @@ GatewayError
     └── CallerStalled
 
 status, code and type are the catalogue of docs/errors.md, which is made from these classes.
-The message of any GatewayError is safe to show; what is not safe goes in `detail`, which is
-logged and never sent, and what a provider said in `quote`, which may hold what callers said and
-is logged for debugging alone. `retry_elsewhere` lets the pipeline try the next target, before the
+The message of any GatewayError is safe to show; what is not goes in `detail`, which is logged and
+never sent, and what a provider said in `quote`, which is logged at debug level. `retry_elsewhere` lets the pipeline try the next target, before the
 first byte only. `should_retry`, where set, is sent as x-should-retry, which the SDKs obey.
 """
 
@@ -101,10 +100,8 @@ class GatewayError(Exception):
         super().__init__(message or self.meaning)
         self.message = (message or self.meaning)[:MAX_MESSAGE_CHARS]
         self.param = param[:MAX_PARAM_CHARS] if param else param
-        self.detail = detail
-        self.quote = quote
-        self.details = dict(details or {})
-        self.retry_after_s = retry_after_s
+        self.detail, self.quote = detail, quote
+        self.details, self.retry_after_s = dict(details or {}), retry_after_s
 
 
 class RequestError(GatewayError):
@@ -113,8 +110,7 @@ class RequestError(GatewayError):
 
 
 class InvalidJson(RequestError):
-    code = "invalid_json"
-    meaning = "The request body is not valid JSON."
+    code, meaning = "invalid_json", "The request body is not valid JSON."
 
 
 class UnsupportedParameter(RequestError):
@@ -123,8 +119,7 @@ class UnsupportedParameter(RequestError):
 
 
 class UnknownProcessor(RequestError):
-    code = "unknown_processor"
-    meaning = "The processor does not exist. See param for the field."
+    code, meaning = "unknown_processor", "The processor does not exist. See param for the field."
 
 
 class PluginUnavailable(RequestError):

@@ -265,7 +265,7 @@ def write_answer(answer: ChatAnswer, receipt: Receipt, form: AnswerForm) -> byte
     )
 
 
-def write_tool_event(event: ToolEvent) -> dict[str, Any]:
+def write_tool_event(event: ToolEvent) -> dict[str, str | int]:
     """Return a tool event as callers see it (gateway contract, section 6.10)."""
     return {
         "type": "tool_error" if event.failed else "tool_result",
