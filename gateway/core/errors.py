@@ -63,8 +63,9 @@ GatewayError
 
 status, code and type are the catalogue of docs/errors.md, which is made from these classes.
 The message of any GatewayError is safe to show; what is not goes in `detail`, which is logged and
-never sent, and what a provider said in `quote`, which is logged at debug level. `retry_elsewhere` lets the pipeline try the next target, before the
-first byte only. `should_retry`, where set, is sent as x-should-retry, which the SDKs obey.
+never sent, and what a provider said in `quote`, which is logged at debug level. `retry_elsewhere`
+lets the pipeline try the next target, before the first byte only. `should_retry`, where set, is
+sent as x-should-retry, which the SDKs obey.
 """
 
 from __future__ import annotations
