@@ -124,8 +124,7 @@ class UnknownProcessor(RequestError):
 
 
 class PluginUnavailable(RequestError):
-    code = "plugin_unavailable"
-    meaning = "The plugin is not available."
+    code, meaning = "plugin_unavailable", "The plugin is not available."
 
 
 class PromptTooLong(RequestError):
