@@ -77,7 +77,7 @@ class SimulatedTransport:
         asked = msgspec.json.decode(request.body)
         request.was_sent = True
         if "input" in asked:
-            work = asyncio.to_thread(answer_embeddings, asked, request.prompt_tokens)
+            work = asyncio.to_thread(answer_embeddings, request.body, request.prompt_tokens)
             status, body = await work
             return SimulatedResponse(status, iter_once(body))
         try:

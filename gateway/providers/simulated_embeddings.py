@@ -10,9 +10,7 @@ import math
 import re
 from array import array
 from base64 import b64encode
-from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 from zlib import crc32
 
 import msgspec
@@ -25,28 +23,50 @@ MAX_WORDS = 1_000
 _WORD = re.compile(r"\w+")
 
 
-def answer_embeddings(asked: Mapping[str, Any], prompt_tokens: int) -> tuple[int, bytes]:
+class Asked(msgspec.Struct):
+    """What is read of a request."""
+
+    input: str | list[str | int | list[int]]
+    dimensions: int | None = None
+    encoding_format: str | None = None
+
+
+_read_asked = msgspec.json.Decoder(Asked).decode
+
+
+def answer_embeddings(request: bytes, prompt_tokens: int) -> tuple[int, bytes]:
     """Return the status and the body of the response."""
-    given, dimensions = asked["input"], asked.get("dimensions") or DIMENSIONS
-    inputs = given if isinstance(given, list) and not isinstance(given[0], int) else [given]
+    asked = _read_asked(request)
+    inputs, dimensions = read_inputs(asked.input), asked.dimensions or DIMENSIONS
     if dimensions > MAX_DIMENSIONS or dimensions * len(inputs) > MAX_NUMBERS:
         message = f"At most {MAX_DIMENSIONS} dimensions, and {MAX_NUMBERS} numbers in all."
         return 400, msgspec.json.encode({"error": {"message": message}})
-    is_base64 = asked.get("encoding_format") == "base64"
+    is_base64 = asked.encoding_format == "base64"
     data: list[dict[str, object]] = []
     for index, one in enumerate(inputs):
-        numbers = array("f", embed(words_of(one), dimensions))
+        numbers = array("f", embed(one, dimensions))
         vector = b64encode(numbers.tobytes()).decode() if is_base64 else numbers.tolist()
         data.append({"object": "embedding", "index": index, "embedding": vector})
     usage = {"prompt_tokens": prompt_tokens, "total_tokens": prompt_tokens}
     return 200, msgspec.json.encode({"object": "list", "data": data, "usage": usage})
 
 
-def words_of(one: str | list[int]) -> list[str]:
-    """Return the first words of an input; of tokens, each is one."""
-    if isinstance(one, str):
-        return [found[0] for found in islice(_WORD.finditer(one.lower()), MAX_WORDS)]
-    return [str(token) for token in one[:MAX_WORDS]]
+def read_inputs(given: str | list[str | int | list[int]]) -> list[list[str]]:
+    """Return the first words of each input; of tokens, each is one."""
+    if isinstance(given, str):
+        return [words_of(given)]
+    tokens = [str(one) for one in given[:MAX_WORDS] if isinstance(one, int)]
+    if tokens:
+        return [tokens]
+    return [
+        words_of(one) if isinstance(one, str) else [str(token) for token in one[:MAX_WORDS]]
+        for one in given
+        if not isinstance(one, int)
+    ]
+
+
+def words_of(text: str) -> list[str]:
+    return [found[0] for found in islice(_WORD.finditer(text.lower()), MAX_WORDS)]
 
 
 def embed(words: list[str], dimensions: int) -> list[float]:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.flows.caller import Caller
 from tests.flows.embeddings.asking import as_float32, embed, upstream_vector, vectors
-from tests.flows.site import Site
+from tests.flows.site import NUSD_PER_USD, Site
 from tests.support.waiting import wait_until
 
 INPUTS: dict[str, tuple[Any, list[int]]] = {
@@ -117,7 +117,8 @@ def test_a_repeated_key_gets_the_same_vectors_for_nothing(site: Site, caller: Ca
     assert (first.status, again.body) == (200, first.body)
     assert again.headers["idempotent-replayed"] == "true"
     assert (other.status, other.error["code"]) == (422, "idempotency_mismatch")
-    assert len(site.records(caller)) == 1
+    assert site.record(first.call_id)["charge_nusd"] == 2_000
+    assert site.balance_nusd(caller) == NUSD_PER_USD - 2_000
 
 
 def test_a_fallback_model_serves_when_the_provider_fails(site: Site, caller: Caller) -> None:
