@@ -40,6 +40,9 @@ ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa
 NONE_OF_THEM: Schema = {"anyOf": [{"type": "array", "items": {}, "maxItems": 0}, NOTHING]}
 NO_PROCESSORS: Schema = NONE_OF_THEM | {"description": "No processors are available."}
 
+# False or null. Written so that generators of clients read a boolean.
+OFF = {"anyOf": [{"type": "boolean"}, {"type": "null"}], "not": {"const": True}}
+
 
 def optional(schema: Schema) -> Schema:
     """Return the schema with null, which means absent throughout."""
@@ -141,8 +144,7 @@ def _complete_embeddings(request: Schema) -> None:
     ]
     members["input"] = {"anyOf": [text, *lists]}
     members |= {
-        name: {"enum": [None, False], "description": "Not available."}
-        for name in sorted(embeddings.NOT_HERE)
+        name: OFF | {"description": "Not available."} for name in sorted(embeddings.NOT_HERE)
     }
     known = embeddings.KNOWN | embeddings.NOT_HERE
     _restrict_names(request, known)

@@ -206,7 +206,7 @@ def test_the_page_takes_secrets_and_never_shows_them(authority: Authority) -> No
     wrong = client.post(page, form | {"proxy_url": PROXY, "proxy_credential": "canary"})
     assert wrong.status_code == 422
     assert "as name:password" in wrong.content.decode()
-    assert '<details class="form-section" open>' in wrong.content.decode()
+    assert '<details class="more" open>' in wrong.content.decode()
     assert "canary" not in wrong.content.decode()
 
     entered = {
@@ -224,4 +224,4 @@ def test_the_page_takes_secrets_and_never_shows_them(authority: Authority) -> No
     assert "the proxy 127.0.0.1, port 1" in text
     assert "canary" not in text
     assert "PRIVATE KEY" not in text
-    assert '<details class="form-section">' in text
+    assert '<details class="more">' in text
