@@ -6,7 +6,7 @@ import asyncio
 import logging
 import os
 import re
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import Any, cast
@@ -84,7 +84,7 @@ class Lifespan:
         await asyncio.to_thread(serving.enter, stack)
         await runtime.ready()
 
-    async def _answer(self, send: Send, phase: str, work: Any) -> None:
+    async def _answer(self, send: Send, phase: str, work: Callable[[], Awaitable[None]]) -> None:
         try:
             await work()
         except CannotStart as error:

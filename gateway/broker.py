@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import Empty
-from typing import Any
 
 from kombu.transport import filesystem
 
@@ -32,7 +31,13 @@ class Channel(filesystem.Channel):
                 table.insert(0, bound)
 
     def _delete(
-        self, queue: str, exchange: str, routing_key: str, pattern: str, *args: Any, **kwargs: Any
+        self,
+        queue: str,
+        exchange: str,
+        routing_key: str,
+        pattern: str,
+        *args: object,
+        **kwargs: object,
     ) -> None:
         self._purge(queue)  # type: ignore[no-untyped-call]
         bound = filesystem.exchange_queue_t(routing_key or "", pattern or "", queue or "")
@@ -40,12 +45,12 @@ class Channel(filesystem.Channel):
             table.remove(bound)
 
     def _put(  # type: ignore[override]  # kombu disagrees with itself
-        self, queue: str, payload: Any, **kwargs: Any
+        self, queue: str, payload: object, **kwargs: object
     ) -> None:
         name = f"{time.monotonic_ns():020}_{uuid.uuid4()}.{queue}.msg"
         _write(Path(self.data_folder_out) / name, payload)
 
-    def _get(self, queue: str, timeout: float | None = None) -> Any:
+    def _get(self, queue: str, timeout: float | None = None) -> object:
         folder = Path(self.data_folder_in)
         for name in sorted(os.listdir(folder)):
             if name.partition(".")[2] != f"{queue}.msg":
@@ -61,7 +66,7 @@ class Channel(filesystem.Channel):
         raise Empty
 
     @contextmanager
-    def _changing(self, exchange: str) -> Iterator[list[Any]]:
+    def _changing(self, exchange: str) -> Iterator[list[object]]:
         """Hand out the table of an exchange, alone, and keep what was made of it."""
         folder = Path(self.control_folder)
         folder.mkdir(exist_ok=True)
@@ -77,7 +82,7 @@ class Transport(filesystem.Transport):
     Channel = Channel
 
 
-def _write(path: Path, content: Any) -> None:
+def _write(path: Path, content: object) -> None:
     unseen = path.with_name(f".{uuid.uuid4()}.new")
     unseen.write_text(json.dumps(content))
     unseen.rename(path)

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 from collections.abc import Sequence
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.apps import AppConfig
@@ -20,7 +19,7 @@ MIN_SECRET_CHARS = 32
 
 @register(Tags.security)
 def check_exposure(
-    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+    *, app_configs: Sequence[AppConfig] | None = None, **options: object
 ) -> list[CheckMessage]:
     """What is harmless on a developer's own machine and dangerous anywhere else."""
     found: list[CheckMessage] = []
@@ -63,7 +62,7 @@ def check_exposure(
 
 @register(Tags.security)
 def check_secrets(
-    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+    *, app_configs: Sequence[AppConfig] | None = None, **options: object
 ) -> list[CheckMessage]:
     """Secrets that could be guessed."""
     secrets = {
@@ -83,7 +82,7 @@ def check_secrets(
 
 @register(Tags.security)
 def check_proxies(
-    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+    *, app_configs: Sequence[AppConfig] | None = None, **options: object
 ) -> list[CheckMessage]:
     """Networks whose word about a caller's address is taken."""
     everyone = Error(
@@ -96,7 +95,7 @@ def check_proxies(
 
 @register(Tags.security)
 def check_fetches(
-    *, app_configs: Sequence[AppConfig] | None = None, **options: Any
+    *, app_configs: Sequence[AppConfig] | None = None, **options: object
 ) -> list[CheckMessage]:
     """Networks of ours that callers may have files fetched from."""
     inside = Error(

@@ -306,7 +306,7 @@ class Runtime:
         if await read(is_workspace_locked, workspace_id):
             self.supervisor.interrupt_workspace(workspace_id, WorkspaceLocked())
 
-    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, work: Coroutine[object, None, None]) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
         task.add_done_callback(self._forget)

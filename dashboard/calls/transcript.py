@@ -259,7 +259,7 @@ def _events(text: str) -> tuple[list[Body], bool]:
     return events, is_done
 
 
-def _parse(text: str) -> Any:
+def _parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -296,5 +296,5 @@ def _is_list(value: object) -> bool:
     return isinstance(value, list)
 
 
-def _list(value: object) -> Iterable[Any]:
+def _list(value: object) -> Iterable[object]:
     return value if isinstance(value, list) else ()

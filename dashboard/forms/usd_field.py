@@ -39,10 +39,10 @@ class UsdField(forms.CharField):
             max_length=40, required=False, widget=forms.TextInput(attrs=attrs), **options
         )
 
-    def prepare_value(self, value: Any) -> Any:
+    def prepare_value(self, value: object) -> object:
         return format_usd(value) if isinstance(value, int) else value
 
-    def clean(self, value: Any) -> int | None:
+    def clean(self, value: object) -> int | None:
         text = super().clean(value)
         if not text:
             return None

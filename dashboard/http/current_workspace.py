@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import PermissionDenied
@@ -34,7 +33,7 @@ def in_workspace(view: View) -> View:
 
     @login_required
     @wraps(view)
-    def found(request: HttpRequest, workspace_slug: str, **kwargs: Any) -> HttpResponseBase:
+    def found(request: HttpRequest, workspace_slug: str, **kwargs: object) -> HttpResponseBase:
         workspace = workspaces_of(_person(request)).filter(slug=workspace_slug).first()
         if workspace is None:
             raise Http404("There is no such workspace.")

@@ -44,7 +44,7 @@ class PriceField(forms.CharField):
         super().__init__(max_length=40, widget=forms.TextInput(attrs=attrs), **options)
         self._unit = unit
 
-    def clean(self, value: Any) -> int | None:
+    def clean(self, value: object) -> int | None:
         text = super().clean(value)
         if not text:
             return None
@@ -59,7 +59,7 @@ class ParametersField(forms.CharField):
 
     widget = forms.Textarea(attrs={"rows": 4, "spellcheck": "false"})
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> object:
         text = super().clean(value)
         try:
             return json.loads(text) if text else {}
@@ -72,7 +72,7 @@ class NamesField(forms.CharField):
 
     widget = forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> list[str]:
         return [part.strip() for part in super().clean(value).split(",") if part.strip()]
 
 
@@ -81,7 +81,7 @@ class PromptField(forms.CharField):
 
     widget = forms.Textarea(attrs={"rows": 6, "spellcheck": "false"})
 
-    def clean(self, value: Any) -> Any:
+    def clean(self, value: object) -> str:
         return str(super().clean(value)).replace("\r\n", "\n")
 
 

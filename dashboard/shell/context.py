@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from django.http import HttpRequest
 from django.urls import reverse
@@ -167,7 +166,7 @@ def _address(page: _Page, workspace: Workspace) -> str:
     return reverse(f"dashboard:{page.name}")
 
 
-def shell(request: HttpRequest) -> dict[str, Any]:
+def shell(request: HttpRequest) -> dict[str, object]:
     """Context processor: `shell`, and the nonce under the name that django-htmx looks for."""
     nonce: Callable[[], str] | str = getattr(request, "csp_nonce", "")
     return {"shell": Shell(request), "csp_nonce": str(nonce)}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -53,7 +52,7 @@ def count_tools(raw: bytes) -> int:
     return tokens
 
 
-def _count_schema(schema: Any, depth: int) -> int:
+def _count_schema(schema: object, depth: int) -> int:
     if not isinstance(schema, Mapping) or depth > MAX_DEPTH:
         return 0
     properties = schema.get("properties")
@@ -73,7 +72,7 @@ def _count_schema(schema: Any, depth: int) -> int:
     return tokens
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 

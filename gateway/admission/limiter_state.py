@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from math import ceil
 from sys import maxsize
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gateway.admission.counters import ConcurrencyCounter, Counters, RateCounter
 from gateway.core.errors import ConcurrencyLimited, RateLimited
@@ -114,7 +114,7 @@ def holder_of(state: LimiterState) -> str:
 
 def limit_details(
     state: LimiterState, metric: str, period: str | None, limit: int, current: int, model: str
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Return which limit refuses a call, as details of the error (gateway contract, 7.5.3)."""
     return {
         "model_id": model,

@@ -5,7 +5,6 @@ running calls may yet cost. Pure: it is told the time, in seconds since the epoc
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from gateway.core.errors import KeyLimitExceeded
 from gateway.core.money import format_usd
@@ -99,7 +98,7 @@ class Spending:
     ) -> KeyLimitExceeded:
         held_usd = format_usd(self.held_nusd)
         held = f", {held_usd} USD are held for running calls" if self.held_nusd else ""
-        details: dict[str, Any] = {
+        details: dict[str, object] = {
             "level": "token",
             "limit": {
                 "metric": "cost_micro_usd",

@@ -7,7 +7,6 @@ for all of their calls, be it that of event streams or of pages.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from rest_framework.negotiation import BaseContentNegotiation
 from rest_framework.parsers import BaseParser
@@ -20,7 +19,7 @@ class JsonAlways(BaseContentNegotiation):
         return next(iter(parsers))
 
     def select_renderer(
-        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: Any = None
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
     ) -> tuple[BaseRenderer, str]:
         renderer = next(iter(renderers))
         return renderer, renderer.media_type

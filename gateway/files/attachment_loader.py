@@ -106,7 +106,7 @@ def converts(model: ModelRecord) -> bool:
     return not model.can("pdf")
 
 
-async def all_of(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
+async def all_of(works: Sequence[Coroutine[object, None, T]]) -> list[T]:
     """Run all of them at once and return what they come to; the first failure ends the others."""
     tasks = [asyncio.ensure_future(work) for work in works]
     try:
@@ -116,7 +116,9 @@ async def all_of(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
         tasks.clear()  # the traceback of a failure has this frame: a circle
 
 
-async def unless_gone(hang_up: Callable[[], Awaitable[None]], work: Coroutine[Any, Any, T]) -> T:
+async def unless_gone(
+    hang_up: Callable[[], Awaitable[None]], work: Coroutine[object, None, T]
+) -> T:
     """Return what the work comes to; it ends when the caller hangs up. Raises CallerLeft."""
     working, leaving = asyncio.ensure_future(work), asyncio.ensure_future(hang_up())
     try:

@@ -8,7 +8,6 @@ marks and lone surrogates. Duplicate names, depth and size are looked at here.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgspec
 
@@ -48,7 +47,7 @@ def check(body: bytes, max_items: int = MAX_ITEMS) -> None:
         raise InvalidJson("The body is not valid JSON: an object has the same name twice.")
 
 
-def _count_colons(value: Any) -> int:
+def _count_colons(value: object) -> int:
     """Return how many colons the value has when written anew; -1 when it cannot be written."""
     try:
         return _encode(value).count(b":")
@@ -56,7 +55,7 @@ def _count_colons(value: Any) -> int:
         return -1
 
 
-def _decode(body: bytes) -> Any:
+def _decode(body: bytes) -> object:
     if not body.strip(b" \t\r\n"):
         raise InvalidJson("The body is not valid JSON: it is empty.")
     if body.count(b"[") + body.count(b"{") > MAX_DEPTH:
@@ -90,7 +89,7 @@ def _check_depth(body: bytes) -> None:
             depth -= 1
 
 
-def _count_names(value: Any, max_items: int) -> int:
+def _count_names(value: object, max_items: int) -> int:
     """Return how many names all objects have together.
 
     Raises InvalidJson beyond MAX_NAMES, or when all lists together are longer than that.

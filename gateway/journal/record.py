@@ -11,8 +11,6 @@ Records of the version before are read by gateway.journal.array_records.
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec import Struct, field
 
 from gateway.core.call_identity import CallIdentity
@@ -123,7 +121,7 @@ class Damage(Struct, frozen=True, gc=False):
 Entry = Record | Damage
 
 
-def spelled_out(value: object) -> Any:
+def spelled_out(value: object) -> object:
     """Return a record as mappings with the full names of its fields, for people to read."""
     if isinstance(value, Struct):
         return {name: spelled_out(getattr(value, name)) for name in value.__struct_fields__}

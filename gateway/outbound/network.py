@@ -157,5 +157,5 @@ class GuardedStream(httpcore.AsyncNetworkStream):
         secured = await self._stream.start_tls(ssl_context, server_hostname, timeout)
         return GuardedStream(secured, self._left_bytes)
 
-    def get_extra_info(self, info: str) -> Any:
+    def get_extra_info(self, info: str) -> object:
         return self._stream.get_extra_info(info)

@@ -17,7 +17,7 @@ MAX_REFERENCE_CHARS = 512
 MAX_TEXT_CHARS = 40
 
 
-def fill_schema(schema: object) -> Any:
+def fill_schema(schema: object) -> object:
     """Return a small value for the parts of JSON Schema that structured outputs use.
 
     Knows const, enum, default, anyOf/oneOf/allOf (the first), local $ref, type, properties,
@@ -32,7 +32,7 @@ class _Filler:
         self._root = root
         self._values_left = MAX_VALUES
 
-    def fill(self, schema: object, depth: int) -> Any:
+    def fill(self, schema: object, depth: int) -> object:
         self._values_left -= 1
         if not isinstance(schema, Mapping) or depth > MAX_DEPTH or self._values_left < 0:
             return {}
@@ -51,7 +51,7 @@ class _Filler:
             kind = kind[0] if kind else "null"
         return self._fill_kind(str(kind), schema, depth)
 
-    def _copy(self, value: Any) -> Any:
+    def _copy(self, value: object) -> object:
         self._values_left -= len(msgspec.json.encode(value)) // BYTES_PER_VALUE
         return value
 
@@ -63,7 +63,7 @@ class _Filler:
             found = found.get(step) if isinstance(found, Mapping) else None
         return found
 
-    def _fill_kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> Any:
+    def _fill_kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> object:
         if kind == "object":
             parts = schema.get("properties") or {}
             # No more than there are values left: what refers to itself multiplies what it has.

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -38,7 +37,7 @@ _PRIVATE = re.compile(r"https?://\S+|\b(sk|key|pk)-[\w-]{6,}|Bearer\s+\S+", re.I
 def read_error(status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
     """Classify a non-2xx answer. Never raises; unknown shapes become ProviderUnavailable."""
     try:
-        raw: Any = msgspec.json.decode(body)
+        raw: object = msgspec.json.decode(body)
         quote = msgspec.json.encode(raw).decode()  # without escapes, which hide what is said
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         raw, quote = None, body.decode(errors="replace")
@@ -75,7 +74,7 @@ def _read_rejection(status: int, message: str, code: str) -> UpstreamError:
     return ProviderRejected(f"The provider rejected the request{told}")
 
 
-def _read_message(raw: Any) -> tuple[str, str]:
+def _read_message(raw: object) -> tuple[str, str]:
     """Return the message and code of an error body in any of its usual shapes."""
     if isinstance(raw, list) and raw:
         raw = raw[0]

@@ -13,7 +13,7 @@ import asyncio
 import time
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from gateway.core.errors import (
     CallerGone,
@@ -142,7 +142,7 @@ class LiveCall:
             helper.cancel()
         self._helpers.clear()
 
-    def help(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def help(self, work: Coroutine[object, None, None]) -> asyncio.Task[None]:
         """Run something beside the call; it ends with the call at the latest."""
         helper = asyncio.ensure_future(work)
         self._helpers.append(helper)

@@ -72,7 +72,7 @@ class Meter:
         self.usage: Usage | None = None
         self.finish_reason = self.native_finish_reason = ""
         self.finished: set[int] = set()
-        self.tool_calls: set[tuple[int, Any]] = set()
+        self.tool_calls: set[tuple[int, object]] = set()
         self.tool_uses: list[ToolUse] = []
         self.has_answered = False
         self.fallback = ""
@@ -121,7 +121,7 @@ class Meter:
             are_short = self.chars <= MAX_CHARS_OF_ONE_TOKEN * self.deltas
             self.keeps = not are_short and self.chars < MAX_KEPT_CHARS
 
-    def note_tool_calls(self, choice: int, calls: Any) -> None:
+    def note_tool_calls(self, choice: int, calls: object) -> None:
         """Note which tool calls a delta or a message is about."""
         if isinstance(calls, list):
             for position, call in enumerate(calls):

@@ -11,7 +11,7 @@ MOST_METHODS = 20
 LONGEST_FUNCTION = 60
 MOST_POSITIONAL = 5
 # May only fall; 100 is the aim.
-MOST_ANY = 256
+MOST_ANY = 172
 PRODUCT = ("gateway/", "accounts/", "keys/", "dashboard/")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

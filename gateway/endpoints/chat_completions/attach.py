@@ -92,13 +92,13 @@ def place(call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCa
     )
 
 
-def _spliced(blocks: Sequence[Any], places: Mapping[int, Placed]) -> list[Any]:
-    result: list[Any] = []
+def _spliced(blocks: Sequence[object], places: Mapping[int, Placed]) -> list[object]:
+    result: list[object] = []
     for column, block in enumerate(blocks):
         result += places[column].blocks if column in places else (block,)
     return result
 
 
-def _as_part(block: Any) -> Any:
+def _as_part(block: object) -> object:
     """Return a block of ours as what the schema makes of such a block."""
     return msgspec.convert(block, schema.Part) if isinstance(block, dict) else block

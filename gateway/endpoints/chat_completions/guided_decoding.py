@@ -9,7 +9,6 @@ bound: expressions and grammars are bounded in length, and the provider judges w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import msgspec
 
@@ -68,7 +67,7 @@ def check_objects(members: Mapping[str, bytes]) -> None:
         raise RequestError("chat_template must be a string.", param="chat_template")
 
 
-def _check_object(value: Any) -> list[str]:
+def _check_object(value: object) -> list[str]:
     """Check structured_outputs; return the constraints inside it, as paths."""
     if not isinstance(value, dict):
         raise RequestError("structured_outputs must be an object.", param="structured_outputs")
@@ -84,7 +83,7 @@ def _check_object(value: Any) -> list[str]:
     return found
 
 
-def _check_json(name: str, value: Any) -> None:
+def _check_json(name: str, value: object) -> None:
     if isinstance(value, str):
         value = _decode_text(name, value)
     if not isinstance(value, dict):
@@ -92,57 +91,58 @@ def _check_json(name: str, value: Any) -> None:
     _check_schema(name, value)
 
 
-def _check_schema(name: str, schema: dict[str, Any]) -> None:
+def _check_schema(name: str, schema: dict[str, object]) -> None:
     kinds = schema.get("type", [])
     for kind in kinds if isinstance(kinds, list) else [kinds]:
         if not isinstance(kind, str) or kind not in SCHEMA_TYPES:
             raise RequestError(f"{name} is not a valid JSON Schema: type {kind!r}.", param=name)
-    if not isinstance(schema.get("properties", {}), dict):
+    properties = schema.get("properties", {})
+    if not isinstance(properties, dict):
         raise RequestError(f"{name} is not a valid JSON Schema: properties.", param=name)
     reference = schema.get("$ref", "#")
     if not isinstance(reference, str) or not reference.startswith("#"):
         raise RequestError(f"{name} can only refer to itself, not to {reference!r}.", param=name)
-    for part in (*schema.get("properties", {}).values(), schema.get("items")):
+    for part in (*properties.values(), schema.get("items")):
         if isinstance(part, dict):
             _check_schema(name, part)
 
 
-def _check_regex(name: str, value: Any) -> None:
+def _check_regex(name: str, value: object) -> None:
     _check_text(name, value, MAX_PATTERN_CHARS)
 
 
-def _check_choice(name: str, value: Any) -> None:
+def _check_choice(name: str, value: object) -> None:
     if not isinstance(value, list) or not value or not all(isinstance(v, str) for v in value):
         raise RequestError(f"{name} must be an array of at least one string.", param=name)
 
 
-def _check_text(name: str, value: Any, max_chars: int = MAX_GRAMMAR_CHARS) -> None:
+def _check_text(name: str, value: object, max_chars: int = MAX_GRAMMAR_CHARS) -> None:
     if not isinstance(value, str) or not value:
         raise RequestError(f"{name} must be a non-empty string.", param=name)
     if len(value) > max_chars:
         raise RequestError(f"{name} is longer than {max_chars} characters.", param=name)
 
 
-def _check_tag(name: str, value: Any) -> None:
+def _check_tag(name: str, value: object) -> None:
     if isinstance(value, str):
         value = _decode_text(name, value)
     if not isinstance(value, dict):
         raise RequestError(f"{name} must be an object or its JSON text.", param=name)
 
 
-def _check_backend(name: str, value: Any) -> None:
+def _check_backend(name: str, value: object) -> None:
     if not isinstance(value, str) or value.partition(":")[0] not in BACKENDS:
         raise RequestError(f"{name} must be one of {', '.join(sorted(BACKENDS))}.", param=name)
 
 
-def _decode_text(name: str, text: str) -> Any:
+def _decode_text(name: str, text: str) -> object:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         raise RequestError(f"{name} is not valid JSON.", param=name) from None
 
 
-_CHECKS: Mapping[str, Callable[[str, Any], None]] = {
+_CHECKS: Mapping[str, Callable[[str, object], None]] = {
     "json": _check_json,
     "regex": _check_regex,
     "choice": _check_choice,

@@ -5,8 +5,6 @@ TensorZero's deprecated form has the schema itself where OpenAI has an object ar
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 
 from gateway.core.errors import RequestError
@@ -42,7 +40,7 @@ def read_format(wanted: ResponseJsonSchema, raw: bytes) -> bytes:
     return raw
 
 
-def _check_references(schema: Any, param: str) -> None:
+def _check_references(schema: object, param: str) -> None:
     pending = [schema]
     while pending:
         part = pending.pop()

@@ -64,7 +64,7 @@ SUPPORTED = frozenset(
 )
 USAGE_WANTED = b'{"include_usage":true}'
 # What some send in every piece, and what it means.
-NOTHING: tuple[tuple[str, Any], ...] = (("content", ""), ("reasoning", ""), ("tool_calls", []))
+NOTHING: tuple[tuple[str, object], ...] = (("content", ""), ("reasoning", ""), ("tool_calls", []))
 EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 # No call has more; at the highest price that can be set the cost still fits into 64 bits.
 MAX_TOKENS_COUNTED = 2**31 - 1
@@ -129,19 +129,19 @@ class ChunkChoice(msgspec.Struct):
     """What a chunk says of one choice."""
 
     index: int | None = 0
-    delta: dict[str, Any] | None = None
-    finish_reason: Any = None
-    logprobs: Any = None
+    delta: dict[str, object] | None = None
+    finish_reason: object = None
+    logprobs: object = None
 
 
 class Chunk(msgspec.Struct):
     """What we read of a chunk; the rest is skipped undecoded."""
 
     choices: list[ChunkChoice] | None = None
-    usage: Any = None
-    error: Any = None
-    system_fingerprint: Any = None
-    service_tier: Any = None
+    usage: object = None
+    error: object = None
+    system_fingerprint: object = None
+    service_tier: object = None
 
 
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
@@ -238,7 +238,7 @@ def _read_index(index: object) -> int:
     return index
 
 
-def _read_members(delta: dict[str, Any]) -> dict[str, Any]:
+def _read_members(delta: dict[str, object]) -> dict[str, object]:
     """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
     fields = {name: value for name, value in delta.items() if value is not None}
     fields.pop("role", None)
@@ -267,7 +267,7 @@ def _read_choice(choice: Mapping[str, Any]) -> Choice:
     )
 
 
-def _read_extras(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _read_extras(raw: Mapping[str, Any]) -> dict[str, object]:
     if EXTRAS.isdisjoint(raw):
         return {}
     return {name: raw[name] for name in EXTRAS if raw.get(name)}

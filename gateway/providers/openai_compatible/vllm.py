@@ -8,7 +8,6 @@ Reference: https://docs.vllm.ai/en/latest/features/structured_outputs.html
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -52,8 +51,8 @@ def respell(fields: Mapping[str, bytes], dialect: str) -> dict[str, bytes | None
     return said
 
 
-def _read(fields: Mapping[str, bytes]) -> dict[str, Any]:
-    constraints: dict[str, Any] = msgspec.json.decode(fields.get("structured_outputs") or b"{}")
+def _read(fields: Mapping[str, bytes]) -> dict[str, object]:
+    constraints: dict[str, object] = msgspec.json.decode(fields.get("structured_outputs") or b"{}")
     constraints = {name: value for name, value in (constraints or {}).items() if value is not None}
     for name, spelling in SPELLINGS.items():
         if (value := msgspec.json.decode(fields.get(spelling, b"null"))) is not None:
