@@ -10,6 +10,7 @@ import pytest
 
 from tests.flows.caller import Caller
 from tests.flows.site import Site, running_site
+from tests.flows.transports import DIRECT
 
 
 @pytest.fixture(scope="session")
@@ -29,6 +30,12 @@ def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def caller(site: Site) -> Caller:
     """A caller of a workspace of its own with 1 USD, allowed everything."""
     return site.caller()
+
+
+@pytest.fixture
+def transport(request: pytest.FixtureRequest) -> str:
+    """What the calls of the test go by: each in turn for tests marked `both_transports`."""
+    return str(getattr(request, "param", DIRECT))
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from accounts import services as accounts  # noqa: E402
 from accounts.models import ConfigChange, Wallet, Workspace  # noqa: E402
 from gateway.models import CallBody, CallRecord, LanguageModel, Provider  # noqa: E402
 from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
-from gateway.services import models, providers  # noqa: E402
+from gateway.services import models, provider_connections, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
 from keys import services as keys  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
@@ -128,6 +128,13 @@ def provider(*, name: str, **fields: Any) -> str:
     return providers.add_provider(name=name, actor=ACTOR, **fields).name
 
 
+def connect_provider(*, name: str, transport: str) -> str:
+    """Choose the transport of a provider. Returns what its calls go by."""
+    found = Provider.objects.get(name=name)
+    provider_connections.set_connection(found, transport=transport, actor=ACTOR)
+    return provider_connections.used_transport(found)
+
+
 def switch_provider(*, name: str, enabled: bool) -> bool:
     found = Provider.objects.get(name=name)
     return providers.set_provider_enabled(found, enabled=enabled, actor=ACTOR)
@@ -216,6 +223,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             set_prices,
             offer,
             switch_provider,
+            connect_provider,
             describe_provider,
             describe_model,
             compatibility,

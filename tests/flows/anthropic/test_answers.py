@@ -10,6 +10,7 @@ import pytest
 from tests.flows.anthropic.asking import LOOK_UP
 from tests.flows.caller import Answer, Caller
 from tests.flows.site import Site
+from tests.flows.transports import both_transports
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 
@@ -47,6 +48,7 @@ def message_of(answer: Answer) -> dict[str, Any]:
     return whole
 
 
+@both_transports
 @BOTH
 def test_text_arrives(claude: Caller, stream: bool) -> None:
     message = message_of(claude.ask("script:tokens=3", stream=stream))
@@ -57,6 +59,7 @@ def test_text_arrives(claude: Caller, stream: bool) -> None:
     assert "reasoning" not in message
 
 
+@both_transports
 @BOTH
 def test_thinking_arrives_as_reasoning(claude: Caller, stream: bool) -> None:
     message = message_of(claude.ask("script:tokens=1&reasoning=2&redacted", stream=stream))
@@ -65,6 +68,7 @@ def test_thinking_arrives_as_reasoning(claude: Caller, stream: bool) -> None:
     assert message["reasoning"] == "think0 think1 "
 
 
+@both_transports
 @BOTH
 def test_calls_of_tools_arrive(claude: Caller, stream: bool) -> None:
     answer = claude.ask("script:tools=2&text=One+moment.", stream=stream, tools=[LOOK_UP])
@@ -80,6 +84,7 @@ def test_calls_of_tools_arrive(claude: Caller, stream: bool) -> None:
         assert json.loads(call["function"]["arguments"]) == {"city": "Paris"}
 
 
+@both_transports
 @BOTH
 def test_a_call_without_arguments_has_an_empty_object(claude: Caller, stream: bool) -> None:
     message = message_of(claude.ask("script:tools=1&args=", stream=stream, tools=[LOOK_UP]))
@@ -115,6 +120,7 @@ def test_an_end_has_its_reason(
     assert (record["finish_reason"], record["native_finish_reason"]) == (reason, native)
 
 
+@both_transports
 @BOTH
 def test_the_limit_ends_an_answer(claude: Caller, stream: bool) -> None:
     message = message_of(claude.ask("script:tokens=9", max_tokens=2, stream=stream))
@@ -122,6 +128,7 @@ def test_the_limit_ends_an_answer(claude: Caller, stream: bool) -> None:
     assert (message["content"], message["finish_reason"]) == ("tok0 tok1 ", "length")
 
 
+@both_transports
 @pytest.mark.parametrize(
     "spelling", ["crlf", "cr", "nospace", "comments", "flood", "fields", "bom", "empty"]
 )
@@ -131,6 +138,7 @@ def test_a_stream_is_read_however_it_is_spelled(claude: Caller, spelling: str) -
     assert (message["content"], message["finish_reason"]) == ("tok0 tok1 ", "stop")
 
 
+@both_transports
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
 def test_a_stream_is_read_however_it_is_cut(claude: Caller, size: int) -> None:
     prompt = f"script:tokens=2&reasoning=1&chunk_bytes={size}"
@@ -140,11 +148,13 @@ def test_a_stream_is_read_however_it_is_cut(claude: Caller, size: int) -> None:
     assert (message["content"], message["reasoning"]) == ("tok0 tok1 ", "think0 ")
 
 
+@both_transports
 @pytest.mark.parametrize("flag", ["no_done", "sse=afterdone", "sse=dupdone", "sse=unterminated"])
 def test_nothing_depends_on_what_follows_the_end(claude: Caller, flag: str) -> None:
     assert message_of(claude.stream(f"script:tokens=1&{flag}"))["content"] == "tok0 "
 
 
+@both_transports
 def test_events_that_nobody_knows_are_passed_over(claude: Caller) -> None:
     for planted in ('{"type":"brand_new"}', '{"type":"content_block_delta","delta":{}}'):
         told = claude.stream(f"script:tokens=2&plant={planted}")

@@ -7,6 +7,9 @@ import pytest
 from tests.flows.anthropic.conftest import ADAPTIVE
 from tests.flows.caller import Caller
 from tests.flows.site import CREDENTIAL, Site
+from tests.flows.transports import both_transports, named
+
+pytestmark = both_transports
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 TOO_LONG = "prompt+is+too+long:+207791+tokens+>+200000+maximum"
@@ -53,8 +56,10 @@ def test_each_refusal_has_its_meaning(
     assert (record["status"], record["charge_nusd"]) == ("upstream_error", 0)
 
 
-def test_the_apis_own_words_are_told_where_the_request_was_at_fault(claude: Caller) -> None:
-    answer = claude.with_(model=ADAPTIVE).ask(
+def test_the_apis_own_words_are_told_where_the_request_was_at_fault(
+    claude: Caller, transport: str
+) -> None:
+    answer = claude.with_(model=named(ADAPTIVE, transport)).ask(
         messages=[
             {"role": "user", "content": "Hello"},
             {"role": "assistant", "content": "So"},

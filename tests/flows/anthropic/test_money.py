@@ -11,6 +11,7 @@ from tests.flows.anthropic.asking import ECHO
 from tests.flows.anthropic.conftest import BUDGETED, NATIVE
 from tests.flows.caller import Caller, LiveCall
 from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
+from tests.flows.transports import TRANSPORTS, both_transports, named
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 CACHED_NUSD, WRITTEN_NUSD = 100, 1_250
@@ -19,17 +20,22 @@ HOW: dict[str, Callable[[LiveCall], None]] = {"FIN": LiveCall.leave, "RST": Live
 
 
 @pytest.fixture(scope="session")
-def cached_model(claude_site: Site) -> str:
-    """A model with prices of its own for what is read from the cache and written to it."""
-    return claude_site.add_model(
-        "claude-cached",
-        provider="claude",
-        native_model=NATIVE[BUDGETED],
-        cached_input_pusd=CACHED_NUSD * 1000,
-        unit_prices={"cache_write": WRITTEN_NUSD * 1000},
-    )
+def cached_models(claude_site: Site) -> dict[str, str]:
+    """The model of each transport that has prices of its own for what is read from the cache and
+    written to it."""
+    return {
+        transport: claude_site.add_model(
+            named("claude-cached", transport),
+            provider=named("claude", transport),
+            native_model=NATIVE[BUDGETED],
+            cached_input_pusd=CACHED_NUSD * 1000,
+            unit_prices={"cache_write": WRITTEN_NUSD * 1000},
+        )
+        for transport in TRANSPORTS
+    }
 
 
+@both_transports
 @BOTH
 def test_a_call_costs_its_input_and_its_output(
     claude_site: Site, claude: Caller, stream: bool
@@ -44,12 +50,19 @@ def test_a_call_costs_its_input_and_its_output(
     assert claude_site.balance_nusd(claude) == NUSD_PER_USD - record["charge_nusd"]
 
 
+@both_transports
 @BOTH
 @pytest.mark.parametrize(("cached", "written"), [(0, 0), (300, 0), (0, 200), (300, 200)])
 def test_the_cache_has_prices_of_its_own(
-    claude_site: Site, cached_model: str, cached: int, written: int, stream: bool
+    claude_site: Site,
+    claude: Caller,
+    cached_models: dict[str, str],
+    transport: str,
+    cached: int,
+    written: int,
+    stream: bool,
 ) -> None:
-    caller = claude_site.caller().with_(model=cached_model)
+    caller = claude.with_(model=cached_models[transport])
     script = f"script:tokens=4&cached={cached}&cache_written={written}"
     said = [{"role": "system", "content": "word " * 999}, {"role": "user", "content": script}]
 
@@ -99,6 +112,7 @@ def test_counts_that_make_no_sense_are_estimated(
     assert 0 < record["charge_nusd"] < 100 * OUTPUT_NUSD
 
 
+@both_transports
 @pytest.mark.parametrize("leave", HOW.values(), ids=HOW)
 def test_a_caller_that_leaves_pays_for_what_was_made(
     claude_site: Site, claude: Caller, leave: Callable[[LiveCall], None]
@@ -117,6 +131,7 @@ def test_a_caller_that_leaves_pays_for_what_was_made(
     assert_free(claude, NUSD_PER_USD - record["charge_nusd"])
 
 
+@both_transports
 @BOTH
 def test_a_caller_that_leaves_before_the_answer_pays_the_prompt(
     claude_site: Site, claude: Caller, stream: bool

@@ -10,6 +10,7 @@ from tests.corpus.test_upstream_sweeps import TEXT, ask_all, assert_settled, ass
 from tests.flows.anthropic.conftest import BUDGETED
 from tests.flows.caller import Caller
 from tests.flows.site import NUSD_PER_USD, Site
+from tests.flows.transports import both_transports, named
 
 BOTH = pytest.mark.parametrize("stream", [True, False], ids=["streamed", "buffered"])
 QUOTED = quote(TEXT)
@@ -17,8 +18,9 @@ MOST_BYTES = 1500  # of such an answer
 
 
 @pytest.fixture
-def rich(claude_site: Site) -> Caller:
-    return claude_site.caller(credit_nusd=100 * NUSD_PER_USD).with_(model=BUDGETED)
+def rich(claude_site: Site, transport: str) -> Caller:
+    caller = claude_site.caller(credit_nusd=100 * NUSD_PER_USD)
+    return caller.with_(model=named(BUDGETED, transport))
 
 
 @BOTH
@@ -32,6 +34,7 @@ def test_a_flipped_bit_is_no_fault_of_ours(claude_site: Site, rich: Caller, stre
     assert 0 < good < len(answers)
 
 
+@both_transports
 @BOTH
 def test_an_answer_may_be_split_anywhere(claude_site: Site, rich: Caller, stream: bool) -> None:
     scripts = [f"text={QUOTED}&split_at={place}" for place in range(1, MOST_BYTES, 7)]

@@ -9,6 +9,7 @@ import pytest
 from tests.flows.caller import Caller
 from tests.flows.embeddings.asking import as_float32, embed, upstream_vector, vectors
 from tests.flows.site import NUSD_PER_USD, Site
+from tests.flows.transports import both_transports
 from tests.support.waiting import wait_until
 
 INPUTS: dict[str, tuple[Any, list[int]]] = {
@@ -32,6 +33,7 @@ def test_every_mount_has_the_endpoint(caller: Caller, mount: str) -> None:
     assert answer.json["model"] == answer.headers["x-model-used"] == "fake-model"
 
 
+@both_transports
 @pytest.mark.parametrize("case", INPUTS)
 @pytest.mark.parametrize("form", [None, "float", "base64"])
 def test_each_input_has_its_vector(caller: Caller, case: str, form: str | None) -> None:
@@ -50,6 +52,7 @@ def test_each_input_has_its_vector(caller: Caller, case: str, form: str | None) 
     )
 
 
+@both_transports
 @pytest.mark.parametrize("wanted", ["float", "base64"])
 @pytest.mark.parametrize("sent", ["float", "base64"])
 def test_callers_get_the_form_they_asked_for_whichever_comes(
@@ -63,6 +66,7 @@ def test_callers_get_the_form_they_asked_for_whichever_comes(
     assert vector == (exact if wanted == sent == "float" else as_float32(exact))
 
 
+@both_transports
 def test_numbers_pass_through_digit_by_digit(caller: Caller) -> None:
     digits = "[0.10000000000000000555, -1E-7,1.0e+2, 3]"
 

