@@ -13,7 +13,7 @@ from gateway.core.errors import GatewayError
 from gateway.core.events import Answer, WrittenEvent
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
-from gateway.core.rate_limits import Rates
+from gateway.core.rate_limit_status import Rates
 from gateway.core.receipt import Receipt
 from gateway.core.request import Reply, RequestHead
 from gateway.endpoints.base import AnyEndpoint

@@ -15,7 +15,7 @@ from gateway.core.events import Answer
 from gateway.core.grant import FallbackModel, Grant
 from gateway.core.money import Usage
 from gateway.core.profiles import Profile
-from gateway.core.rate_limits import Rates
+from gateway.core.rate_limit_status import Rates
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint

@@ -10,24 +10,17 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from functools import lru_cache
 from hmac import compare_digest
 from typing import Protocol
 
 from msgspec.structs import replace
 
-from gateway.admission.address import (
-    Network,
-    canonical_text,
-    client_subnet,
-    find_caller,
-    is_in,
-    parse_address,
-)
+from gateway.admission.address import Network, canonical_text, client_subnet, find_caller
 from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import has_no_credential, read_digest
-from gateway.admission.counters import HangUp
+from gateway.admission.counter_protocols import HangUp
 from gateway.admission.fallback import Check, CostBounds, fallback_models_within
+from gateway.admission.ip_rules import may_call_from
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
@@ -318,16 +311,6 @@ def check_key(key: KeyRecord) -> None:
     if key.refused_until and key.refused_until > time.time():
         until = datetime.fromtimestamp(key.refused_until, UTC)
         raise KeyLossExceeded(details={"level": "token", "resets_at": until.isoformat()})
-
-
-@lru_cache(maxsize=4096)
-def may_call_from(key: KeyRecord, ip: str) -> bool:
-    """True when the key's rules allow the address, given in canonical form, empty when unknown.
-
-    Remembered per record: those who call come again from where they are.
-    """
-    address = parse_address(ip)
-    return address is not None and is_in(address, key.networks or ())
 
 
 def make_identity(

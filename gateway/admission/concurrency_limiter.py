@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 
-from gateway.admission.counters import HangUp
+from gateway.admission.counter_protocols import HangUp
 from gateway.core.errors import CallerLeft
 
 Waiter = asyncio.Future[None]

@@ -8,7 +8,7 @@ from math import ceil
 from sys import maxsize
 from typing import NamedTuple
 
-from gateway.admission.counters import ConcurrencyCounter, Counters, RateCounter
+from gateway.admission.counter_protocols import ConcurrencyCounter, Counters, RateCounter
 from gateway.core.errors import ConcurrencyLimited, RateLimited
 from gateway.snapshot.types import CallLimits
 

@@ -1,7 +1,8 @@
 """Applies the limits of keys and their workspaces: requests per minute, concurrent requests, and
 what a key may spend.
 
-Only keys that have limits are counted, by counters that are handed in (gateway.admission.counters).
+Only keys that have limits are counted, by counters that are handed in
+(gateway.admission.counter_protocols).
 Used from one event loop; `Rates` may be read from any thread.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
-from gateway.admission.counters import (
+from gateway.admission.counter_protocols import (
     ConcurrencyCounter,
     Counters,
     HangUp,

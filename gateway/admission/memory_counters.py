@@ -1,4 +1,4 @@
-"""Counters in this process's memory (gateway.admission.counters)."""
+"""Counters in this process's memory (gateway.admission.counter_protocols)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import asyncio
 import time
 
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.counters import ReadSpent
+from gateway.admission.counter_protocols import ReadSpent
+from gateway.admission.request_rate import TokenBucket
 from gateway.admission.spending import Spending
-from gateway.admission.token_bucket import TokenBucket
 from gateway.snapshot.types import SpendingLimits
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.core.rate_limits import Rates
+from gateway.core.rate_limit_status import Rates
 
 Headers = list[tuple[bytes, bytes]]
 

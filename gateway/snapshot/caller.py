@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from gateway.core.rate_limits import Rates
+from gateway.core.rate_limit_status import Rates
 from gateway.snapshot.types import KeyRecord
 
 

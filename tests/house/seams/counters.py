@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from gateway.admission.memory_counters import MemoryCounters
-from gateway.admission.token_bucket import TokenBucket
+from gateway.admission.request_rate import TokenBucket
 
 
 class StrictBucket(TokenBucket):
@@ -16,7 +16,7 @@ class StrictBucket(TokenBucket):
 
 
 class StrictCounters(MemoryCounters):
-    """Counters (gateway.admission.counters)."""
+    """Counters (gateway.admission.counter_protocols)."""
 
     def rate(self, owner: str, per_minute: int, burst: int) -> TokenBucket:
         return StrictBucket(1, 2, time.monotonic_ns())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.admission.token_bucket import MINUTE_NS, TokenBucket
+from gateway.admission.request_rate import MINUTE_NS, TokenBucket
 
 limits = st.integers(1, 5_000)
 pauses_ns = st.lists(st.integers(0, MINUTE_NS // 4), min_size=1, max_size=300)

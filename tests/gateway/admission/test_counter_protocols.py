@@ -12,10 +12,10 @@ import pytest
 
 from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.counters import Counters, HangUp, ReadSpent
+from gateway.admission.counter_protocols import Counters, HangUp, ReadSpent
 from gateway.admission.limits import Limits, QueueLimits
+from gateway.admission.request_rate import TokenBucket
 from gateway.admission.spending import Spending
-from gateway.admission.token_bucket import TokenBucket
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
 from gateway.core.spent import Reading, Spent
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits

@@ -24,12 +24,12 @@ class TokenBucket:
 
     def change(self, per_minute: int, burst: int, now_ns: int) -> None:
         """Apply other limits from now on."""
-        self._drain(now_ns)
+        self._advance(now_ns)
         self.per_minute, self.burst = per_minute, burst
 
     def try_take(self, now_ns: int) -> bool:
         """Count a call if it may pass now."""
-        self._drain(now_ns)
+        self._advance(now_ns)
         if self._used > (self.burst - 1) * CALL:
             return False
         self._used += CALL
@@ -41,7 +41,7 @@ class TokenBucket:
 
     def give_back(self, now_ns: int) -> None:
         """Take back a call that was counted and then not let in."""
-        self._drain(now_ns)
+        self._advance(now_ns)
         self._used = max(self._used - CALL, 0)
 
     def wait_ns(self, now_ns: int) -> int:
@@ -59,7 +59,7 @@ class TokenBucket:
     def _used_at(self, now_ns: int) -> int:
         return max(self._used - (now_ns - self._at_ns) * self.per_minute, 0)
 
-    def _drain(self, now_ns: int) -> None:
+    def _advance(self, now_ns: int) -> None:
         self._used = self._used_at(now_ns)
         self._at_ns = now_ns
 
