@@ -1,4 +1,4 @@
-"""Names for data whose types only its reader knows: rows, JSON, options of commands."""
+"""Names for data whose types only its reader knows: rows, options of commands."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ SqlValue = bool | int | float | Decimal | str | bytes | date | datetime | UUID |
 SqlRow = tuple[Any, ...]
 # A row as QuerySet.values() returns it.
 NamedRow = Mapping[str, Any]
-# An object as json.loads returns it.
-JsonObject = dict[str, Any]
 # Arguments of a function by their names, handed on to it.
 Arguments = Mapping[str, Any]
 # What argparse has read.

@@ -19,12 +19,13 @@ django_application = get_asgi_application()
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
+from django.http import HttpResponse  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
 from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount  # noqa: E402
-from gateway.caller_connection import Receive, Send  # noqa: E402
-from gateway.consumers import CallConsumer, Scope  # noqa: E402
+from gateway.consumers import CallConsumer  # noqa: E402
+from gateway.core.asgi import Application, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
 from gateway.core.ids import new_request_id  # noqa: E402
 from gateway.core.mounts import (  # noqa: E402
@@ -123,16 +124,23 @@ consumers = {
 consumers_by_target = {
     f"{mount}/{path}".encode(): consumer for mount in MOUNTS for path, consumer in consumers.items()
 }
-pages = UnknownPaths(django_application)
+pages = UnknownPaths(cast(Application, django_application))
 api = ApiMount(runtime, pages)
-# re_path's type knows Django's views only; Channels' router takes ASGI applications.
-routes: list[Any] = [
+
+
+def route(pattern: str, application: Application) -> Any:
+    """Return a route of Channels' router. re_path's type knows Django's views only, and the
+    router's type wants routes of a type that nothing makes."""
+    return re_path(pattern, cast(Callable[..., HttpResponse], application))
+
+
+routes = [
     *(
-        re_path(f"^{NAMED_MOUNT}/{re.escape(path)}$", cast(Any, consumer))
+        route(f"^{NAMED_MOUNT}/{re.escape(path)}$", consumer)
         for path, consumer in consumers.items()
     ),
-    re_path(f"^{NAMED_MOUNT}(?:/|$)", cast(Any, api)),
-    re_path(r"", cast(Any, pages)),
+    route(f"^{NAMED_MOUNT}(?:/|$)", api),
+    route(r"", pages),
 ]
 
 
@@ -152,7 +160,8 @@ class Entrance:
     """
 
     def __init__(self) -> None:
-        self._router: Any = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+        router = ProtocolTypeRouter({"lifespan": Lifespan(), "http": URLRouter(routes)})
+        self._router = cast(Application, router)
 
     # Hands the coroutine on instead of awaiting it: a stream is resumed through every one of them.
     @markcoroutinefunction
@@ -164,9 +173,9 @@ class Entrance:
                 return consumer(scope, receive, send)
         if is_other_spelling(raw_path):
             return refuse_spelling(scope, receive, send)
-        return cast(Awaitable[None], self._router(scope, receive, send))
+        return self._router(scope, receive, send)
 
 
-application: Any = Entrance()
+application: Application = Entrance()
 if GuardedHttpProtocol.limiter.origins is not None:
     application = Cors(application, GuardedHttpProtocol.limiter.origins)

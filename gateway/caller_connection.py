@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Callable
 
 from gateway.answer_text import AnswerText, Headers
+from gateway.core.asgi import Receive, Send
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError
 from gateway.core.events import Answer, WrittenEvent
@@ -20,10 +20,6 @@ from gateway.endpoints.base import AnyEndpoint
 from gateway.http.body import read_body
 from gateway.http.rate_headers import rate_headers
 from gateway.stages import Claim, KeptAnswer
-
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
 # The kernel hands on half of a receive window, 32 KB at first, before it has taken the rest of a

@@ -7,10 +7,11 @@ notice a hang-up while it streams and costs a good part of the throughput (docs/
 from __future__ import annotations
 
 import logging
-from typing import Any, Protocol
+from typing import Protocol
 
 from gateway import pipeline
-from gateway.caller_connection import CallerConnection, Receive, Send
+from gateway.caller_connection import CallerConnection
+from gateway.core.asgi import Receive, Scope, Send
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
 from gateway.core.request import WRITE_NOW
 from gateway.endpoints.base import AnyEndpoint
@@ -19,9 +20,7 @@ from gateway.stages import Stages
 
 logger = logging.getLogger(__name__)
 
-Scope = dict[str, Any]
-
-NO_EXTENSIONS: dict[str, Any] = {}
+NO_EXTENSIONS: Scope = {}
 
 
 class Process(Protocol):

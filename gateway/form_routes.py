@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
@@ -16,7 +16,7 @@ from gateway import content_security_policy
 from gateway.edge.cors import MOUNTS
 from gateway.edge.form_bytes import FORM_BYTES
 
-View = TypeVar("View", bound=Callable[..., Any])
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 # The pages of the edge have no scripts, and nobody's name on them.
 PAGE_HEADERS = (
@@ -66,7 +66,7 @@ def takes_upload(limit_bytes: int) -> Callable[[View], View]:
 
 
 @lru_cache(maxsize=256)
-def find_view(path: str) -> Callable[..., Any] | None:
+def find_view(path: str) -> Callable[..., HttpResponseBase] | None:
     """Return the view at a path, or None. Remembered: the edge and gateway.unknown_paths ask for
     each request."""
     try:

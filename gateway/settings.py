@@ -102,7 +102,7 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 
-TEMPLATES: list[dict[str, Any]] = [
+TEMPLATES: list[dict[str, object]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
@@ -281,7 +281,7 @@ STREAM_TIMEOUTS = {
 BODY_DAYS = read_int("TOLLHOUSE_BODY_DAYS", 30, least=1, most=3650)
 
 LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))
-LOGGING: dict[str, Any] = {
+LOGGING: dict[str, object] = {
     "version": 1,
     "disable_existing_loggers": False,
     "filters": {

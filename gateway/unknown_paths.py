@@ -6,9 +6,8 @@ without a session that page is always the same, as is the refusal of a form with
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest
@@ -16,12 +15,10 @@ from django.http import HttpRequest
 from gateway.api.errors import missing_endpoint
 from gateway.api.mount import SCOPE_KEY
 from gateway.api.views import unknown_path
+from gateway.core.asgi import Application, Receive, Scope, Send
 from gateway.core.mounts import is_meant_for_api, is_named_as_endpoint
 from gateway.form_routes import find_view, refusal_page
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -30,7 +27,7 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 class UnknownPaths:
     """ASGI middleware in front of Django, for pages and the API."""
 
-    def __init__(self, application: Any) -> None:
+    def __init__(self, application: Application) -> None:
         self._application = application
         self._session = settings.SESSION_COOKIE_NAME.encode() + b"="
         self._csrf = settings.CSRF_COOKIE_NAME.encode() + b"="

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from accounts.untyped import JsonObject
+from gateway.core.json_types import JsonObject
 from gateway.core.money import read_usd
 from keys.imported_secret import find_guessable, read_digest, read_secret
 from keys.limits import read_limits

@@ -23,7 +23,7 @@ from django.core.exceptions import ValidationError
 from django.utils import timezone
 
 from accounts.text import is_visible, read_line
-from accounts.untyped import JsonObject
+from gateway.core.json_types import JsonObject
 from keys.models import Scope
 
 LABEL_CHARS = 80

@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+
+from gateway.core.json_types import JsonObject
 
 MAX_CHARS = 100_000  # of one text: a page has to stay a page
 MAX_MESSAGES = 200
 _REASONING = ("reasoning", "reasoning_content")
 _DONE = "[DONE]"
-
-Body = dict[str, Any]  # JSON of callers and providers, in whatever shape they gave it
 
 
 @dataclass(slots=True)
@@ -86,7 +85,7 @@ def read_response(text: str) -> Transcript:
     return _read_stream(events, is_done)
 
 
-def _read_answer(body: Body) -> Transcript:
+def _read_answer(body: JsonObject) -> Transcript:
     messages = []
     for choice in _list(body.get("choices")):
         if isinstance(choice, dict):
@@ -97,7 +96,7 @@ def _read_answer(body: Body) -> Transcript:
     return _transcript(messages, _facts(body), _error(body))
 
 
-def _read_stream(events: Sequence[Body], is_done: bool) -> Transcript:
+def _read_stream(events: Sequence[JsonObject], is_done: bool) -> Transcript:
     choices: dict[int, _Growing] = {}
     facts: dict[str, str] = {}
     error = ""
@@ -144,7 +143,7 @@ class _Growing:
         self._finish = ""
         self._has_audio = False
 
-    def add(self, choice: Body) -> None:
+    def add(self, choice: JsonObject) -> None:
         delta = choice.get("delta")
         delta = delta if isinstance(delta, dict) else {}
         self._role = _text(delta.get("role")) or self._role
@@ -178,7 +177,7 @@ class _Growing:
     def _said(self, name: str) -> str:
         return _cut("".join(self._texts[name]))
 
-    def _add_call(self, index: int, call: Body) -> None:
+    def _add_call(self, index: int, call: JsonObject) -> None:
         known = self._calls.setdefault(index, ToolCall())
         function = call.get("function")
         function = function if isinstance(function, dict) else {}
@@ -187,7 +186,7 @@ class _Growing:
         self._pieces.setdefault(index, []).append(_text(function.get("arguments")))
 
 
-def _message(given: Body, default: str = "user") -> Message:
+def _message(given: JsonObject, default: str = "user") -> Message:
     message = Message(role=_text(given.get("role")) or default)
     content = given.get("content")
     texts = [_text(content)] if not _is_list(content) else []
@@ -209,7 +208,7 @@ def _message(given: Body, default: str = "user") -> Message:
     return message
 
 
-def _tool_call(call: Body) -> ToolCall:
+def _tool_call(call: JsonObject) -> ToolCall:
     function = call.get("function")
     function = function if isinstance(function, dict) else {}
     arguments = _pretty(_text(function.get("arguments")))
@@ -221,12 +220,12 @@ def _tool_name(tool: object) -> str:
     return _text(function.get("name")) if isinstance(function, dict) else ""
 
 
-def _finish(choice: Body) -> str:
+def _finish(choice: JsonObject) -> str:
     reason = _text(choice.get("finish_reason"))
     return f"finish reason {_cut(reason)}" if reason else ""
 
 
-def _facts(body: Body) -> list[tuple[str, str]]:
+def _facts(body: JsonObject) -> list[tuple[str, str]]:
     """Return the usage of an answer or of a chunk."""
     usage = body.get("usage")
     if not isinstance(usage, dict):
@@ -238,7 +237,7 @@ def _facts(body: Body) -> list[tuple[str, str]]:
     return [(name.replace("_", " "), _shown(value)) for name, value in flat.items() if value]
 
 
-def _error(body: Body) -> str:
+def _error(body: JsonObject) -> str:
     error = body.get("error")
     if isinstance(error, dict):
         code = _text(error.get("code")) or _text(error.get("type"))
@@ -246,9 +245,9 @@ def _error(body: Body) -> str:
     return _cut(_text(error))
 
 
-def _events(text: str) -> tuple[list[Body], bool]:
+def _events(text: str) -> tuple[list[JsonObject], bool]:
     """Return the JSON objects of a stream's events, and whether it came to its end."""
-    events: list[Body] = []
+    events: list[JsonObject] = []
     is_done = False
     for line in text.split("\n"):
         data = line.removeprefix("data:").strip() if line.startswith("data:") else ""

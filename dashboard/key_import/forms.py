@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 
 from dashboard.forms.unrepeated import UnrepeatedTextarea
+from dashboard.forms.values import FormValues
 from keys.import_rows import MAX_BYTES
 
 
@@ -26,8 +25,8 @@ class KeyImportForm(forms.Form):
         ),
     )
 
-    def clean(self) -> dict[str, Any]:
-        cleaned: dict[str, Any] = super().clean() or {}
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
         file, text = cleaned.get("file"), cleaned.get("text")
         if bool(file) == bool(text) and not self.errors:
             raise forms.ValidationError(

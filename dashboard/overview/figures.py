@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from dashboard.calls.status_text import STATUS_WORDS
 from dashboard.keys.labels import key_labels
@@ -31,6 +31,7 @@ Status = CallRecord.Status
 Measure = LatencyRollup.Measure
 _CHARTED = (Measure.TOTAL, Measure.ADDED)
 RANKED = 6
+Group = TypeVar("Group")
 # In the order they are stacked, from the bottom.
 _STATUSES = (
     Status.OK,
@@ -219,7 +220,9 @@ def _top_keys(visible: Visible, groups: Mapping[uuid.UUID, Totals]) -> list[Rank
     return _ranked(groups, lambda key_id: labels.get(key_id, f"key {str(key_id)[:8]}"), "key")
 
 
-def _ranked(groups: Mapping[Any, Totals], label: Any, name: str) -> list[Ranked]:
+def _ranked(
+    groups: Mapping[Group, Totals], label: Callable[[Group], str], name: str
+) -> list[Ranked]:
     top = list(groups.items())[:RANKED]
     # Free models still differ in calls: rank their bars by those when nothing was charged.
     by_calls = not any(totals.charge_nusd for _, totals in top)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-Document = dict[str, Any]
+from gateway.core.json_types import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,7 @@ class Shape:
     fields: tuple[Field, ...]
 
 
-def endpoints(document: Document) -> tuple[Endpoint, ...]:
+def endpoints(document: JsonObject) -> tuple[Endpoint, ...]:
     return tuple(
         _endpoint(document, path, method, operation)
         for path, operations in document["paths"].items()
@@ -51,7 +50,7 @@ def endpoints(document: Document) -> tuple[Endpoint, ...]:
     )
 
 
-def shapes(document: Document) -> tuple[Shape, ...]:
+def shapes(document: JsonObject) -> tuple[Shape, ...]:
     schemas = document["components"]["schemas"]
     return tuple(
         Shape(name, schema.get("description", ""), tuple(_members(schema)))
@@ -60,7 +59,7 @@ def shapes(document: Document) -> tuple[Shape, ...]:
     )
 
 
-def _endpoint(document: Document, path: str, method: str, operation: Document) -> Endpoint:
+def _endpoint(document: JsonObject, path: str, method: str, operation: JsonObject) -> Endpoint:
     fields = [_parameter(parameter) for parameter in operation.get("parameters", ())]
     body = operation.get("requestBody")
     if body is not None:
@@ -85,7 +84,7 @@ def _endpoint(document: Document, path: str, method: str, operation: Document) -
     )
 
 
-def _parameter(parameter: Document) -> Field:
+def _parameter(parameter: JsonObject) -> Field:
     return Field(
         parameter["name"],
         parameter["in"],
@@ -95,19 +94,19 @@ def _parameter(parameter: Document) -> Field:
     )
 
 
-def _members(schema: Document) -> Iterator[Field]:
+def _members(schema: JsonObject) -> Iterator[Field]:
     required = set(schema.get("required", ()))
     for name, part in schema.get("properties", {}).items():
         yield Field(name, "body", kind_of(part), name in required, part.get("description", ""))
 
 
-def _resolve(document: Document, schema: Document) -> Document:
+def _resolve(document: JsonObject, schema: JsonObject) -> JsonObject:
     name = schema["$ref"].rpartition("/")[2]
-    found: Document = document["components"]["schemas"][name]
+    found: JsonObject = document["components"]["schemas"][name]
     return found
 
 
-def kind_of(schema: Document) -> str:
+def kind_of(schema: JsonObject) -> str:
     """Return a schema in a few words: `integer 0 to 20`, `list of Message`, `text or null`."""
     if "$ref" in schema:
         return str(schema["$ref"].rpartition("/")[2])
@@ -124,7 +123,7 @@ def kind_of(schema: Document) -> str:
     return f"{words.get(kind, kind)}{_range(schema)}"
 
 
-def _range(schema: Document) -> str:
+def _range(schema: JsonObject) -> str:
     least = schema.get("minimum", schema.get("exclusiveMinimum"))
     most = schema.get("maximum", schema.get("exclusiveMaximum"))
     if least is not None and most is not None:

@@ -34,7 +34,7 @@ class PageNode(template.Node):
         self._plain = plain
         self._of_workspace = URLNode(plain.view_name, args, kwargs, plain.asvar)
 
-    def render(self, context: Context) -> Any:
+    def render(self, context: Context) -> str:
         if self._plain.view_name.resolve(context) not in names_of_workspace_pages():
             return self._plain.render(context)
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from rest_framework import exceptions
 
 from gateway.api.mount import SCOPE_KEY, Inbound
+from gateway.core.asgi import ReadOnlyScope
 from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, RequestError
 from gateway.core.ids import new_request_id
 from gateway.core.mounts import explain_missing
@@ -45,7 +45,7 @@ def missing_endpoint(request: HttpRequest) -> HttpResponse:
     return json_error(request, NotFound(message))
 
 
-def origin_of(scope: Mapping[str, Any]) -> str:
+def origin_of(scope: ReadOnlyScope) -> str:
     """Return scheme and host under which a caller reaches us, empty when that is not known."""
     if settings.PUBLIC_URL:
         return str(settings.PUBLIC_URL).rstrip("/")

@@ -7,9 +7,10 @@ identified here, by the same admission as every call to a model, and handed on i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gateway.admission.admit import Admission
+from gateway.core.asgi import Application, Receive, Scope, Send
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
@@ -43,11 +44,11 @@ class Inbound:
 class ApiMount:
     """ASGI middleware in front of Django for the API's mounts."""
 
-    def __init__(self, runtime: Runtime, application: Any) -> None:
+    def __init__(self, runtime: Runtime, application: Application) -> None:
         self._runtime = runtime
         self._application = application
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         head = read_head(scope)
         inbound = await self._identify(head)
         await self._application({**scope, SCOPE_KEY: inbound}, receive, send)

@@ -30,6 +30,7 @@ from gateway.api.schemas.models import Model, ModelList
 from gateway.api.schemas.usage import UsageResponse
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
+from gateway.core.json_types import JsonObject
 from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
 from gateway.endpoints.chat_completions.response_schema import ChatCompletion, ChatCompletionChunk
@@ -38,7 +39,6 @@ from gateway.endpoints.embeddings.schema import EmbeddingsRequest, EmbeddingsRes
 from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
 
-Document = dict[str, Any]
 REF = "#/components/schemas/{name}"
 RESPONSES = (
     ChatCompletion,
@@ -64,7 +64,7 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
     match_subclasses = True
     name = "key"
 
-    def get_security_definition(self, auto_schema: Any) -> Document:
+    def get_security_definition(self, auto_schema: object) -> JsonObject:
         return {"type": "http", "scheme": "bearer"}
 
 
@@ -72,16 +72,16 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 _one_at_a_time = Lock()
 
 
-def document() -> Document:
+def document() -> JsonObject:
     """Return the whole document."""
     with _one_at_a_time:
         return _document()
 
 
 @cache
-def _document() -> Document:
+def _document() -> JsonObject:
     generator = cast(Any, SchemaGenerator)(urlconf="gateway.api.urls")
-    made: Document = generator.get_schema(public=True)
+    made: JsonObject = generator.get_schema(public=True)
     made["info"] = {
         "title": "Tollhouse",
         "version": gateway.__version__,
@@ -123,7 +123,7 @@ def serve(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _schemas() -> Document:
+def _schemas() -> JsonObject:
     _, schemas = msgspec.json.schema_components(
         [ChatCompletionRequest, EmbeddingsRequest, *RESPONSES], ref_template=REF
     )
@@ -131,7 +131,7 @@ def _schemas() -> Document:
     return schemas
 
 
-def _openapi() -> Document:
+def _openapi() -> JsonObject:
     return {
         "operationId": "getOpenApi",
         "description": "This document.",
@@ -146,18 +146,18 @@ def _openapi() -> Document:
     }
 
 
-def _content(name: str) -> Document:
+def _content(name: str) -> JsonObject:
     return {"schema": {"$ref": REF.format(name=name)}}
 
 
-def _headers() -> list[Document]:
+def _headers() -> list[JsonObject]:
     return [
         {"name": name, "in": "header", "required": False, "description": text, "schema": schema}
         for name, (text, schema) in HEADERS.items()
     ]
 
 
-def _embeddings() -> Document:
+def _embeddings() -> JsonObject:
     request = _content("EmbeddingsRequest") | {"examples": EMBEDDINGS_EXAMPLES}
     return {
         "operationId": "createEmbedding",
@@ -176,7 +176,7 @@ def _embeddings() -> Document:
     }
 
 
-def _chat_completions() -> Document:
+def _chat_completions() -> JsonObject:
     return {
         "operationId": "createChatCompletion",
         "summary": "Create a chat completion",
@@ -202,22 +202,22 @@ def _chat_completions() -> Document:
     }
 
 
-TEXT: Document = {"type": "string"}
-HELLO: Document = {
+TEXT: JsonObject = {"type": "string"}
+HELLO: JsonObject = {
     "model": "tollhouse/simulated",
     "messages": [{"role": "user", "content": "Say hello."}],
 }
-EXAMPLES: Document = {
+EXAMPLES: JsonObject = {
     "buffered": {"value": HELLO},
     "streamed": {"value": HELLO | {"stream": True}},
 }
-TEXTS: Document = {"model": "tollhouse/simulated", "input": ["A red bicycle", "A blue car"]}
-EMBEDDINGS_EXAMPLES: Document = {
+TEXTS: JsonObject = {"model": "tollhouse/simulated", "input": ["A red bicycle", "A blue car"]}
+EMBEDDINGS_EXAMPLES: JsonObject = {
     "numbers": {"value": TEXTS},
     "base64": {"value": TEXTS | {"encoding_format": "base64", "dimensions": 64}},
 }
 # One event of the stream, as OpenAPI has them since 3.2: an object with its data.
-EVENT: Document = {
+EVENT: JsonObject = {
     "type": "object",
     "required": ["data"],
     "properties": {
@@ -239,7 +239,7 @@ EVENT: Document = {
         }
     },
 }
-HEADERS: dict[str, tuple[str, Document]] = {
+HEADERS: dict[str, tuple[str, JsonObject]] = {
     "Idempotency-Key": (
         "Makes retries safe: the same key and body get the same response for 24 hours.",
         TEXT | {"pattern": f"^{IDEMPOTENCY_KEY.pattern}$"},
@@ -260,7 +260,7 @@ HEADERS: dict[str, tuple[str, Document]] = {
     "X-Disable-Fallback": ("true: do not use fallback models.", TEXT),
     "X-Require-Parameters": ("true: fail if a parameter would be dropped.", TEXT),
 }
-LINKS: Document = {
+LINKS: JsonObject = {
     "record": {
         "record": {
             "operationId": "getGeneration",
@@ -285,7 +285,7 @@ RATES = (
 )
 
 
-def _answer_headers(status: str) -> Document:
+def _answer_headers(status: str) -> JsonObject:
     """Return the headers that every answer of this status has, and those that limits add."""
     named = [REQUEST_ID, *([OF_STATUS[status]] if status in OF_STATUS else [])]
     rates = RATES if status in ("200", "429") else ()
@@ -296,7 +296,7 @@ def _answer_headers(status: str) -> Document:
     }
 
 
-def _error_responses(*, for_calls: bool) -> Document:
+def _error_responses(*, for_calls: bool) -> JsonObject:
     by_status: dict[int, dict[str, str]] = defaultdict(dict)
     for error in every_class():
         if issubclass(error, CallerGone):

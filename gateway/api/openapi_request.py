@@ -7,10 +7,10 @@ Each rule here is one that gateway.endpoints enforces in code. What JSON Schema 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from django.conf import settings
 
+from gateway.core.json_types import JsonObject
 from gateway.core.parameters import steering_pattern
 from gateway.endpoints.chat_completions.guided_decoding import (
     BACKENDS,
@@ -21,35 +21,34 @@ from gateway.endpoints.chat_completions.schema import KNOWN, NOT_LOOKED_INTO
 from gateway.endpoints.embeddings import schema as embeddings
 from gateway.endpoints.reading import MAX_NAME_CHARS
 
-Schema = dict[str, Any]
-Schemas = dict[str, Schema]
+Schemas = dict[str, JsonObject]
 
-NOTHING: Schema = {"type": "null"}
-AN_OBJECT: Schema = {"type": "object"}
-SOME_TEXT: Schema = {"type": "string", "minLength": 1}
-UUID: Schema = {"type": "string", "format": "uuid"}
-PATTERN: Schema = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS}
-CHOICE: Schema = {"type": "array", "items": {"type": "string"}, "minItems": 1}
-ITS_TEXT: Schema = {
+NOTHING: JsonObject = {"type": "null"}
+AN_OBJECT: JsonObject = {"type": "object"}
+SOME_TEXT: JsonObject = {"type": "string", "minLength": 1}
+UUID: JsonObject = {"type": "string", "format": "uuid"}
+PATTERN: JsonObject = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS}
+CHOICE: JsonObject = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+ITS_TEXT: JsonObject = {
     "type": "string",
     "pattern": r"^[ \t\r\n]*\{",
     "contentMediaType": "application/json",
 }
-OBJECT_OR_ITS_TEXT: Schema = {"anyOf": [AN_OBJECT, ITS_TEXT]}
-ADDRESS: Schema = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
-NONE_OF_THEM: Schema = {"anyOf": [{"type": "array", "items": {}, "maxItems": 0}, NOTHING]}
-NO_PROCESSORS: Schema = NONE_OF_THEM | {"description": "No processors are available."}
+OBJECT_OR_ITS_TEXT: JsonObject = {"anyOf": [AN_OBJECT, ITS_TEXT]}
+ADDRESS: JsonObject = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
+NONE_OF_THEM: JsonObject = {"anyOf": [{"type": "array", "items": {}, "maxItems": 0}, NOTHING]}
+NO_PROCESSORS: JsonObject = NONE_OF_THEM | {"description": "No processors are available."}
 
 # False or null. Written so that generators of clients read a boolean.
 OFF = {"anyOf": [{"type": "boolean"}, {"type": "null"}], "not": {"const": True}}
 
 
-def optional(schema: Schema) -> Schema:
+def optional(schema: JsonObject) -> JsonObject:
     """Return the schema with null, which means absent throughout."""
     return {"anyOf": [schema, NOTHING]}
 
 
-def or_empty(*schemas: Schema) -> Schema:
+def or_empty(*schemas: JsonObject) -> JsonObject:
     """Return the schema of a text outside a body, where an empty one means absent."""
     return {"anyOf": [{"type": "string"} | schema for schema in (*schemas, {"maxLength": 0})]}
 
@@ -109,7 +108,7 @@ def complete(schemas: Schemas) -> None:
             spelling |= ADDRESS
 
 
-def _complete_request(request: Schema) -> None:
+def _complete_request(request: JsonObject) -> None:
     members = request["properties"]
     members |= {name: optional(schema) for name, schema in VLLM_MEMBERS.items()}
     for name in sorted(NOT_LOOKED_INTO):
@@ -132,7 +131,7 @@ def _complete_request(request: Schema) -> None:
     ]
 
 
-def _complete_embeddings(request: Schema) -> None:
+def _complete_embeddings(request: JsonObject) -> None:
     members = request["properties"]
     members["models"]["description"] = "Fallback models in order. Replaces the model's own list."
     members["tensorzero::episode_id"] = optional(UUID)
@@ -151,7 +150,7 @@ def _complete_embeddings(request: Schema) -> None:
     request["allOf"] = [_unless_denied(known)]
 
 
-def _restrict_names(request: Schema, known: Iterable[str]) -> None:
+def _restrict_names(request: JsonObject, known: Iterable[str]) -> None:
     request["additionalProperties"] = True
     request["propertyNames"] = {
         "anyOf": [
@@ -164,7 +163,7 @@ def _restrict_names(request: Schema, known: Iterable[str]) -> None:
     }
 
 
-def _unless_denied(known: Iterable[str]) -> Schema:
+def _unless_denied(known: Iterable[str]) -> JsonObject:
     return _unless(
         "tensorzero::deny_unknown_fields",
         {"enum": [None, False]},
@@ -172,10 +171,10 @@ def _unless_denied(known: Iterable[str]) -> Schema:
     )
 
 
-def _given(name: str, schema: Schema) -> Schema:
+def _given(name: str, schema: JsonObject) -> JsonObject:
     return {"required": [name], "properties": {name: schema}}
 
 
-def _unless(name: str, schema: Schema, other: Schema) -> Schema:
+def _unless(name: str, schema: JsonObject, other: JsonObject) -> JsonObject:
     """Return what holds when the member is absent or fits the schema, or else the other does."""
     return {"anyOf": [{"properties": {name: schema}}, other]}

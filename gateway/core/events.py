@@ -6,15 +6,16 @@ The fields of a delta or a message are OpenAI's, plus `reasoning`; they are plai
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
 from gateway.core.errors import UpstreamError
+from gateway.core.json_types import JsonValue
 from gateway.core.money import Usage
 from gateway.core.output import count_chars, text_of
 
-Fields = Mapping[str, Any]
+Fields = Mapping[str, JsonValue]
 FINISH_REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
 
 
@@ -23,7 +24,7 @@ class Delta(msgspec.Struct, frozen=True):
 
     index: int
     fields: Fields
-    logprobs: Any = None
+    logprobs: JsonValue = None
 
 
 class Finish(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ class Finish(msgspec.Struct, frozen=True):
 
     index: int
     reason: str
-    logprobs: Any = None
+    logprobs: JsonValue = None
     native: str = ""
 
 
@@ -105,7 +106,7 @@ class Choice(msgspec.Struct, frozen=True):
     index: int
     message: Fields
     finish_reason: str
-    logprobs: Any = None
+    logprobs: JsonValue = None
     native: str = ""
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
+
+from gateway.core.json_types import JsonObject
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +49,7 @@ class Placed(msgspec.Struct, frozen=True):
     pages: of a PDF, those that became pictures.
     """
 
-    blocks: Sequence[dict[str, Any]]
+    blocks: Sequence[JsonObject]
     bound_tokens: int
     needs: frozenset[str]
     pages: int = 0

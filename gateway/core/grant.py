@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 
+from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.money import Price
 from gateway.core.receipt import ToolUse
@@ -24,7 +25,7 @@ class FallbackModel(msgspec.Struct, frozen=True, kw_only=True):
     cap_tokens: int | None
     dropped_params: tuple[str, ...]
     # As this model gets it.
-    call: Any
+    call: AnyCall
 
 
 class Lease(Protocol):
@@ -90,7 +91,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
         """The id under which the caller knows the call."""
         return self.adopted_id or self.identity.call_id
 
-    def passed_to(self, model: str) -> tuple[Grant, Any]:
+    def passed_to(self, model: str) -> tuple[Grant, AnyCall]:
         """Return the same permission for this fallback model, and the call as it gets it."""
         depth = next(
             n for n, fallback in enumerate(self.fallback_models, 1) if fallback.model == model

@@ -7,12 +7,13 @@ and is answered starts none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Protocol
 from weakref import WeakValueDictionary
 
 from gateway.admission.address import client_subnet, find_caller, is_in, parse_address
+from gateway.core.asgi import ReadOnlyScope
 from gateway.core.errors import GatewayError, ServerStopping
 from gateway.core.loop_quota import LoopQuota
 from gateway.core.overload import overloaded, spread_retry_after_s
@@ -101,7 +102,7 @@ class ConnectionLimiter:
             return self._uncounted
         return self._idle.setdefault(client_subnet(address), Idle())
 
-    def subnet_of(self, peer: str, scope: Mapping[str, Any]) -> str:
+    def subnet_of(self, peer: str, scope: ReadOnlyScope) -> str:
         """Return where a request comes from, as a proxy that is trusted says."""
         headers = scope["headers"]
         head = RequestHead(headers=headers, peer=peer, fields=dict(headers))

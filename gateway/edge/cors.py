@@ -8,14 +8,11 @@ show their key in a header, so no answer ever allows credentials.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Callable, Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Mapping
 
+from gateway.core.asgi import Application, Message, Receive, Scope, Send
 from gateway.core.mounts import NAMED_MOUNT
 
-Scope = dict[str, Any]
-Receive = Callable[[], Awaitable[dict[str, Any]]]
-Send = Callable[[dict[str, Any]], Awaitable[None]]
 Headers = list[tuple[bytes, bytes]]
 
 MOUNTS = re.compile(f"/+{NAMED_MOUNT}(?:/|$)")
@@ -65,7 +62,7 @@ class Cors:
     A page of another origin gets the answer as if this were not here: its browser keeps it away.
     """
 
-    def __init__(self, application: Any, origins: Origins) -> None:
+    def __init__(self, application: Application, origins: Origins) -> None:
         self._application = application
         self._origins = origins
 
@@ -111,10 +108,10 @@ class Labelled:
         self._headers = headers
 
     @property
-    def transport(self) -> Any:
+    def transport(self) -> object:
         return getattr(getattr(self._send, "__self__", None), "transport", None)
 
-    async def send(self, message: dict[str, Any]) -> None:
+    async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             message = {**message, "headers": [*message.get("headers", ()), *self._headers]}
         await self._send(message)

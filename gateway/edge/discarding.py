@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Protocol
+from typing import Protocol
+
+from uvicorn.protocols.http.flow_control import FlowControl
 
 # 100 MB/s, and a slice holds the loop for less than a millisecond. A body of 50 MB, the longest
 # that is taken anywhere, is read in half a second.
@@ -22,8 +24,8 @@ class Connection(Protocol):
     """A connection of uvicorn's."""
 
     loop: asyncio.AbstractEventLoop
-    flow: Any
-    transport: Any
+    flow: FlowControl
+    transport: asyncio.Transport
 
 
 class Discarding:

@@ -7,10 +7,12 @@ along.
 
 from __future__ import annotations
 
+import asyncio
 from abc import abstractmethod
-from typing import Any
 
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.server import ServerState
 
 from gateway.core.errors import GatewayError
 from gateway.core.overload import overloaded
@@ -31,8 +33,14 @@ TOO_MANY = "The server has too many connections. The request was not run. Try ag
 class ErrorProtocol(BodyProtocol):
     """One connection that answers with errors of its own."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
         # On the loop's clock; NEVER for none.
         self.deadline = NEVER
         self._idle = Idle()

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
 from gateway.admission.address import Network, is_in, parse_address
 
 HTTPS = b"https"
@@ -32,7 +34,14 @@ class Https:
         address = parse_address(peer)
         return address is not None and is_in(address, self._trusted_proxies)
 
-    def mark(self, fields: Mapping[bytes, bytes], scope: Any, cycle: Any, *, trusts: bool) -> None:
+    def mark(
+        self,
+        fields: Mapping[bytes, bytes],
+        scope: Any,
+        cycle: RequestResponseCycle,
+        *,
+        trusts: bool,
+    ) -> None:
         """Let the application see the scheme, and the answer tell browsers to keep to HTTPS.
 
         trusts: of the connection's peer. The last of several values is the nearest proxy's own.

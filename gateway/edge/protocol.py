@@ -14,7 +14,9 @@ from typing import Any, cast
 from weakref import ref
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+from uvicorn.server import ServerState
 
 from gateway.core.errors import (
     HeadersTooLarge,
@@ -51,8 +53,14 @@ CALL_TARGETS = call_targets()
 class GuardedHttpProtocol(ErrorProtocol):
     """One connection."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, object],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
         self._timed_phase = BETWEEN
         self._chunk_bytes = 0
         self._head_bytes = 0

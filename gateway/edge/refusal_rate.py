@@ -7,9 +7,8 @@ work that any number of connections can make. Answers that are not refusals neve
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from gateway.admission.address import Network, client_subnet, find_caller
+from gateway.core.asgi import ReadOnlyScope
 from gateway.http.head import read_head
 
 MAX_DELAY_S = 5.0
@@ -31,7 +30,7 @@ class RefusalRate:
         # When the bucket will be empty, on the loop's clock. The least recently seen is first.
         self._empty_at: dict[str, float] = {}
 
-    def delay_s(self, status: int, scope: Mapping[str, object], now: float) -> float:
+    def delay_s(self, status: int, scope: ReadOnlyScope, now: float) -> float:
         """Count an answer, and return how long it has to wait if it is a refusal."""
         if status < FIRST_REFUSAL or status in NOT_REFUSALS or not self._step_s:
             return 0.0

@@ -8,14 +8,12 @@ usual (another status than 200, HEAD, the end of a connection) is left to uvicor
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
+from gateway.core.asgi import Message
 from gateway.edge.body_budget import COPIES, BodyHold
 from gateway.edge.refusal_rate import RefusalRate
-
-Message = dict[str, Any]
 
 # Up to here one write of a copy costs less than a write of two pieces.
 MAX_JOINED_BYTES = 64 * 1024

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from gateway.core.call import AnyCall
 from gateway.core.errors import CallerLeft, PdfNotSupported
@@ -131,7 +131,7 @@ async def unless_gone(
         del working, leaving  # as above
 
 
-async def end(tasks: Sequence[asyncio.Future[Any]]) -> None:
+async def end(tasks: Sequence[asyncio.Task[object]]) -> None:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from io import BytesIO
-from typing import Any
 
+from gateway.core.asgi import Receive
 from gateway.core.errors import (
     CallerLeft,
     Overloaded,
@@ -20,7 +19,7 @@ UTF_8 = frozenset({b"utf-8", b"utf8", b"us-ascii"})  # the last is a part of the
 
 async def read_body(
     head: RequestHead,
-    receive: Callable[[], Awaitable[dict[str, Any]]],
+    receive: Receive,
     limit_bytes: int,
     reply: Reply | None,
     owner: str,
@@ -47,7 +46,7 @@ async def read_body(
     return body
 
 
-async def _read(receive: Callable[[], Awaitable[dict[str, Any]]], limit_bytes: int) -> bytes:
+async def _read(receive: Receive, limit_bytes: int) -> bytes:
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
         body = message.get("body", b"")

@@ -7,15 +7,14 @@ respell its code and type or add members; none takes the object away.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.errors import GatewayError, InvalidJson, UpstreamError
+from gateway.core.json_types import JsonObject
 from gateway.core.profiles import Profile
-
-Body = dict[str, Any]
 
 
 class ErrorObject(Struct, kw_only=True):
@@ -27,14 +26,14 @@ class ErrorObject(Struct, kw_only=True):
     ]
     param: Annotated[str | None, Meta(description="The field of the request that is wrong.")]
     request_id: str
-    details: Body | UnsetType = UNSET
+    details: JsonObject | UnsetType = UNSET
 
 
 class ErrorResponse(Struct):
     error: ErrorObject
 
 
-Rendered = tuple[int, ErrorResponse | Body]
+Rendered = tuple[int, ErrorResponse | JsonObject]
 
 # The stable taxonomy of hyperinfer, each code at its only status.
 TAXONOMY: Mapping[str, int] = {
@@ -109,9 +108,9 @@ def render_error(error: GatewayError, request_id: str, profile: Profile) -> Rend
     return renderer(error, body)
 
 
-def _inferada(error: GatewayError, body: Body) -> Rendered:
+def _inferada(error: GatewayError, body: JsonObject) -> Rendered:
     fallback = "invalid_request" if error.status < 500 else "service_failure"
-    flat: Body = {
+    flat: JsonObject = {
         "type": INFERADA_TYPES.get(error.status, fallback),
         "code": error.status,
         "message": error.message,
@@ -124,10 +123,10 @@ def _inferada(error: GatewayError, body: Body) -> Rendered:
     return error.status, {"error": body, **flat}
 
 
-def _bud(error: GatewayError, body: Body) -> Rendered:
+def _bud(error: GatewayError, body: JsonObject) -> Rendered:
     types = {402: "insufficient_quota", 429: "rate_limit_error"}
     fallback = "invalid_request_error" if error.status < 500 else "server_error"
-    rendered: Body = {
+    rendered: JsonObject = {
         "error": {
             **body,
             "code": error.status,
@@ -139,12 +138,12 @@ def _bud(error: GatewayError, body: Body) -> Rendered:
     return error.status, rendered
 
 
-def _infery(error: GatewayError, body: Body) -> Rendered:
+def _infery(error: GatewayError, body: JsonObject) -> Rendered:
     order = ("type", "code", "message", "param", "request_id", "details")
     return error.status, {"error": {name: body[name] for name in order if name in body}}
 
 
-def _hyperinfer(error: GatewayError, body: Body) -> Rendered:
+def _hyperinfer(error: GatewayError, body: JsonObject) -> Rendered:
     code = error.code
     if code not in TAXONOMY:
         fallback = "invalid_request" if error.status < 500 else "internal_error"
@@ -160,7 +159,7 @@ def _hyperinfer(error: GatewayError, body: Body) -> Rendered:
     return TAXONOMY[code], {"error": body}
 
 
-def _inferexchange(error: GatewayError, body: Body) -> Rendered:
+def _inferexchange(error: GatewayError, body: JsonObject) -> Rendered:
     is_malformed = isinstance(error, InvalidJson)
     upper = "INVALID_JSON" if is_malformed else UPPER_BY_STATUS.get(error.status)
     if upper is None:
@@ -169,7 +168,7 @@ def _inferexchange(error: GatewayError, body: Body) -> Rendered:
     return 422 if is_malformed else error.status, {"error": rendered}
 
 
-_RENDERERS: Mapping[str, Callable[[GatewayError, Body], Rendered]] = {
+_RENDERERS: Mapping[str, Callable[[GatewayError, JsonObject], Rendered]] = {
     "inferada": _inferada,
     "bud": _bud,
     "infery": _infery,

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
+from gateway.core.asgi import ReadOnlyScope
 from gateway.core.ids import new_request_id
 from gateway.core.request import RequestHead
 
 
-def read_head(scope: Mapping[str, Any]) -> RequestHead:
+def read_head(scope: ReadOnlyScope) -> RequestHead:
     """Return the head of an ASGI request, under a fresh id, its clock started."""
     client, route = scope.get("client"), scope.get("url_route")
     headers = scope["headers"]

@@ -1,10 +1,11 @@
 from pathlib import PurePath
-from typing import Any
 
 from django.db import migrations, models
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
 
 
-def take_over_absolute_paths(apps: Any, schema_editor: Any) -> None:
+def take_over_absolute_paths(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     """A journal is found below the home, wherever the home is: `journal/<id of the process>`."""
     processes = apps.get_model("gateway", "ServingProcess").objects
     for pk, path in processes.filter(state="alive").values_list("pk", "journal_path"):

@@ -23,11 +23,11 @@ import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.simulated_embeddings import answer_embeddings
 from gateway.providers.simulated_json import fill_schema
@@ -55,7 +55,7 @@ class Script:
 
     words: tuple[str, ...] = ()
     reasoning: tuple[str, ...] = ()
-    tool: Mapping[str, Any] | None = None
+    tool: JsonObject | None = None
     finish: str = "stop"
     first_ms: float = 0
     delay_ms: float = 0
@@ -137,13 +137,13 @@ async def iter_once(body: bytes) -> AsyncGenerator[bytes, None]:
     yield body
 
 
-async def answer(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
+async def answer(script: Script, usage: Mapping[str, object]) -> AsyncGenerator[bytes, None]:
     """Yield a buffered answer, after the time its tokens take."""
     if script.delay_ms:
         await asyncio.sleep(script.delay_ms * len(script.words) / 1000)
     if script.break_after >= 0:
         raise ScriptedBreak
-    message: dict[str, Any] = {"role": "assistant", "content": "".join(script.words)}
+    message: dict[str, object] = {"role": "assistant", "content": "".join(script.words)}
     if script.reasoning:
         message["reasoning_content"] = "".join(script.reasoning)
     if script.tool is not None:
@@ -154,7 +154,7 @@ async def answer(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
     yield _encode({"object": "chat.completion", "choices": choices, "usage": usage})
 
 
-async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[bytes, None]:
+async def stream(script: Script, usage: Mapping[str, object]) -> AsyncGenerator[bytes, None]:
     """Yield a stream, one token of a choice a chunk."""
     for position, delta in enumerate(deltas(script)):
         if script.delay_ms and position:
@@ -172,7 +172,7 @@ async def stream(script: Script, usage: Mapping[str, Any]) -> AsyncGenerator[byt
     yield b"data: [DONE]\n\n"
 
 
-def deltas(script: Script) -> Iterator[dict[str, Any]]:
+def deltas(script: Script) -> Iterator[Mapping[str, object]]:
     yield from ({"reasoning_content": word} for word in script.reasoning)
     if script.tool is not None:
         function = script.tool["function"]
@@ -189,11 +189,11 @@ def deltas(script: Script) -> Iterator[dict[str, Any]]:
     yield from ({"content": word} for word in script.words)
 
 
-def frame(chunk: Mapping[str, Any]) -> bytes:
+def frame(chunk: Mapping[str, object]) -> bytes:
     return b"data: " + _encode({"object": "chat.completion.chunk", **chunk}) + b"\n\n"
 
 
-def read_script(asked: Mapping[str, Any]) -> Script:
+def read_script(asked: JsonObject) -> Script:
     """Return what the request asks for, its output limit already applied."""
     last = asked["messages"][-1]
     said = text_of(last.get("content"))
@@ -252,7 +252,7 @@ def limited(script: Script, max_tokens: int) -> Script:
     return replace(script, words=words, reasoning=reasoning, tool=None, finish="length")
 
 
-def reply(asked: Mapping[str, Any], said: str) -> str:
+def reply(asked: JsonObject, said: str) -> str:
     """Return the unscripted answer: JSON where JSON is wanted, else what was heard."""
     wanted = asked.get("response_format") or {}
     if wanted.get("type") == "json_schema":
@@ -265,9 +265,7 @@ def reply(asked: Mapping[str, Any], said: str) -> str:
     return f"This is the simulated model. You said: {said[:500]}"
 
 
-def wanted_tool(
-    asked: Mapping[str, Any], last: Mapping[str, Any], said: str
-) -> dict[str, Any] | None:
+def wanted_tool(asked: JsonObject, last: JsonObject, said: str) -> JsonObject | None:
     """Return the tool call that the request forces or the question suggests, if any."""
     tools, choice = offered_tools(asked)
     if not tools or choice == "none":
@@ -288,7 +286,7 @@ def wanted_tool(
     return tool_call(name, _encode(arguments).decode())
 
 
-def offered_tools(asked: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+def offered_tools(asked: JsonObject) -> tuple[JsonObject, JsonValue]:
     """Return the functions that may be called, by name, and which: auto, none, required, or an
     object that names one. Tools that are no functions are never called."""
     functions, choice = asked.get("functions"), asked.get("function_call")
@@ -301,7 +299,7 @@ def offered_tools(asked: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
     return {function["name"]: function for function in functions}, choice or "auto"
 
 
-def tool_call(name: str, arguments: str) -> dict[str, Any]:
+def tool_call(name: str, arguments: str) -> JsonObject:
     return {
         "id": "call_simulated_0",
         "type": "function",

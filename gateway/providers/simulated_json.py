@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 import msgspec
+
+from gateway.core.json_types import JsonValue
 
 MAX_DEPTH = 16
 # A schema may multiply: lists of lists, or parts that refer to each other.
@@ -63,7 +64,7 @@ class _Filler:
             found = found.get(step) if isinstance(found, Mapping) else None
         return found
 
-    def _fill_kind(self, kind: str, schema: Mapping[str, Any], depth: int) -> object:
+    def _fill_kind(self, kind: str, schema: Mapping[str, JsonValue], depth: int) -> object:
         if kind == "object":
             parts = schema.get("properties") or {}
             # No more than there are values left: what refers to itself multiplies what it has.

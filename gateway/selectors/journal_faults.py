@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from accounts.untyped import JsonObject
+from gateway.core.json_types import JsonObject
 from gateway.models import JournalFault
 
 MAX_FAULTS_SHOWN = 1_000

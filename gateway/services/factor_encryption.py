@@ -19,7 +19,7 @@ from django.db import transaction
 
 from accounts.changes import record_audit
 from accounts.permissions import NotAllowed
-from accounts.untyped import JsonObject
+from gateway.core.json_types import JsonObject
 from gateway.services.credential_encryption import (
     DecryptionFailed,
     decrypt,

@@ -15,7 +15,7 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts.untyped import JsonObject
+from gateway.core.json_types import JsonObject
 from gateway.models import CallRecord, LedgerCheck, ProofMark
 from gateway.services.exact_prices import PRICED_BY, exact_cost_nusd
 from gateway.services.invariants import ALL, SMALL, Invariant

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from urllib.request import urlopen
 
-from accounts.untyped import JsonObject
 from gateway.core.ids import find_request_id
+from gateway.core.json_types import JsonObject
 from gateway.models import CallRecord
 
 Result = tuple[str, str, int, list[str]]

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import chain, repeat
-from typing import Any
 
 from django.db import connection
 from django.db.backends.utils import CursorWrapper
 
-Row = tuple[Any, ...]
+from accounts.untyped import SqlValue
+
+Row = tuple[SqlValue, ...]
 # Rows by what they have in common: the values of the common columns, and of the others.
 Groups = Mapping[Row, Sequence[Row]]
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from operator import attrgetter, itemgetter
-from typing import Any
 
 import msgspec
 from django.db import connection
@@ -99,7 +98,7 @@ INSERT_BODY = (
     "INSERT INTO gateway_callbody (call_id, workspace_id, created_at, request, response) "
     "VALUES (%s, %s, %s, %s, %s)"
 )
-BLANK: dict[str, Any] = {
+BLANK: dict[str, object] = {
     **dict.fromkeys(COLUMNS, ""),
     **dict.fromkeys(NUMBERS, 0),
     "http_status": 0,
@@ -150,11 +149,11 @@ class Rows:
     """
 
     def __init__(self, process_id: str) -> None:
-        self._id: Callable[[str], Any] = raw_id if connection.vendor == "sqlite" else str
+        self._id: Callable[[str], str | bytes] = raw_id if connection.vendor == "sqlite" else str
         self._moment = sqlite_moment if connection.vendor == "sqlite" else moment
         self._process = self._id(process_id)
 
-    def id_of(self, call_id: str) -> Any:
+    def id_of(self, call_id: str) -> str | bytes:
         return self._id(call_id)
 
     def of_admitted(self, record: Admitted) -> Parts:
@@ -245,7 +244,7 @@ class Rows:
             record.response_body,
         )
 
-    def _parts(self, record: Admitted | Refused, **known: Any) -> Parts:
+    def _parts(self, record: Admitted | Refused, **known: object) -> Parts:
         values = BLANK | known
         identity = record.identity
         values["id"] = self._id(identity.call_id)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
-from gateway.core.money import Usage
+from gateway.core.money import Price, Usage
 from gateway.core.receipt import Attempt, ToolUse
 
 if TYPE_CHECKING:
@@ -16,6 +16,26 @@ NS_PER_US = 1_000
 SAMPLE_PIECES = 32
 MAX_CHARS_OF_ONE_TOKEN = 8
 MAX_KEPT_CHARS = 200_000
+
+
+class MeteredTarget(Protocol):
+    """What a call is sent to (gateway.snapshot.types)."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def native_model(self) -> str: ...
+
+    @property
+    def price(self) -> Price: ...
+
+
+class MeteredExchange(Protocol):
+    """An attempt (gateway.streaming.relay)."""
+
+    @property
+    def was_sent(self) -> bool: ...
 
 
 class Meter:
@@ -65,7 +85,7 @@ class Meter:
         self.failed_ns = 0
         self.first_event_ns = 0
         self.attempts: list[Attempt] = []
-        self.target: Any = None
+        self.target: MeteredTarget | None = None
         self.deltas = 0
         self.chars = 0
         self.other_outputs = 0
@@ -76,7 +96,7 @@ class Meter:
         self.tool_uses: list[ToolUse] = []
         self.has_answered = False
         self.fallback = ""
-        self.exchange: Any = None
+        self.exchange: MeteredExchange | None = None
         self.pieces: list[str] = []
         self.keeps = True
 
@@ -89,7 +109,7 @@ class Meter:
     def has_output(self) -> bool:
         return self.deltas > 0 or self.other_outputs > 0
 
-    def begin_attempt(self, target: Any) -> None:
+    def begin_attempt(self, target: MeteredTarget) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
         self.target = target
         self.exchange = None
@@ -140,7 +160,8 @@ class Meter:
 
     def end_attempt(self, error: GatewayError | None = None) -> None:
         """Close the running attempt: served when error is None, else failed."""
-        if not self.attempt_ns:
+        target = self.target
+        if target is None or not self.attempt_ns:
             return
         spent_ns = perf_counter_ns() - self.attempt_ns
         self.attempt_ns = 0
@@ -150,8 +171,8 @@ class Meter:
             self.failed_ns += spent_ns
         self.attempts.append(
             Attempt(
-                provider=self.target.provider,
-                model=self.target.native_model,
+                provider=target.provider,
+                model=target.native_model,
                 code="" if error is None else error.code,
                 status=200 if error is None else error.status,
                 us=spent_ns // NS_PER_US,

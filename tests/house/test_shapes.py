@@ -10,8 +10,7 @@ from tests.house.tree import text_of, tracked
 MOST_METHODS = 20
 LONGEST_FUNCTION = 60
 MOST_POSITIONAL = 5
-# May only fall; 100 is the aim.
-MOST_ANY = 172
+MOST_ANY = 100
 PRODUCT = ("gateway/", "accounts/", "keys/", "dashboard/")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 

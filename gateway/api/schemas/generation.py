@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from django.conf import settings
 from msgspec import Meta, Struct
 
 from gateway.core.durations import gateway_us
+from gateway.core.json_types import JsonObject
 from gateway.core.money import credits_used, usd
 from gateway.models import CallRecord
 
@@ -78,7 +79,7 @@ class Generation(Struct, kw_only=True):
     absorbed_cost: Annotated[float, Meta(description="USD that was not charged.")]
     fallback_from: str | None
     fallback_depth: int
-    attempts: list[dict[str, Any]]
+    attempts: list[JsonObject]
     function_name: str | None
     variant_name: str | None
     user: str | None

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 from django.conf import settings
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from accounts.untyped import NamedRow
 from gateway.core.money import credits_used, usd
 
 NUMBERS = ("calls", "failed", "refused", "prompt_tokens", "completion_tokens", "charge_nusd")
@@ -48,7 +49,7 @@ class UsageResponse(Struct):
     data: UsageReport
 
 
-def write_group(group: Mapping[str, Any], by: Sequence[str]) -> UsageGroup:
+def write_group(group: NamedRow, by: Sequence[str]) -> UsageGroup:
     charge_nusd = group["charge_nusd"]
     return UsageGroup(
         **{name: group[name] for name in by},
@@ -64,5 +65,5 @@ def write_group(group: Mapping[str, Any], by: Sequence[str]) -> UsageGroup:
     )
 
 
-def write_total(groups: Sequence[Mapping[str, Any]]) -> UsageGroup:
+def write_total(groups: Sequence[NamedRow]) -> UsageGroup:
     return write_group({name: sum(group[name] for group in groups) for name in NUMBERS}, ())

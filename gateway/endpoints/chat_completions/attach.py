@@ -6,7 +6,6 @@ Only the messages that have such blocks are taken apart; every other byte stays 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from msgspec.structs import replace
 from gateway.core.chat import ChatCall
 from gateway.core.errors import InvalidFile
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
+from gateway.core.json_types import JsonObject
 from gateway.core.tokens import TOKENS_PER_IMAGE, bound_file, bound_tokens
 from gateway.endpoints.chat_completions import schema
 from gateway.endpoints.chat_completions.content_parts import (
@@ -26,7 +26,6 @@ from gateway.media.media_types import PDF, find_file_type
 
 __all__ = ["as_file", "as_pages", "place", "read_fetched", "read_inline"]
 
-Block = dict[str, Any]
 _to_raw = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _to_raw_list = msgspec.json.Decoder(list[msgspec.Raw])
 _encode = msgspec.json.encode
@@ -52,7 +51,7 @@ def as_file(file: ReadyFile) -> Placed:
 
 def as_pages(filename: str, pages: Sequence[Page]) -> Placed:
     """Return a PDF for a model that reads none: page by page, its text and its picture."""
-    blocks: list[Block] = []
+    blocks: list[JsonObject] = []
     tokens = 0
     for number, page in enumerate(pages, 1):
         text = f"[{filename or 'file.pdf'} — page {number}/{len(pages)}]\n{page.text}".rstrip()

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
 
 from gateway.core.attachment_tokens import Picture
 from gateway.core.errors import FileNotFound, InvalidFile, RequestError
 from gateway.core.files import Attachment, ReadyFile
+from gateway.core.json_types import JsonObject
 from gateway.core.tokens import TOKENS_PER_FILE, bound_file
 from gateway.endpoints.chat_completions import schema
 from gateway.media.inline_data import read_inline_data, write_base64, write_data_url
@@ -25,7 +25,6 @@ from gateway.media.picture_size import size_of
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
 _SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg", "webm": "video/webm"}
-Block = dict[str, Any]
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +37,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     needs: frozenset[str]
-    respelled: dict[tuple[int, int], Block]
+    respelled: dict[tuple[int, int], JsonObject]
     files: tuple[Attachment, ...] = ()
     bound_tokens: int = 0
     media_urls: tuple[tuple[str, str], ...] = ()
@@ -48,7 +47,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
 def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
     """Check every block. Raises RequestError with the block's path."""
     needs: set[str] = set()
-    respelled: dict[tuple[int, int], Block] = {}
+    respelled: dict[tuple[int, int], JsonObject] = {}
     files: list[Attachment] = []
     media_urls: list[tuple[str, str]] = []
     pictures: list[Picture] = []
@@ -58,7 +57,7 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
             continue
         for column, part in enumerate(message.content):
             path = f"messages[{row}].content[{column}]"
-            normal: Block | None = None
+            normal: JsonObject | None = None
             if isinstance(part, schema.ImagePart):
                 needs.add("vision")
                 media_urls += _address_of(part, path)
@@ -96,7 +95,7 @@ def respell(messages: bytes, blocks: Blocks) -> bytes:
     return msgspec.json.encode(decoded)
 
 
-def _merge(block: Block, normal: Block) -> Block:
+def _merge(block: JsonObject, normal: JsonObject) -> JsonObject:
     """Return the block with these members in place of its own. Of a file nothing else is kept: its
     other spellings would say everything twice."""
     if normal.get("type") == "file":
@@ -118,7 +117,7 @@ def _address_of(part: schema.ImagePart, path: str) -> list[tuple[str, str]]:
     return [] if url[:5].lower() == "data:" else [(param, url)]
 
 
-def read_picture(part: schema.ImagePart, path: str) -> tuple[Picture, Block | None]:
+def read_picture(part: schema.ImagePart, path: str) -> tuple[Picture, JsonObject | None]:
     """Return what is known of a picture, of one that is elsewhere nothing, and its members in the
     normal form, None where they are in it already. Raises InvalidFile."""
     image = part.image_url
@@ -144,7 +143,7 @@ def _check_address(url: str, param: str) -> None:
         raise RequestError("The URL must begin with https:// or http://.", param=param)
 
 
-def _read_audio(audio: schema.InputAudio, path: str) -> Block | None:
+def _read_audio(audio: schema.InputAudio, path: str) -> JsonObject | None:
     """Return the members of a sound in the normal form, None where they are in it already."""
     data = read_inline_data(audio.data, f"{path}.data")
     found = sniff(data.content)
@@ -159,7 +158,7 @@ class _File(msgspec.Struct):
     """normal: the block in the normal form, None where it is that already, or not to be had."""
 
     bound_tokens: int
-    normal: Block | None = None
+    normal: JsonObject | None = None
     needs: frozenset[str] = frozenset()
     attachment: Attachment | None = None
 
@@ -246,7 +245,7 @@ def _read_inline(file: Attachment) -> tuple[ReadyFile, bool]:
     return ReadyFile(data.content, kind, file.filename), data.is_clean
 
 
-def write_file(file: ReadyFile) -> Block:
+def write_file(file: ReadyFile) -> JsonObject:
     """Return the block in the normal form."""
     named = {"filename": file.filename or "file"}
     return {"type": "file", "file": named | {"file_data": write_data_url(file.kind, file.content)}}

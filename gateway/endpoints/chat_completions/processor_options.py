@@ -6,9 +6,11 @@ is ignored would guard nothing. null means absent throughout.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta, Struct
+
+from gateway.core.json_types import JsonObject, JsonValue
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 EntityTypes = list[Annotated[str, Meta(min_length=1, max_length=64)]]
@@ -37,8 +39,8 @@ class SpellcheckSettings(Struct, forbid_unknown_fields=True):
 class HaystackSettings(Struct, forbid_unknown_fields=True):
     """data: any JSON tree; schema: flags beside its leaves."""
 
-    data: Any = None
-    schema: dict[str, Any] | None = None
+    data: JsonValue = None
+    schema: JsonObject | None = None
     format: str | None = None
     redact: bool | None = None
 

@@ -4,13 +4,13 @@ is made from them. A member that is UNSET is left out.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.events import FINISH_REASONS
+from gateway.core.json_types import JsonObject
 
-AnyObject = dict[str, Any]
 FinishReason = Annotated[str, Meta(extra_json_schema={"enum": sorted(FINISH_REASONS)})]
 
 
@@ -53,20 +53,20 @@ class AnswerMessage(Struct, kw_only=True):
 
     role: Literal["assistant"]
     content: str | None
-    tool_calls: list[AnyObject] | UnsetType = UNSET
-    function_call: AnyObject | UnsetType = UNSET
+    tool_calls: list[JsonObject] | UnsetType = UNSET
+    function_call: JsonObject | UnsetType = UNSET
     reasoning: str | UnsetType = UNSET
     reasoning_content: str | UnsetType = UNSET
     refusal: str | UnsetType = UNSET
-    annotations: list[AnyObject] | UnsetType = UNSET
-    audio: AnyObject | UnsetType = UNSET
+    annotations: list[JsonObject] | UnsetType = UNSET
+    audio: JsonObject | UnsetType = UNSET
 
 
 class AnswerChoice(Struct):
     index: int
     message: AnswerMessage
     finish_reason: FinishReason
-    logprobs: AnyObject | None
+    logprobs: JsonObject | None
 
 
 class ChatCompletion(Struct, kw_only=True):
@@ -87,9 +87,9 @@ class ChatCompletion(Struct, kw_only=True):
 
 class ChunkChoice(Struct):
     index: int
-    delta: AnyObject
+    delta: JsonObject
     finish_reason: FinishReason | None
-    logprobs: AnyObject | UnsetType = UNSET
+    logprobs: JsonObject | UnsetType = UNSET
 
 
 class Fallback(Struct, rename={"model": "from"}):

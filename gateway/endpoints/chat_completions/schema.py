@@ -6,11 +6,12 @@ null means absent throughout, so every optional member defaults to None.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta, Struct
 
+from gateway.core.json_types import JsonObject
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.endpoints.chat_completions.processor_options import Inferada
 from gateway.endpoints.reading import END, USER_WORDS, PublicName, User
@@ -22,7 +23,6 @@ Stop = Annotated[str, Meta(min_length=1, max_length=4096)]
 TokenId = Annotated[str, Meta(pattern=r"^[0-9]{1,10}" + END)]
 # What others named, in a history: no shape is asked of it, as models make names up.
 ShortName = Annotated[str, Meta(max_length=256)]
-AnyObject = dict[str, Any]
 # As OpenAI takes it.
 Metadata = Annotated[
     dict[
@@ -133,7 +133,7 @@ class AssistantMessage(Struct, tag_field="role", tag="assistant", kw_only=True):
     reasoning: str | None = None
     reasoning_content: str | None = None
     refusal: str | None = None
-    audio: AnyObject | None = None
+    audio: JsonObject | None = None
     name: ShortName | None = None
 
 
@@ -173,7 +173,7 @@ class JsonSchema(Struct):
     """name and schema are required, unless this is a schema itself (answer_format)."""
 
     name: Name | None = None
-    schema: AnyObject | None = None
+    schema: JsonObject | None = None
     strict: bool | None = None
     description: str | None = None
 
@@ -185,7 +185,7 @@ class ResponseJsonSchema(Struct, tag_field="type", tag="json_schema"):
 class FunctionSpec(Struct):
     name: Name
     description: str | None = None
-    parameters: AnyObject | None = None
+    parameters: JsonObject | None = None
     strict: bool | None = None
 
 
@@ -196,7 +196,7 @@ class FunctionTool(Struct, tag_field="type", tag="function"):
 class CustomSpec(Struct):
     name: Name
     description: str | None = None
-    format: AnyObject | None = None
+    format: JsonObject | None = None
 
 
 class CustomTool(Struct, tag_field="type", tag="custom"):
@@ -220,7 +220,7 @@ class NamedCustomTool(Struct, tag_field="type", tag="custom"):
 
 class AllowedTools(Struct):
     mode: Literal["auto", "required"]
-    tools: list[AnyObject]
+    tools: list[JsonObject]
 
 
 class ToolsAllowed(Struct, tag_field="type", tag="allowed_tools"):
@@ -267,7 +267,7 @@ class ChatCompletionRequest(Struct, kw_only=True):
     user: User | None = None
     metadata: Metadata | None = None
     inferada: Inferada | None = None
-    plugins: list[AnyObject] | None = None
+    plugins: list[JsonObject] | None = None
     hi_tool_events: bool | None = None
     models: Annotated[list[PublicName], Meta(max_length=5)] | None = None
     episode_id: str | None = msgspec.field(name="tensorzero::episode_id", default=None)

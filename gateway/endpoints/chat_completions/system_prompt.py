@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 
 from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, Quarantined, RequestError
+from gateway.core.json_types import JsonObject
 from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.endpoints.chat_completions import schema
 from gateway.endpoints.chat_completions.processor_options import Inferada
@@ -85,7 +85,7 @@ def lead(call: ChatCall, own: str, filling: Filling | None) -> ChatCall:
 
     filling: what the caller's are rendered with, or None to leave them as they are.
     """
-    parts, others, raws = [own], list[Any](), list[bytes]()
+    parts, others, raws = [own], list[object](), list[bytes]()
     bound = call.payload.prompt_tokens_bound + TOKENS_PER_MESSAGE
     raw_messages = _read_raw(call.payload.fields["messages"])
     for message, raw in zip(call.payload.messages, raw_messages, strict=True):
@@ -129,7 +129,7 @@ def filled_content(content: schema.Text, filling: Filling) -> schema.Text:
 
 def with_content(raw: bytes, content: schema.Text) -> bytes:
     """Return a message with other texts, whatever else it and its blocks have kept."""
-    message: dict[str, Any] = msgspec.json.decode(raw)
+    message: JsonObject = msgspec.json.decode(raw)
     if isinstance(content, str):
         message["content"] = content
     else:
@@ -139,7 +139,7 @@ def with_content(raw: bytes, content: schema.Text) -> bytes:
 
 
 def with_messages(
-    call: ChatCall, messages: Sequence[Any], raws: Sequence[bytes], bound_tokens: int
+    call: ChatCall, messages: Sequence[object], raws: Sequence[bytes], bound_tokens: int
 ) -> ChatCall:
     fields = {**call.payload.fields, "messages": b"[" + b",".join(raws) + b"]"}
     return call.with_payload(messages=messages, fields=fields, prompt_tokens_bound=bound_tokens)

@@ -7,14 +7,23 @@ profile's: see place_usage.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, ChatAnswer, Choice, Delta, Finish, ToolEvent, WrittenEvent
+from gateway.core.events import (
+    Answer,
+    ChatAnswer,
+    Choice,
+    Delta,
+    Fields,
+    Finish,
+    ToolEvent,
+    WrittenEvent,
+)
+from gateway.core.json_types import JsonObject
 from gateway.core.money import Usage, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
@@ -59,7 +68,7 @@ def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
     )
 
 
-def spell_reasoning(fields: Mapping[str, Any], profile: Profile) -> Mapping[str, Any]:
+def spell_reasoning(fields: Fields, profile: Profile) -> Fields:
     """Return the fields with reasoning, when there is any, under the profile's names."""
     if "reasoning" not in fields:
         return fields
@@ -68,9 +77,7 @@ def spell_reasoning(fields: Mapping[str, Any], profile: Profile) -> Mapping[str,
     return others | dict.fromkeys(profile.reasoning, reasoning)
 
 
-def spell_extras(
-    extras: Mapping[str, Any], profile: Profile
-) -> tuple[str | UnsetType, str | UnsetType]:
+def spell_extras(extras: Fields, profile: Profile) -> tuple[str | UnsetType, str | UnsetType]:
     """Return the provider's system_fingerprint and service_tier as the profile shows them."""
     if profile.markers == "none":
         return UNSET, UNSET
@@ -126,7 +133,7 @@ class ChunkWriter(AnswerWriter):
         self._asks_for_usage = bool(include_usage)
         self._where = place_usage(form.profile.usage_mode, include_usage)
         self._profile = form.profile
-        self._extras: dict[str, Any] = {}
+        self._extras: JsonObject = {}
         self._has_role: set[int] = set()
         self._held: dict[int, Finish] = {}
         self._call_id = form.call_id

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand, CommandError
 
-from accounts.untyped import JsonObject
+from gateway.core.json_types import JsonObject
 from gateway.selectors.journal_faults import describe_journal_faults
 from gateway.services.proving import Finding, Proof, prove, record_proof
 from gateway.services.reconcile_upstream import read_upstream_usage

@@ -10,7 +10,6 @@ usage. Facts in which look-alikes differ are in gateway.providers.catalogue.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import msgspec
 
@@ -27,6 +26,7 @@ from gateway.core.events import (
     UsageReported,
 )
 from gateway.core.grant import Grant
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.money import Usage
 from gateway.core.units import detailed_units
 from gateway.providers.base import Decoder, UpstreamRequest
@@ -129,19 +129,19 @@ class ChunkChoice(msgspec.Struct):
     """What a chunk says of one choice."""
 
     index: int | None = 0
-    delta: dict[str, object] | None = None
-    finish_reason: object = None
-    logprobs: object = None
+    delta: JsonObject | None = None
+    finish_reason: JsonValue = None
+    logprobs: JsonValue = None
 
 
 class Chunk(msgspec.Struct):
     """What we read of a chunk; the rest is skipped undecoded."""
 
     choices: list[ChunkChoice] | None = None
-    usage: object = None
-    error: object = None
-    system_fingerprint: object = None
-    service_tier: object = None
+    usage: JsonValue = None
+    error: JsonValue = None
+    system_fingerprint: JsonValue = None
+    service_tier: JsonValue = None
 
 
 _decode_chunk = msgspec.json.Decoder(Chunk).decode
@@ -251,7 +251,7 @@ def _read_members(delta: dict[str, object]) -> dict[str, object]:
     return fields
 
 
-def _read_choice(choice: Mapping[str, Any]) -> Choice:
+def _read_choice(choice: JsonObject) -> Choice:
     raw, reason = choice["message"], choice.get("finish_reason")
     fields = _read_members(raw)
     message = {"role": "assistant", "content": raw.get("content")}
@@ -267,7 +267,7 @@ def _read_choice(choice: Mapping[str, Any]) -> Choice:
     )
 
 
-def _read_extras(raw: Mapping[str, Any]) -> dict[str, object]:
+def _read_extras(raw: JsonObject) -> dict[str, object]:
     if EXTRAS.isdisjoint(raw):
         return {}
     return {name: raw[name] for name in EXTRAS if raw.get(name)}
