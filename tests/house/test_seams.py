@@ -8,7 +8,9 @@ import ast
 import json
 import os
 import shutil
+import sqlite3
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,15 +22,25 @@ from gateway.endpoints.registry import ENDPOINTS
 from gateway.processors.registry import PROCESSORS
 from gateway.providers.registry import ADAPTERS
 from gateway.tools.registry import TOOLS
+from tests.conftest import add_fake_model
+from tests.faults.calling import DATABASE
 from tests.flows.caller import Answer, Caller
 from tests.house.seams.upstream import asked, running_scratch_provider
 from tests.house.tree import text_of
-from tests.support.servers import ROOT, run_manage, running_gateway
+from tests.support.servers import ROOT, UpstreamServer, run_manage, running_gateway
 from tests.support.waiting import wait_until
 
 SCRATCH = Path(__file__).with_name("seams")
+ENV = {
+    "PYTHONPATH": os.pathsep.join([str(SCRATCH), str(ROOT)]),
+    "DJANGO_SETTINGS_MODULE": "tests.house.seams.settings",
+}
 # 3 prompt tokens at 1 USD and 5 completion tokens at 2 USD a million, 2 pages at 0.001 USD.
 ONE_CALL_NUSD = 3 * 1_000 + 5 * 2_000 + 2 * 1_000_000
+AUDIO_USAGE = (
+    '{"prompt_tokens":1000,"completion_tokens":10,'
+    '"prompt_tokens_details":{"cached_tokens":100,"audio_tokens":300}}'
+)
 
 
 @dataclass(frozen=True)
@@ -36,11 +48,10 @@ class ScratchSite:
     """A gateway in whose processes the scratch package is registered."""
 
     home: Path
-    env: Mapping[str, str]
     port: int
 
     def manage(self, *arguments: str) -> dict[str, Any]:
-        done = run_manage(self.home, *arguments, "--json", env=self.env)
+        done = run_manage(self.home, *arguments, "--json", env=ENV)
         assert done.returncode == 0, done.stdout + done.stderr
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
@@ -64,17 +75,21 @@ class ScratchSite:
 
 
 @pytest.fixture(scope="module")
-def scratch(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ScratchSite]:
+def scratch(
+    home_template: Path, tmp_path_factory: pytest.TempPathFactory, upstream: UpstreamServer
+) -> Iterator[ScratchSite]:
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("seams") / "home"))
-    env = {"PYTHONPATH": os.pathsep.join([str(SCRATCH), str(ROOT)])}
-    with running_scratch_provider() as url, running_gateway(home, env=env) as gateway:
-        site = ScratchSite(home, env, gateway.port)
+    prepared = run_manage(home, "prepare", "--json", env=ENV)  # adds the price column
+    assert prepared.returncode == 0, prepared.stderr
+    with running_scratch_provider() as url, running_gateway(home, env=ENV) as gateway:
+        site = ScratchSite(home, gateway.port)
         site.manage("add_provider", "scratch", "--kind", "scratch", "--base-url", url)
         site.manage(
             *("add_model", "scratch-model", "--provider", "scratch", "--native", "s"),
             *("--input", "1", "--output", "2", "--price", "page=0.001", "--max-output", "1000"),
         )
         gateway.wait_for_model("scratch-model")
+        add_fake_model(gateway, upstream)
         yield site
 
 
@@ -176,7 +191,30 @@ def test_a_unit_is_metered_priced_and_proved(scratch: ScratchSite, caller: Calle
 
     assert answer.json["usage"]["cost"] == pytest.approx(ONE_CALL_NUSD / 1e9)
     scratch.record(caller, answer)
-    assert "PROVED" in run_manage(scratch.home, "prove", env=scratch.env).stdout
+    assert scratch.manage("prove")["breaks"] == []
+
+
+def test_a_unit_may_have_a_price_column_of_its_own(scratch: ScratchSite, caller: Caller) -> None:
+    priced = scratch.manage("set_model", "fake-model", "--price", "scratch_audio=32")
+    scratch.manage(  # once it is offered, the price before it applies too
+        *("add_model", "after-the-price", "--provider", "fake", "--native", "fake"),
+        *("--input", "1", "--output", "2", "--max-output", "100"),
+    )
+    wait_until(lambda: caller.ask("Hi", model="after-the-price").status == 200, what="the model")
+
+    answer = caller.ask(f"script:usage=raw:{AUDIO_USAGE}", model="fake-model")
+
+    scratch.record(caller, answer)
+    with closing(sqlite3.connect(scratch.home / DATABASE)) as database:
+        [(units, price_nusd)] = database.execute(
+            "SELECT units, charge_nusd + absorbed_nusd FROM gateway_callrecord WHERE id = ?",
+            [answer.call_id.replace("-", "")],
+        )
+    assert priced["scratch_audio_pusd"] == 32_000_000
+    assert answer.status == 200
+    assert json.loads(units) == {"scratch_audio": {"count": 300, "pusd": 32_000_000}}
+    assert price_nusd == 700 * 1_000 + 300 * 32_000 + 10 * 2_000
+    assert scratch.manage("prove")["breaks"] == []
 
 
 # What carries, relays, settles and records every call.

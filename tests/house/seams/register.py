@@ -17,6 +17,16 @@ from tests.house.seams.processors import Backwards, Upper
 from tests.house.seams.tool import Sum
 
 KIND = "scratch"
+# In the price column of images, which no other unit of this provider uses.
+PAGE = Unit("page", "Pages", noun="pages", price_column="image_pusd", price_steps=1)
+# In a column of its own (migrations), and a share of the prompt. OpenAI's dialect reports it.
+AUDIO = Unit(
+    "scratch_audio",
+    "Scratch audio",
+    price_column="scratch_audio_pusd",
+    part_of="prompt",
+    usage_detail="audio_tokens",
+)
 
 
 def register() -> None:
@@ -31,5 +41,4 @@ def register() -> None:
         PROCESSORS[processor.name] = processor
     TOOLS["sum"] = Sum()
     COUNTERS["memory"] = StrictCounters
-    # The price column of images, which no other unit of this provider uses.
-    UNITS["page"] = Unit("page", "Pages", noun="pages", price_column="image_pusd", price_steps=1)
+    UNITS.update({unit.name: unit for unit in (PAGE, AUDIO)})

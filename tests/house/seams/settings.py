@@ -3,4 +3,4 @@
 from gateway.settings import *  # noqa: F403
 from gateway.settings import INSTALLED_APPS as _APPS
 
-INSTALLED_APPS = [*_APPS, "tests.toys.unit.apps.ToyUnit"]
+INSTALLED_APPS = [*_APPS, "tests.house.seams.apps.Scratch"]

@@ -7,7 +7,7 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(
-            "ALTER TABLE gateway_languagemodel ADD COLUMN toy_audio_pusd bigint NULL",
-            "ALTER TABLE gateway_languagemodel DROP COLUMN toy_audio_pusd",
+            "ALTER TABLE gateway_languagemodel ADD COLUMN scratch_audio_pusd bigint NULL",
+            "ALTER TABLE gateway_languagemodel DROP COLUMN scratch_audio_pusd",
         )
     ]

@@ -1,1 +1,0 @@
-"""Small additions to the product, each made through a registry alone, as a stranger would."""
