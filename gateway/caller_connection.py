@@ -209,7 +209,7 @@ class CallerConnection:
         await self._send_head(status, headers)
         await self._send_body(body, more=False)
 
-    async def hang_up(self) -> None:
+    async def end_unread(self) -> None:
         """End a response nobody reads. Without a head the server would log an error of ours."""
         if self._has_ended:
             return

@@ -67,7 +67,7 @@ class CallConsumer:
         except CallerStalled:
             await caller.cut()
         except CallerGone:
-            await caller.hang_up()
+            await caller.end_unread()
         except GatewayError as error:
             if error.detail:
                 logger.warning("Call %s: %s: %s", head.request_id, error.code, error.detail)

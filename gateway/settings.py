@@ -265,7 +265,7 @@ MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
 COUNTERS = "memory"
 # How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
-# Timeouts of calls (gateway.streaming.call_supervisor).
+# Timeouts of calls (gateway.streaming.timeouts).
 STREAM_TIMEOUTS = {
     "connect_s": read_int("TOLLHOUSE_CONNECT_S", 10, least=1, most=120),
     "first_byte_s": read_int("TOLLHOUSE_FIRST_BYTE_S", 300, least=1, most=3600),

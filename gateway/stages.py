@@ -23,7 +23,8 @@ from gateway.snapshot.caller import Caller
 from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.types import ModelRecord, TargetRecord
 from gateway.streaming import relay
-from gateway.streaming.call_supervisor import CallerConnection, CallSupervisor
+from gateway.streaming.call_supervisor import CallSupervisor
+from gateway.streaming.live_call import SupervisedCaller
 from gateway.streaming.meter import Meter
 
 HangUp = Callable[[], Awaitable[None]]
@@ -55,7 +56,7 @@ class Claim(Protocol):
     async def drop(self) -> None: ...
 
 
-class Connection(relay.Caller, CallerConnection, Protocol):
+class Connection(relay.Caller, SupervisedCaller, Protocol):
     """The caller's side of a call (gateway.caller_connection)."""
 
     profile: Profile

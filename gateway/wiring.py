@@ -73,8 +73,9 @@ from gateway.stores.process_stores import ProcessStores
 from gateway.stores.queries import Batches, QueryThreads
 from gateway.stores.request_ids import RequestIds
 from gateway.stores.writer import Writer
-from gateway.streaming.call_supervisor import CallSupervisor, StreamTimeouts
+from gateway.streaming.call_supervisor import CallSupervisor
 from gateway.streaming.meter import Meter
+from gateway.streaming.timeouts import StreamTimeouts
 
 logger = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from gateway.core.errors import ProviderUnavailable, StreamBroken, UpstreamError
 from gateway.core.events import Answer, Delta, StreamEvent, TakeEvents
 from gateway.providers.base import AnyAdapter, UpstreamRequest
-from gateway.providers.idle_output import MAX_PIECE, IdleOutput
+from gateway.providers.empty_output import MAX_PIECE, EmptyOutput
 from gateway.providers.secrets import HIDDEN, conceal
 from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.response_body import COMPRESSED, read_body, read_error_body
@@ -75,8 +75,8 @@ class ProviderStream:
     __slots__ = (
         "_adapter",
         "_decoder",
+        "_empty",
         "_framing",
-        "_idle",
         "_request",
         "_response",
         "_take",
@@ -92,7 +92,7 @@ class ProviderStream:
         self._decoder = adapter.open_decoder()
         self._framing = self._decoder.framing
         self._request = request
-        self._idle = IdleOutput()
+        self._empty = EmptyOutput()
         self._take: TakeEvents = stop
 
     async def forward(self, take: TakeEvents) -> bool:
@@ -111,13 +111,13 @@ class ProviderStream:
     def _pass_on(self, piece: bytes) -> bool:
         """Hand over what one piece amounts to. Returns whether to go on."""
         events, failure = self._decode(self._framing.feed, piece)
-        idle = self._idle
+        empty = self._empty
         first = events[0] if events else None
         # Nearly every piece is text.
         if isinstance(first, Delta) and first.fields.get("content") and len(piece) <= MAX_PIECE:
-            idle.deltas += 1
+            empty.deltas += 1
         elif failure is None:
-            failure = idle.weigh(piece, events)
+            failure = empty.weigh(piece, events)
         return self._take(events, failure)
 
     def _decode(

@@ -24,7 +24,7 @@ from gateway.core.events import (
 )
 from gateway.core.output import count_chars, text_of
 from gateway.core.receipt import Receipt
-from gateway.streaming.call_supervisor import LiveCall
+from gateway.streaming.live_call import LiveCall
 from gateway.streaming.meter import MAX_CHARS_OF_ONE_TOKEN, Meter
 
 # A provider that ignores the output limit is cut here; some send a token in two pieces, others

@@ -243,7 +243,7 @@ def test_what_carries_every_call_names_none_of_what_is_registered(path: str) -> 
     concrete = ("gateway.endpoints.", "gateway.providers.", "gateway.processors.", "gateway.tools.")
     general = (
         *("gateway.endpoints.base", "gateway.providers.base", "gateway.providers.transports"),
-        *("gateway.providers.exchange", "gateway.providers.idle_output"),
+        *("gateway.providers.exchange", "gateway.providers.empty_output"),
         *("gateway.providers.secrets",),
     )
     assert [

@@ -1,7 +1,7 @@
 """Gives up a provider that goes on sending, and next to no output.
 
-A provider may send comments, empty pieces and the like, but no more than MAX_IDLE_BYTES and
-MAX_IDLE_LINES of them: a line costs the event loop time however short it is.
+A provider may send comments, empty pieces and the like, but no more than MAX_EMPTY_BYTES and
+MAX_EMPTY_LINES of them: a line costs the event loop time however short it is.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from gateway.core.errors import StreamBroken
 from gateway.core.events import Delta, StreamEvent
 from gateway.core.output import count_chars
 
-MAX_IDLE_BYTES = 2 * 1024 * 1024
+MAX_EMPTY_BYTES = 2 * 1024 * 1024
 # What may come with each piece of output, and with each character of it.
 BYTES_PER_DELTA = 4096
 BYTES_PER_CHAR = 8
 # Longer pieces are weighed even if they have output in them.
 MAX_PIECE = BYTES_PER_DELTA
 # So many lines at once and so many a second.
-MAX_IDLE_LINES = 4_000
-IDLE_LINES_PER_S = 1_000
+MAX_EMPTY_LINES = 4_000
+EMPTY_LINES_PER_S = 1_000
 
 
-class IdleOutput:
+class EmptyOutput:
     """What one stream has sent without output. deltas: pieces with output since the last look."""
 
     __slots__ = ("_at", "_bytes", "_lines", "deltas")
@@ -41,12 +41,12 @@ class IdleOutput:
         allowed = deltas * BYTES_PER_DELTA + chars * BYTES_PER_CHAR
         self._bytes = max(self._bytes + len(piece) - allowed, 0)
         self._count_lines(0 if deltas else piece.count(b"\n"))
-        if self._bytes > MAX_IDLE_BYTES:
-            size = f"{MAX_IDLE_BYTES // 2**20} MB"
+        if self._bytes > MAX_EMPTY_BYTES:
+            size = f"{MAX_EMPTY_BYTES // 2**20} MB"
             return StreamBroken(f"The provider sent more than {size} without output.")
-        if self._lines > MAX_IDLE_LINES:
+        if self._lines > MAX_EMPTY_LINES:
             return StreamBroken(
-                f"The provider sent more than {MAX_IDLE_LINES} lines without output."
+                f"The provider sent more than {MAX_EMPTY_LINES} lines without output."
             )
         return None
 
@@ -55,6 +55,6 @@ class IdleOutput:
         now = time.monotonic()
         idle_s, self._at = now - self._at, now
         if lines:
-            self._lines = max(self._lines - idle_s * IDLE_LINES_PER_S, 0.0) + lines
+            self._lines = max(self._lines - idle_s * EMPTY_LINES_PER_S, 0.0) + lines
         else:
             self._lines = 0.0
