@@ -83,7 +83,7 @@ async def admit(
         return Admitted(endpoint, call, grant, model, claim)
     except BaseException as cause:
         # No second name for it: that would hold this frame, and with it the body, in a circle.
-        was_stopped = turn_away(stages, known, head, call, cause)
+        was_stopped = turn_away(stages, endpoint, known, head, call, cause)
         if claim is not None and claim.kept is None:
             await claim.drop()
         if was_stopped:
@@ -101,7 +101,12 @@ async def read_call(
 
 
 def turn_away(
-    stages: Stages, known: Caller, head: RequestHead, call: AnyCall | None, cause: BaseException
+    stages: Stages,
+    endpoint: AnyEndpoint,
+    known: Caller,
+    head: RequestHead,
+    call: AnyCall | None,
+    cause: BaseException,
 ) -> bool:
     """Log why a call was not admitted. Returns whether it was cancelled: nobody but the server,
     which stops, does that before a call is admitted."""
@@ -111,7 +116,8 @@ def turn_away(
     reason = ServerStopping() if was_stopped else cause
     if isinstance(reason, GatewayError):
         total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
-        stages.refuse(known, head, "" if call is None else call.facts.model, reason, total_us)
+        model = "" if call is None else call.facts.model
+        stages.refuse(known, head, reason, endpoint=endpoint, model=model, total_us=total_us)
     return was_stopped
 
 

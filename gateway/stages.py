@@ -173,7 +173,14 @@ class Admit(Protocol):
 
 class Refuse(Protocol):
     def __call__(
-        self, caller: Caller, head: RequestHead, model: str, error: GatewayError, total_us: int
+        self,
+        caller: Caller,
+        head: RequestHead,
+        error: GatewayError,
+        *,
+        endpoint: AnyEndpoint,
+        model: str,
+        total_us: int,
     ) -> None:
         """Log a call of a known key that was not admitted."""
 

@@ -217,7 +217,14 @@ class Runtime:
         )
 
     def refuse(
-        self, caller: Caller, head: RequestHead, model: str, error: GatewayError, total_us: int
+        self,
+        caller: Caller,
+        head: RequestHead,
+        error: GatewayError,
+        *,
+        endpoint: AnyEndpoint,
+        model: str,
+        total_us: int,
     ) -> None:
         """Log a call of a known key that was not let in."""
         identity = CallIdentity(
@@ -226,6 +233,7 @@ class Runtime:
             key_id=caller.key.key_id,
             at=time.time(),
             requested_model=model,
+            endpoint=endpoint.name,
             client_request_id=head.client_id(),
             ip=caller.ip,
         )

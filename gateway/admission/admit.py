@@ -19,7 +19,7 @@ from gateway.admission.address import Network, canonical_text, client_subnet, fi
 from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import has_no_credential, read_digest
 from gateway.admission.counter_protocols import HangUp
-from gateway.admission.fallback import Check, CostBounds, fallback_models_within
+from gateway.admission.fallback import CalledEndpoint, Check, fallback_models_within
 from gateway.admission.ip_rules import may_call_from
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
@@ -157,7 +157,7 @@ class Admission:
 
     @asynccontextmanager
     async def hold_minimum(
-        self, caller: Caller, call: AnyCall, endpoint: CostBounds, model: ModelRecord
+        self, caller: Caller, call: AnyCall, endpoint: CalledEndpoint, model: ModelRecord
     ) -> AsyncIterator[None]:
         """Hold the least that a call can cost while its files are fetched.
 
@@ -184,7 +184,7 @@ class Admission:
         call: AnyCall,
         head: RequestHead,
         profile: Profile,
-        endpoint: CostBounds,
+        endpoint: CalledEndpoint,
         model: ModelRecord,
         dropped: tuple[str, ...],
         others: Sequence[Candidate],
@@ -221,7 +221,9 @@ class Admission:
             await self._recheck_key(key, hold_nusd, lease)
         cap, sent_cap = bound.cap(affordable)
         grant = Grant(
-            identity=make_identity(caller, call, head, profile, adopted_id),
+            identity=make_identity(
+                caller, call, head, endpoint=endpoint, profile=profile, adopted_id=adopted_id
+            ),
             model=model.name,
             price=bound.price,
             hold_nusd=hold_nusd,
@@ -314,7 +316,13 @@ def check_key(key: KeyRecord) -> None:
 
 
 def make_identity(
-    caller: Caller, call: AnyCall, head: RequestHead, profile: Profile, adopted_id: str
+    caller: Caller,
+    call: AnyCall,
+    head: RequestHead,
+    *,
+    endpoint: CalledEndpoint,
+    profile: Profile,
+    adopted_id: str,
 ) -> CallIdentity:
     """Return what is known of a call from its beginning."""
     key, facts = caller.key, call.facts
@@ -325,6 +333,7 @@ def make_identity(
         at=time.time(),
         requested_model=facts.model,
         streamed=facts.stream,
+        endpoint=endpoint.name,
         client_request_id=adopted_id or head.client_id(),
         user=facts.user,
         episode_id=facts.episode_id,

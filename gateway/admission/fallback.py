@@ -21,8 +21,10 @@ Check = Callable[[AnyCall, ModelRecord], tuple[str, ...]]
 Assemble = Callable[[AnyCall, ModelRecord, Caller, RequestHead], Awaitable[AnyCall]]
 
 
-class CostBounds(Protocol):
+class CalledEndpoint(Protocol):
     """The endpoint of a call, as admission needs it (gateway.endpoints.base)."""
+
+    name: str
 
     def check_context(self, call: AnyCall, model: ModelRecord) -> None: ...
 
@@ -47,7 +49,7 @@ class Fallbacks:
         call: AnyCall,
         head: RequestHead,
         profile: Profile,
-        endpoint: CostBounds,
+        endpoint: CalledEndpoint,
         model: ModelRecord,
     ) -> Sequence[Candidate]:
         """Return the models that may serve instead of this one: those that the call names, or

@@ -17,6 +17,8 @@ class CallIdentity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tr
     at: float = field(name="t")
     requested_model: str = field(default="", name="m")
     streamed: bool = field(default=False, name="s")
+    # Its name. Empty in records of versions that had only chat completions.
+    endpoint: str = field(default="", name="p")
     # The caller's own names of the call, its user and its episode.
     client_request_id: str = field(default="", name="c")
     user: str = field(default="", name="u")

@@ -15,6 +15,9 @@ class EndpointClass(Protocol):
     """Makes an endpoint that keeps to the installation's rules."""
 
     @property
+    def name(self) -> str: ...
+
+    @property
     def paths(self) -> tuple[str, ...]: ...
 
     def __call__(self, rules: Rules) -> AnyEndpoint: ...

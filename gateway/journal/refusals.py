@@ -14,7 +14,7 @@ import msgspec
 
 from gateway.journal.record import Refused
 
-LISTED_A_MINUTE = 10  # of one key and reason
+LISTED_A_MINUTE = 10  # of one key, endpoint and reason
 FLUSH_S = 1.0
 MINUTE_S = 60
 
@@ -26,8 +26,11 @@ class Sink(Protocol):
 
 
 class _Minute:
-    """What was refused of one key for one reason in one minute. first: the first that was counted,
-    whose row stands for all of them. counted: how many were since the last flush."""
+    """What was refused of one key at one endpoint for one reason in one minute.
+
+    first: the first that was counted, whose row stands for all of them. counted: how many were
+    since the last flush.
+    """
 
     __slots__ = ("counted", "first", "listed", "number")
 
@@ -44,13 +47,13 @@ class RefusalLog:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._minutes: dict[tuple[str, str], _Minute] = {}
+        self._minutes: dict[tuple[str, str, str], _Minute] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     def refused(self, record: Refused) -> None:
         """Record a refusal, or count it. Never raises."""
         number = int(record.at // MINUTE_S)
-        place = record.key_id, record.error_code
+        place = record.key_id, record.identity.endpoint, record.error_code
         minute = self._minutes.get(place)
         if minute is None or minute.number != number:
             if minute is not None:

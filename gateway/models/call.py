@@ -53,6 +53,11 @@ class CallRecord(models.Model):
     provider = models.CharField(max_length=60, blank=True)
     native_model = models.CharField(max_length=200, blank=True)
     streamed = models.BooleanField(default=False)
+    endpoint = models.CharField(  # noqa: DJ001 (SQLite adds no other column without a copy)
+        max_length=40,
+        null=True,
+        help_text="Its name. Empty in records of versions that had only chat completions.",
+    )
     attempts = models.JSONField(default=list)
     finish_reason = models.CharField(max_length=32, blank=True)
     native_finish_reason = models.CharField(
@@ -149,6 +154,11 @@ class CallRecord(models.Model):
 
     def __str__(self) -> str:
         return f"{self.id} {self.status}"
+
+    @property
+    def endpoint_name(self) -> str:
+        """The endpoint that the call was made to."""
+        return self.endpoint or "chat_completions"
 
     @property
     def pdf_fee_nusd(self) -> int:

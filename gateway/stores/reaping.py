@@ -195,6 +195,7 @@ def _aborted(call: CallRecord) -> Settled:
             at=call.created_at.timestamp(),
             requested_model=call.requested_model,
             streamed=call.streamed,
+            endpoint=call.endpoint or "",
             client_request_id=call.client_request_id,
             user=call.user,
             episode_id=str(call.episode_id or ""),

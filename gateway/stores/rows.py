@@ -33,6 +33,7 @@ COMMON_COLUMNS = (
     "provider",
     "native_model",
     "streamed",
+    "endpoint",
     "finish_reason",
     "native_finish_reason",
     "ip",
@@ -86,7 +87,10 @@ COUNT_CALLS = Insert(
 )
 # What every journal's Admitted has said already: to set it again would cost each index a move.
 KNOWN_COLUMNS = frozenset(
-    {"id", "process_id", "workspace_id", "key_id", "created_at", "requested_model", "streamed"}
+    {
+        *("id", "process_id", "workspace_id", "key_id", "created_at"),
+        *("requested_model", "streamed", "endpoint"),
+    }
 )
 ENDING_COLUMNS = tuple(column for column in COLUMNS if column not in KNOWN_COLUMNS)
 END_CALL = (
@@ -126,6 +130,7 @@ alike = attrgetter(
     "identity.key_id",
     "identity.requested_model",
     "identity.streamed",
+    "identity.endpoint",
     "identity.ip",
     "identity.profile",
     "served",
@@ -201,6 +206,7 @@ class Rows:
             served.provider[:60],
             served.native_model[:200],
             identity.streamed,
+            identity.endpoint,
             served.finish_reason[:32],
             served.native_finish_reason[:32],
             identity.ip[:45],
@@ -253,6 +259,7 @@ class Rows:
         values["key_id"] = self._id(identity.key_id)
         values["created_at"] = self._moment(identity.at)
         values["requested_model"] = identity.requested_model[:256]
+        values["endpoint"] = identity.endpoint
         values["client_request_id"] = identity.client_request_id[:128]
         values["ip"] = identity.ip[:45]
         return _common(values), _own(values)

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import tarfile
 import urllib.request
+import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -105,6 +106,17 @@ def ask(server: GatewayServer, **options: Any) -> tuple[str, bytes]:
         return answer.headers["x-request-id"].replace("-", ""), answer.read()
 
 
+def generation(server: GatewayServer, call_id: str) -> dict[str, Any]:
+    """Return a call as its generation lookup shows it."""
+    request = urllib.request.Request(
+        f"{server.base_url}/generation?id={uuid.UUID(call_id)}",
+        headers={"Authorization": f"Bearer {server.key}"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        found: dict[str, Any] = json.load(answer)["data"]
+    return found
+
+
 def leave(server: GatewayServer) -> str:
     """Begin a stream and hang up after its first piece; return the id of the call."""
     request = request_of(server, script="tokens=50&delay_ms=200", stream=True)
@@ -173,6 +185,7 @@ def test_a_journal_of_the_version_before_is_posted_proved_and_replayed(
         wait_until(lambda: not read(home, RUNNING), what="the journal to be posted")
         again = [ask(today, **options)[1] for options in (ONCE, STREAM_ONCE)]
         newer = call(today).call_id
+        shown = generation(today, calls.fake)
         today.stop()
 
     records = {row[0]: row[1:] for row in read(home, f"SELECT {OF_RECORD} FROM gateway_callrecord")}
@@ -184,6 +197,7 @@ def test_a_journal_of_the_version_before_is_posted_proved_and_replayed(
     assert attempt.pop("us") > 0
     assert attempt == {"provider": "fake", "model": "fake", "code": "", "status": 200}
     assert again == [calls.once[1], calls.stream_once[1]]
+    assert shown["ingress_format"] == "chat_completions"
     proof = manage_json(home, "prove")
     assert (proof["breaks"], proof["journal_faults"]) == ([], [])
     assert not list((home / "journal").iterdir())

@@ -131,9 +131,9 @@ def test_an_operation_of_its_own_is_admitted_charged_and_recorded(
 
     assert answer.json == {"counts": [2, 1], "nusd": ONE_CALL_NUSD}
     assert answer.headers["x-model-used"] == "scratch-model"
-    assert scratch.record(caller, answer)["data"]["total_cost"] == pytest.approx(
-        ONE_CALL_NUSD / 1e9
-    )
+    record = scratch.record(caller, answer)["data"]
+    assert record["total_cost"] == pytest.approx(ONE_CALL_NUSD / 1e9)
+    assert record["ingress_format"] == "words"
 
 
 def test_a_processor_changes_the_request_and_follows_the_stream(caller: Caller) -> None:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 from gateway.core.durations import gateway_us
 from gateway.core.json_types import JsonObject
 from gateway.core.money import credits_used, usd
+from gateway.endpoints.registry import ENDPOINTS
 from gateway.models import CallRecord
 
 NUSD_PER_MICRO_USD = 1_000
@@ -39,7 +40,13 @@ class Generation(Struct, kw_only=True):
 
     id: str
     model: str
-    ingress_format: Literal["chat_completions"]
+    ingress_format: Annotated[
+        str,
+        Meta(
+            description="The endpoint of the call.",
+            extra_json_schema={"enum": sorted(one.name for one in ENDPOINTS)},
+        ),
+    ]
     source: Literal["api"]
     tokens_prompt: int
     tokens_completion: int
@@ -101,7 +108,7 @@ def write_generation(record: CallRecord, shown_id: str = "") -> Generation:
     return Generation(
         id=shown_id or str(record.pk),
         model=record.model or record.requested_model,
-        ingress_format="chat_completions",
+        ingress_format=record.endpoint_name,
         source="api",
         tokens_prompt=record.prompt_tokens,
         tokens_completion=record.completion_tokens,

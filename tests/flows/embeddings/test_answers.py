@@ -159,6 +159,25 @@ def test_the_record_and_usage_know_the_call(site: Site, caller: Caller) -> None:
     assert data["charge_basis"] == "usage"
 
 
+def test_the_record_names_the_endpoint_of_the_call(site: Site, caller: Caller) -> None:
+    chats = caller.with_(model="tollhouse/simulated")
+    answers = [
+        embed(caller, "one"),
+        embed(caller.with_(model="no-such-model"), "one"),
+        chats.ask("one"),
+        chats.stream("one"),
+        caller.with_(model="no-such-model").ask("one"),
+    ]
+
+    assert [answer.status for answer in answers] == [200, 404, 200, 200, 404]
+    names = []
+    for answer in answers:
+        site.record(answer.call_id)
+        path = f"/v1/generation?id={answer.call_id}"
+        names.append(caller.ask(method="GET", path=path, raw=b"").json["data"]["ingress_format"])
+    assert names == [*["embeddings"] * 2, *["chat_completions"] * 3]
+
+
 def test_the_simulated_model_finds_the_text_with_the_most_words_of_the_question(
     caller: Caller,
 ) -> None:
