@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -33,10 +32,14 @@ class UsdField(forms.CharField):
     empty: what stands in a field that nothing was written into.
     """
 
-    def __init__(self, *, empty: str, **options: Any) -> None:
+    def __init__(self, *, empty: str, label: str, help_text: str) -> None:
         attrs = {"inputmode": "decimal", "autocomplete": "off", "placeholder": empty}
         super().__init__(
-            max_length=40, required=False, widget=forms.TextInput(attrs=attrs), **options
+            max_length=40,
+            required=False,
+            widget=forms.TextInput(attrs=attrs),
+            label=label,
+            help_text=help_text,
         )
 
     def prepare_value(self, value: object) -> object:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.forms.values import FormValues
@@ -27,7 +28,7 @@ COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_templ
 class PrefixSelect(forms.Select):
     """Says of each prefix which profile it is for, where that is one: static/js/key-form.js."""
 
-    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> FormValues:
+    def create_option(self, name: str, value: object, *args: Any, **kwargs: Any) -> FormValues:
         option = super().create_option(name, value, *args, **kwargs)
         if profile := only_profile_of(str(value)):
             option["attrs"]["data-profile"] = profile
@@ -82,10 +83,7 @@ class KeyForm(KeyRulesForm):
         help_text="The provider runs the template as code. vLLM only.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.wants_confirmation = False
+    wants_confirmation = False
 
     def clean(self) -> FormValues:
         cleaned: FormValues = super().clean() or {}
@@ -159,8 +157,16 @@ class NewKeyForm(KeyForm):
         widget=forms.PasswordInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, may_import: bool, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self,
+        data: QueryDict | None,
+        *,
+        initial: FormValues,
+        models: Sequence[str],
+        grantable: Collection[str],
+        may_import: bool,
+    ) -> None:
+        super().__init__(data, initial=initial, models=models, grantable=grantable)
         offered = offered_prefixes()
         words = [(p, f"{p}… ({names})" if names else f"{p}…") for p, names in offered.items()]
         self._offer("key_prefix", [("", "Profile default"), *words])

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
@@ -57,10 +57,15 @@ class KeyRulesForm(KeyLimitsForm):
     )
 
     def __init__(
-        self, *args: Any, models: Sequence[str], grantable: Collection[str], **kwargs: Any
+        self,
+        data: QueryDict | None,
+        *,
+        initial: FormValues,
+        models: Sequence[str],
+        grantable: Collection[str],
     ) -> None:
         """models: what the catalogue has; grantable: the scopes that may be chosen."""
-        super().__init__(*args, **kwargs)
+        super().__init__(data, initial=initial)
         kept = self.initial.get("allowed_models", [])
         names = [*models, *(name for name in kept if name not in models)]
         held = [scope for scope in Scope if scope in grantable]

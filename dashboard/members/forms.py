@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from django import forms
+from django.http import QueryDict
 
 from accounts.models import Role
+from dashboard.forms.values import FormValues
 
 ROLE_HELP = (
     "Owners and admins run the workspace, and only owners make owners. Developers make keys, "
@@ -21,8 +22,10 @@ class RoleForm(forms.Form):
 
     role = forms.ChoiceField(help_text=ROLE_HELP)
 
-    def __init__(self, *args: Any, given: Collection[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: QueryDict | None, *, initial: FormValues, given: Collection[str]
+    ) -> None:
+        super().__init__(data, initial=initial)
         field = self.fields["role"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(value, words) for value, words in Role.choices if value in given]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
@@ -39,9 +39,17 @@ _SAME = (
 class PriceField(forms.CharField):
     """A unit's price in USD as people type it; pico-USD when clean, None when empty."""
 
-    def __init__(self, unit: Unit, **options: Any) -> None:
+    def __init__(
+        self, unit: Unit, *, label: str, required: bool = True, help_text: str = ""
+    ) -> None:
         attrs = {"inputmode": "decimal", "autocomplete": "off"}
-        super().__init__(max_length=40, widget=forms.TextInput(attrs=attrs), **options)
+        super().__init__(
+            max_length=40,
+            widget=forms.TextInput(attrs=attrs),
+            label=label,
+            required=required,
+            help_text=help_text,
+        )
         self._unit = unit
 
     def clean(self, value: object) -> int | None:
@@ -168,8 +176,8 @@ class ModelForm(forms.Form):
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
     wants_confirmation = False
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None, *, initial: FormValues) -> None:
+        super().__init__(data, initial=initial)
         known = {*(self.initial or ()), *(self.data or ())}
         self._units = [unit for unit in _priced_units() if _is_shown(unit, known)]
         for unit in self._units:
@@ -229,8 +237,10 @@ class NewModelForm(ModelForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, providers: Sequence[str], **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(
+        self, data: QueryDict | None, *, initial: FormValues, providers: Sequence[str]
+    ) -> None:
+        super().__init__(data, initial=initial)
         field = self.fields["provider"]
         assert isinstance(field, forms.ChoiceField)
         field.choices = [(name, name) for name in providers]

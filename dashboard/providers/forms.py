@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import QueryDict
 
 from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
@@ -80,8 +79,8 @@ class NewProviderForm(ProviderForm):
     )
     kind = forms.ChoiceField(choices=[(kind.name, kind.label) for kind in catalogue.ALL])
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, data: QueryDict | None) -> None:
+        super().__init__(data)
         self.fields["base_url"].help_text = "Default: the provider’s standard URL."  # noqa: RUF001
 
 

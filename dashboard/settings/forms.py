@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
+from django.http import QueryDict
 
 from keys.models import CompatProfile
 
@@ -32,9 +31,9 @@ class LockForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"})
     )
 
-    def __init__(self, *args: Any, workspace: str, **kwargs: Any) -> None:
+    def __init__(self, data: QueryDict | None, *, workspace: str) -> None:
         """workspace: the name that has to be typed."""
-        super().__init__(*args, **kwargs)
+        super().__init__(data)
         self._workspace = workspace
         self.fields["typed_name"].label = f"To confirm, type {workspace}"
 

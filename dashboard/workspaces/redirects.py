@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.mixins import LoginRequiredMixin
+from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views import View
 
@@ -38,7 +39,7 @@ def _workspace_of(
     """Return the workspace of what an old address names; None when there is none to be seen."""
     if not isinstance(request.user, User):
         return None
-    rows: list[Any] = [
+    rows: list[QuerySet[Model] | None] = [
         ApiKey.objects.filter(pk=key_id) if key_id else None,
         CallRecord.objects.filter(pk=call_id) if call_id else None,
         Membership.objects.filter(pk=membership_id) if membership_id else None,

@@ -16,6 +16,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from gateway.admission.address import client_subnet, find_caller
 from gateway.api.mount import SCOPE_KEY
+from gateway.core.asgi import Scope
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.switch_interval import short_switch_interval
 from gateway.http.head import read_head
@@ -39,7 +40,7 @@ def limit_concurrency(answer: Answer) -> Answer:
     page_requests = FairSemaphore(PAGE_LIMIT, PAGE_OWNER_LIMIT)
     trusted = tuple(read_networks(settings.TRUSTED_PROXIES))
 
-    def owner_of(scope: dict[str, Any]) -> str:
+    def owner_of(scope: Scope) -> str:
         inbound = scope.get(SCOPE_KEY)
         if inbound is not None and inbound.caller is not None:
             return str(inbound.caller.key.workspace_id)

@@ -32,7 +32,7 @@ from gateway.selectors.visible import Visible
 from gateway.snapshot.caller import Caller
 from keys.models import Scope
 
-Method = TypeVar("Method", bound=Callable[..., Any])
+Method = TypeVar("Method", bound=Callable[..., Response])
 
 # A record reaches the database within two drains (gateway.stores.writer).
 POSTED_WITHIN_S = 0.5
@@ -53,10 +53,12 @@ class KeyView(APIView):
     scope = "completions"
     wider_scope = ""
 
-    def get_exception_handler(self) -> Any:
+    def get_exception_handler(self) -> Callable[..., HttpResponse]:
         return handle
 
-    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Response:
+    def finalize_response(
+        self, request: Request, response: Response, *args: object, **kwargs: object
+    ) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
         sign(final, inbound_of(request))
         final["cache-control"] = "no-store"
