@@ -49,7 +49,7 @@ from gateway.http.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
-from gateway.outbound.networks import read_networks  # noqa: E402
+from gateway.outbound.permitted_addresses import read_networks  # noqa: E402
 from gateway.unknown_paths import UnknownPaths, send_whole  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 

@@ -11,7 +11,7 @@ from django.utils.decorators import sync_and_async_middleware
 
 from gateway.admission.address import client_subnet, find_caller
 from gateway.core.request import RequestHead
-from gateway.outbound.networks import read_networks
+from gateway.outbound.permitted_addresses import read_networks
 
 FORWARDED = b"x-forwarded-for"
 UNKNOWN = "unknown"

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from gateway.accounting.prompt import count_prompt
 from gateway.accounting.settle import needs_estimate, settle
-from gateway.accounting.tokens import count_output
+from gateway.accounting.tokenizer import count_output
 from gateway.admission.admit import Admission
 from gateway.admission.fallback import Fallbacks
 from gateway.admission.keyring import Keyring
@@ -49,7 +49,7 @@ from gateway.endpoints.registry import make_endpoints
 from gateway.endpoints.rules import Rules
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
-from gateway.outbound.networks import read_networks
+from gateway.outbound.permitted_addresses import read_networks
 from gateway.prepare import Preparation
 from gateway.prompt_prep import PromptPrep
 from gateway.providers.parameters import check_parameters

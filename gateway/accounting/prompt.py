@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from gateway.accounting.tokens import count_tokens
+from gateway.accounting.tokenizer import count_tokens
 from gateway.core.attachment_tokens import Rules
 from gateway.core.files import ReadyFile
 from gateway.core.prompt_parts import PromptParts

@@ -20,7 +20,7 @@ from gateway.core.asgi import Scope
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.switch_interval import short_switch_interval
 from gateway.http.head import read_head
-from gateway.outbound.networks import read_networks
+from gateway.outbound.permitted_addresses import read_networks
 
 API_LIMIT = 16
 API_OWNER_LIMIT = 8  # of one workspace, or of one address that shows no key

@@ -17,9 +17,9 @@ from yarl import URL
 from gateway.core.errors import InvalidFile
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.outbound.client import FAILURES, GuardedClient
+from gateway.outbound.guarded_sockets import LookUp, TooLarge, look_up
 from gateway.outbound.locator import BadAddress, read_locator
-from gateway.outbound.network import LookUp, TooLarge, look_up
-from gateway.outbound.networks import Network
+from gateway.outbound.permitted_addresses import Network
 
 logger = logging.getLogger(__name__)
 

@@ -23,7 +23,7 @@ from gateway.core.errors import InvalidFile
 from gateway.files.fetch import FAILED, FETCH_S
 from gateway.files.fetch_worker import Outcome, Wish, read_frame, write_frame
 from gateway.outbound.locator import BadAddress, read_locator
-from gateway.outbound.networks import Network
+from gateway.outbound.permitted_addresses import Network
 
 logger = logging.getLogger(__name__)
 

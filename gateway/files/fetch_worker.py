@@ -20,7 +20,7 @@ import msgspec
 
 from gateway.core.errors import InvalidFile
 from gateway.files.fetch import Fetcher
-from gateway.outbound.networks import read_networks
+from gateway.outbound.permitted_addresses import read_networks
 
 NICENESS = 10
 # All files at once, their copies and the program. Beyond it a fetch fails, and no more than that.

@@ -17,9 +17,9 @@ from urllib.parse import urlsplit
 
 from gateway.core.errors import InvalidFile
 from gateway.core.fair_semaphore import FairSemaphore
+from gateway.outbound.guarded_sockets import LookUp, look_up
 from gateway.outbound.locator import INSIDE, BadAddress, read_host, read_media_host
-from gateway.outbound.network import LookUp, look_up
-from gateway.outbound.networks import Network, is_public
+from gateway.outbound.permitted_addresses import Network, is_public
 from gateway.snapshot.types import TargetRecord
 
 LOOK_UP_S = 5.0

@@ -18,9 +18,16 @@ import httpcore
 import httpx
 from yarl import URL
 
+from gateway.outbound.guarded_sockets import (
+    Forbidden,
+    GuardedBackend,
+    LookUp,
+    Permits,
+    TooLarge,
+    look_up,
+)
 from gateway.outbound.locator import BadAddress, next_locator
-from gateway.outbound.network import Forbidden, GuardedBackend, LookUp, Permits, TooLarge, look_up
-from gateway.outbound.networks import Network, may_connect
+from gateway.outbound.permitted_addresses import Network, may_connect
 
 MAX_REDIRECTS = 3
 REDIRECTS = frozenset({301, 302, 303, 307, 308})

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from yarl import URL
 
-from gateway.outbound.networks import Address, Network, is_public, may_connect
+from gateway.outbound.permitted_addresses import Address, Network, is_public, may_connect
 
 MAX_URL_CHARS = 8_192
 INSIDE = "The URL is not public."

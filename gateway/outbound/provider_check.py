@@ -21,7 +21,7 @@ import msgspec
 from yarl import URL
 
 from gateway.outbound.client import FAILURES, REDIRECTS, GuardedClient, Reply
-from gateway.outbound.network import NotPermitted, Permits, TooLarge, look_up
+from gateway.outbound.guarded_sockets import NotPermitted, Permits, TooLarge, look_up
 from gateway.outbound.proxies import ProxyRefused
 
 CHECK_S = 7.0

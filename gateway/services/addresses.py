@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 from django.conf import settings
 from django.core.exceptions import ValidationError
 
-from gateway.outbound.networks import METADATA_NAMES, is_metadata
+from gateway.outbound.permitted_addresses import METADATA_NAMES, is_metadata
 from gateway.providers.catalogue import SIMULATED
 
 URL_CHARS = 400

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from gateway.core.provider_connection import ConnectionSettings
 from gateway.models import Provider, ProviderHealth
-from gateway.outbound.networks import is_metadata
+from gateway.outbound.permitted_addresses import is_metadata
 from gateway.outbound.provider_check import (
     MAX_LIST_BYTES,
     Client,

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 
 from django.db import connection
 
 from accounts.ledger import Spend
 from accounts.untyped import SqlValue
-from gateway.core.durations import added_us
-from gateway.core.latency_histogram import bucket_of
 from gateway.core.time_spans import QUARTER_S
 from gateway.journal.record import Refused, Settled
 from gateway.stores.error_totals import FAILED, ErrorTotals
-from gateway.stores.inserts import Insert, Row
-from gateway.stores.late_totals import add_latency, add_usage
-from gateway.stores.provider_health import ProviderOutcomes
+from gateway.stores.late_totals import add_usage
+from gateway.stores.latency_totals import LatencyTotals
+from gateway.stores.provider_outcomes import ProviderOutcomes
 from gateway.stores.rows import MICROS_PER_S, micros, moment, raw_id, sqlite_moment
 from gateway.stores.total_marks import find_mark_s
 
@@ -35,13 +33,6 @@ ON CONFLICT (workspace_id, starts_at, key_id, model, status) DO UPDATE SET
     charge_nusd = gateway_usagerollup.charge_nusd + excluded.charge_nusd,
     absorbed_nusd = gateway_usagerollup.absorbed_nusd + excluded.absorbed_nusd
 """
-ADD_LATENCY = Insert(
-    "gateway_latencyrollup",
-    ("starts_at", "workspace_id", "model", "measure"),
-    ("bucket", "calls"),
-    on_conflict="ON CONFLICT (workspace_id, starts_at, model, measure, bucket) DO UPDATE SET "
-    "calls = gateway_latencyrollup.calls + excluded.calls",
-)
 
 
 class Rollups:
@@ -50,7 +41,7 @@ class Rollups:
     def __init__(self) -> None:
         self._spent: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
         self._usage: dict[tuple[int, str, str, str, str], list[int]] = {}
-        self._latency: dict[tuple[int, str, str, str], Counter[int]] = defaultdict(Counter)
+        self._latency = LatencyTotals()
         self._outcomes = ProviderOutcomes()
         self._errors = ErrorTotals()
 
@@ -74,7 +65,7 @@ class Rollups:
             spent[1] += len(charges_nusd)
         self._outcomes.count(calls)
         if status == "ok":
-            self._count_durations((quarter, like.workspace_id, model), calls)
+            self._latency.count((quarter, like.workspace_id, model), calls)
         elif status in FAILED:
             self._errors.count(quarter, calls)
 
@@ -100,13 +91,9 @@ class Rollups:
             (start(quarter * QUARTER_S), raw(workspace_id), raw(key_id), model, status, *sums)
             for (quarter, workspace_id, key_id, model, status), sums in sorted(self._usage.items())
         ]
-        latency: dict[Row, list[Row]] = {
-            (start(quarter * QUARTER_S), raw(workspace_id), model, measure): sorted(counts.items())
-            for (quarter, workspace_id, model, measure), counts in sorted(self._latency.items())
-        }
         with connection.cursor() as cursor:
             cursor.executemany(ADD_USAGE, usage)
-            ADD_LATENCY.run(cursor, latency)
+        self._latency.write(raw, start)
         self._write_late(raw, start)
         self._outcomes.write()
         self._errors.write()
@@ -120,21 +107,11 @@ class Rollups:
         if all(place[0] >= mark for place in self._usage):
             return
         add_usage(self._usage.items(), mark_s, raw, start)
-        add_latency(self._latency.items(), mark_s, raw, start)
+        self._latency.write_late(mark_s, raw, start)
 
     def _sums(self, quarter: int, of: Settled | Refused, model: str, status: str) -> list[int]:
         place = (quarter, of.workspace_id, of.key_id, model, status)
         return self._usage.setdefault(place, [0, 0, 0, 0, 0])
-
-    def _count_durations(self, place: tuple[int, str, str], calls: Sequence[Settled]) -> None:
-        receipts = [call.receipt for call in calls]
-        total = [receipt.total_us for receipt in receipts]
-        self._latency[*place, "total"].update(map(bucket_of, total))
-        self._latency[*place, "added"].update(map(bucket_of, map(added_us, receipts)))
-        streamed = [call.receipt for call in calls if call.identity.streamed]
-        ttft = [receipt.ttft_us for receipt in streamed if receipt.ttft_us is not None]
-        if ttft:
-            self._latency[*place, "ttft"].update(map(bucket_of, ttft))
 
 
 def quarter_of(record: Settled | Refused) -> int:

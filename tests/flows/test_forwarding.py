@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
+from gateway.core.token_bounds import TOKENS_PER_MESSAGE, bound_tokens
 from tests.flows.caller import Caller
 from tests.flows.site import CREDENTIAL, INPUT_NUSD, OUTPUT_NUSD, Site
 

@@ -32,7 +32,7 @@ from gateway.endpoints.embeddings.read import read_call as read_embeddings_call
 from gateway.http.body import check_head
 from gateway.http.headers import read_episode, read_idempotency_key, requires_parameters
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
-from gateway.outbound.networks import is_public
+from gateway.outbound.permitted_addresses import is_public
 from gateway.providers.anthropic.chat import AnthropicChat
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.framing import sse

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from gateway.outbound.networks import is_metadata
+from gateway.outbound.permitted_addresses import is_metadata
 from gateway.outbound.provider_check import Finding, Outcome, check_provider
 from gateway.providers.catalogue import ProviderKind
 from gateway.services.provider_tests import warn_of_unknown_model

@@ -14,7 +14,7 @@ from gateway.core.chat import ChatCall
 from gateway.core.errors import InvalidFile
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
 from gateway.core.json_types import JsonObject
-from gateway.core.tokens import TOKENS_PER_IMAGE, bound_file, bound_tokens
+from gateway.core.token_bounds import TOKENS_PER_IMAGE, bound_file, bound_tokens
 from gateway.endpoints.chat_completions import schema
 from gateway.endpoints.chat_completions.content_parts import (
     clean_name,

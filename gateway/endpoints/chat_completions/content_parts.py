@@ -16,7 +16,7 @@ from gateway.core.attachment_tokens import Picture
 from gateway.core.errors import FileNotFound, InvalidFile, RequestError
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.json_types import JsonObject
-from gateway.core.tokens import TOKENS_PER_FILE, bound_file
+from gateway.core.token_bounds import TOKENS_PER_FILE, bound_file
 from gateway.endpoints.chat_completions import schema
 from gateway.media.inline_data import read_inline_data, write_base64, write_data_url
 from gateway.media.media_types import PDF, find_file_type, find_picture_type, sniff

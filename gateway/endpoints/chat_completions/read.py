@@ -18,7 +18,7 @@ from gateway.core.errors import RequestError
 from gateway.core.files import Attachment
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
-from gateway.core.tokens import (
+from gateway.core.token_bounds import (
     TOKENS_PER_FILE,
     TOKENS_PER_MESSAGE,
     bound_tokens,

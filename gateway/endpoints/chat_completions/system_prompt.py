@@ -14,7 +14,7 @@ import msgspec
 from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, Quarantined, RequestError
 from gateway.core.json_types import JsonObject
-from gateway.core.tokens import TOKENS_PER_MESSAGE, bound_tokens
+from gateway.core.token_bounds import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.endpoints.chat_completions import schema
 from gateway.endpoints.chat_completions.processor_options import Inferada
 from gateway.prompts.renderer import PromptFailed, PromptQuarantined, Renderer

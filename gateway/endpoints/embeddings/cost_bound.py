@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateway.core.cost_bound import CostBound
 from gateway.core.embeddings import EmbeddingsCall
 from gateway.core.errors import PromptTooLong
-from gateway.core.tokens import least_tokens
+from gateway.core.token_bounds import least_tokens
 from gateway.snapshot.types import ModelRecord
 
 

@@ -10,7 +10,7 @@ from gateway.core.call import Call, CallFacts
 from gateway.core.embeddings import EmbeddingsCall, EmbeddingsRequest
 from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.request import RequestHead
-from gateway.core.tokens import bound_tokens
+from gateway.core.token_bounds import bound_tokens
 from gateway.endpoints.embeddings import schema
 from gateway.endpoints.reading import (
     USER_WORDS,

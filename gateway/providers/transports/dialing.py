@@ -15,8 +15,8 @@ import aiohappyeyeballs
 from aiohappyeyeballs import AddrInfoType
 
 from gateway.core.loop_quota import LoopQuota
-from gateway.outbound.network import NotPermitted
-from gateway.outbound.networks import is_metadata
+from gateway.outbound.guarded_sockets import NotPermitted
+from gateway.outbound.permitted_addresses import is_metadata
 
 HAPPY_EYEBALLS_S = 0.25
 DNS_CACHE_S = 10.0

@@ -10,7 +10,7 @@ from yarl import URL
 from gateway.core.errors import UpstreamError
 from gateway.core.provider_connection import ConnectionSettings
 from gateway.outbound.client import FAILURES, Reply
-from gateway.outbound.network import TooLarge
+from gateway.outbound.guarded_sockets import TooLarge
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct_connection import LoopQuotas

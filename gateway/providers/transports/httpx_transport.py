@@ -19,8 +19,8 @@ from yarl import URL
 
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
 from gateway.core.provider_connection import ConnectionSettings
-from gateway.outbound.network import NotPermitted
-from gateway.outbound.networks import is_metadata
+from gateway.outbound.guarded_sockets import NotPermitted
+from gateway.outbound.permitted_addresses import is_metadata
 from gateway.outbound.proxies import ProxyRefused
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import IncompleteResponse

@@ -12,9 +12,9 @@ import pytest
 from gateway.core.errors import InvalidFile
 from gateway.files import fetch
 from gateway.files.fetch import FAILED, Fetcher
-from gateway.outbound import network
-from gateway.outbound.network import LookUp
-from gateway.outbound.networks import read_networks
+from gateway.outbound import guarded_sockets
+from gateway.outbound.guarded_sockets import LookUp
+from gateway.outbound.permitted_addresses import read_networks
 from tests.support.file_server import Answer, FileServer, serving_files
 
 # The test's servers are at the first; nobody may be sent to the second.
@@ -24,7 +24,7 @@ MB = 2**20
 
 
 @asynccontextmanager
-async def fetching(look_up: LookUp = network.look_up) -> AsyncIterator[Fetcher]:
+async def fetching(look_up: LookUp = guarded_sockets.look_up) -> AsyncIterator[Fetcher]:
     fetcher = Fetcher(read_networks([f"{OPEN}/32"]), look_up=look_up)
     try:
         yield fetcher
@@ -186,14 +186,14 @@ async def test_every_hop_is_resolved_anew(canary: FileServer) -> None:
 async def test_a_socket_is_refused_even_if_a_resolver_of_ours_were_wrong(
     canary: FileServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, seen = network.check, []
+    real, seen = guarded_sockets.check, []
 
     def check(address: str, port: int, allowed: object) -> None:
         seen.append(address)
         if len(seen) > 1:  # the first look is the resolver's
             real(address, port, allowed)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(network, "check", check)
+    monkeypatch.setattr(guarded_sockets, "check", check)
     async with fetching(lambda host, port: [CLOSED]) as fetcher:
         assert await refusal(fetcher, f"http://inside.example:{canary.port}/") == FAILED
     assert seen == [CLOSED, CLOSED]

@@ -17,7 +17,7 @@ from gateway.core.errors import InvalidFile
 from gateway.files import fetch_process
 from gateway.files.fetch import FAILED
 from gateway.files.fetch_process import FetchProcess
-from gateway.outbound.networks import read_networks
+from gateway.outbound.permitted_addresses import read_networks
 from tests.support.file_server import serving_files
 
 MB = 2**20

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from yarl import URL
 
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
-from gateway.outbound.networks import read_networks
+from gateway.outbound.permitted_addresses import read_networks
 
 READ = {
     "http://example.com/a.pdf": "http://example.com/a.pdf",

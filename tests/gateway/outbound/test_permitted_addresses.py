@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from gateway.outbound.networks import is_metadata, is_public, may_connect, read_networks
+from gateway.outbound.permitted_addresses import is_metadata, is_public, may_connect, read_networks
 
 PUBLIC = [
     *(

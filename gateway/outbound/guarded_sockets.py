@@ -17,7 +17,7 @@ from ipaddress import ip_address
 
 import httpcore
 
-from gateway.outbound.networks import Address
+from gateway.outbound.permitted_addresses import Address
 
 # Names are looked up in threads of their own, which a name server that does not answer may all
 # take.
