@@ -17,6 +17,7 @@ from gateway.endpoints.chat_completions.guided_decoding import (
     MAX_GRAMMAR_CHARS,
     MAX_PATTERN_CHARS,
 )
+from gateway.endpoints.chat_completions.response_format import KEYWORDS
 from gateway.endpoints.chat_completions.schema import KNOWN, NOT_LOOKED_INTO
 from gateway.endpoints.embeddings import schema as embeddings
 from gateway.endpoints.reading import MAX_NAME_CHARS
@@ -98,6 +99,18 @@ def complete(schemas: Schemas) -> None:
                 _given("function_call", AN_OBJECT),
                 _given("refusal", SOME_TEXT),
                 _given("audio", {"type": "object", "minProperties": 1}),
+            ]
+        }
+    ]
+    named = {"name": {"type": "string"}, "schema": AN_OBJECT}
+    schemas["JsonSchema"]["allOf"] = [
+        {
+            "anyOf": [
+                {"required": [*named], "properties": named},
+                {
+                    "properties": dict.fromkeys(named, NOTHING),
+                    "anyOf": [{"required": [name]} for name in sorted(KEYWORDS)],
+                },
             ]
         }
     ]

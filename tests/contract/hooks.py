@@ -26,7 +26,7 @@ MESSAGES = re.compile(
             r".* and response_format cannot both be set",
             r"start must be before end",
             # JSON Schema takes 1.0 for an integer; we do not.
-            r"\S+: Expected `int( \| null)?`, got `float`",
+            r"\S+: Expected `int( \| \w+)*`, got `float`",
             # What is a language of its own.
             r"\S+ does not compile",
             r"\S+ is not a valid JSON Schema",
@@ -43,10 +43,11 @@ MESSAGES = re.compile(
             r"The (data|data: URL) is (not valid|malformed|empty)",
             r"The (image|audio|file|file type) is (not|\S+, not) ?",
             # What only the installation knows.
-            r"The (file|model) \S+ does not exist",
+            r"The (file|model) .* does not exist",
             r"after is not a model of this list",
             r".* does not support ",
             r"The prompt exceeds the model's context window",
+            r"The provider rejected the request: At most \d+ dimensions",
             r"The Idempotency-Key was already used",
             # What moments nobody can mean.
             r"The time in the episode ID is in the future",

@@ -16,8 +16,7 @@ PHASES = ("Examples", "Coverage", "Fuzzing", "Stateful")
 
 @pytest.mark.slow
 def test_schemathesis_finds_nothing(gateway: GatewayServer) -> None:
-    # With some seeds the tool calls its own generation of a valid body inconsistent.
-    options = ("--max-examples", "50", "--seed", "2", "--generation-deterministic")
+    options = ("--max-examples", "50", "--seed", "1", "--generation-deterministic")
 
     found = ask(gateway, *options, "--continue-on-failure")
 
