@@ -33,14 +33,16 @@ class AnswerText:
 
     def begin(self, call: AnyCall, grant: Grant, profile: Profile, *, whole_credits: bool) -> None:
         """Take note of what the answer has to look like."""
+        identity = grant.identity
+        shown_id = grant.adopted_id or identity.call_id
         self._grant = grant
         self._form = AnswerForm(
-            answer_id=profile.id_prefix + grant.shown_id,
-            call_id=grant.shown_id,
+            answer_id=profile.id_prefix + shown_id,
+            call_id=shown_id,
             model=grant.model,
-            created=int(grant.identity.at),
+            created=int(identity.at),
             profile=profile,
-            episode_id=grant.identity.episode_id,
+            episode_id=identity.episode_id,
             whole_credits=whole_credits,
         )
         self._is_replayed = call.payload.is_replayed
@@ -71,15 +73,14 @@ class AnswerText:
         return status, answer_headers.common(self._head, profile, self._grant) + headers, body
 
     def stream_headers(self) -> Headers:
-        headers = answer_headers.of_stream(self._head, *self._granted())
+        assert self._grant is not None
+        assert self._form is not None
+        headers = answer_headers.of_stream(self._head, self._grant, self._form)
         if self._is_replayed:
             headers.append((b"x-stream-mode", b"buffered-replay"))
         return headers
 
     def buffered_headers(self, body: bytes, receipt: Receipt) -> Headers:
-        return answer_headers.of_buffered(self._head, *self._granted(), body, receipt)
-
-    def _granted(self) -> tuple[Grant, AnswerForm]:
         assert self._grant is not None
         assert self._form is not None
-        return self._grant, self._form
+        return answer_headers.of_buffered(self._head, self._grant, self._form, body, receipt)

@@ -253,10 +253,10 @@ class Runtime:
         paid_nusd = 0
         if grant.hold_nusd:
             paid_nusd = self.stores.credits.release(
-                grant.workspace_id, grant.hold_nusd, receipt.charge_nusd
+                grant.identity.workspace_id, grant.hold_nusd, receipt.charge_nusd
             )
-        known = error if isinstance(error, GatewayError) or error is None else GatewayError()
-        if isinstance(known, UpstreamError):
+        known = error if error is None or isinstance(error, GatewayError) else GatewayError()
+        if known is not None and isinstance(known, UpstreamError):
             logger.info("Call %s: %s: %s", grant.call_id, known.code, known.detail)
             if known.quote:
                 logger.debug("Call %s: the provider said: %s", grant.call_id, known.quote)

@@ -232,7 +232,7 @@ class Admission:
             stores_bodies=key.stores_bodies,
             dropped_params=dropped,
             adopted_id=adopted_id,
-            tools=_tools(call),
+            tools=_tools(call) if call.payload.pdf_pages else (),
             lease=lease,
             fallback_models=fallback_models_within(hold_nusd, others) if others else (),
         )
@@ -345,6 +345,4 @@ def make_identity(
 def _tools(call: AnyCall) -> tuple[ToolUse, ...]:
     """Return what was done for the call before it was let in."""
     payload = call.payload
-    if not payload.pdf_pages:
-        return ()
     return (ToolUse(PDF, payload.pdf_pages, payload.pdf_page_nusd),)

@@ -32,7 +32,7 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
 
     @property
     def is_replayed(self) -> bool:
-        return needs_answer(self.answer_steps)
+        return bool(self.answer_steps) and needs_answer(self.answer_steps)
 
 
 ChatCall = Call[ChatRequest]

@@ -26,12 +26,12 @@ class CostBound(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def want_nusd(self) -> int:
         """What a hold must have to cover the most expensive possible outcome."""
-        return to_nusd_up(self.prompt_pusd + self.limit_tokens * self.token_pusd)
+        return -(-(self.prompt_pusd + self.limit_tokens * self.token_pusd) // PUSD_PER_NUSD)
 
     @property
     def least_nusd(self) -> int:
         """What a hold must have to cover a single token of output."""
-        return to_nusd_up(self.prompt_pusd + min(self.limit_tokens, 1) * self.token_pusd)
+        return -(-(self.prompt_pusd + min(self.limit_tokens, 1) * self.token_pusd) // PUSD_PER_NUSD)
 
     def affordable_tokens(self, hold_nusd: int) -> int:
         """Return how many output tokens of each answer a hold covers; below 1 it covers none."""
@@ -46,7 +46,3 @@ class CostBound(msgspec.Struct, frozen=True, kw_only=True):
         upstream: None where the caller's own limit may stay as it is."""
         cap = min(self.limit_tokens, affordable_tokens)
         return cap, cap if cap < (self.asked_tokens or self.limit_tokens) else None
-
-
-def to_nusd_up(pusd: int) -> int:
-    return -(-pusd // PUSD_PER_NUSD)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
+from functools import cache
 
 PUSD_PER_USD = 10**12
 
@@ -111,6 +112,7 @@ def other_units() -> Iterator[Unit]:
     return (unit for unit in UNITS.values() if unit.name not in COMMON)
 
 
+@cache
 def detailed_units() -> list[Unit]:
     """Return those of the other units that OpenAI's usage object has details for."""
     return [

@@ -35,8 +35,14 @@ class EmptyOutput:
 
     def weigh(self, piece: bytes, events: list[StreamEvent]) -> StreamBroken | None:
         """Count a piece. Returns why its provider is given up, or None."""
-        sizes = [count_chars(event.fields) for event in events if isinstance(event, Delta)]
-        chars, deltas = sum(sizes), self.deltas + sum(map(bool, sizes))
+        deltas, chars = self.deltas, 0
+        for event in events:
+            if isinstance(event, Delta) and (said := count_chars(event.fields)):
+                if len(piece) <= MAX_PIECE:
+                    self.deltas += 1  # it is paid for already
+                    return None
+                deltas += 1
+                chars += said
         self.deltas = 0
         allowed = deltas * BYTES_PER_DELTA + chars * BYTES_PER_CHAR
         self._bytes = max(self._bytes + len(piece) - allowed, 0)

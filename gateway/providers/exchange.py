@@ -6,7 +6,6 @@ as an UpstreamError. Whatever happens, the connection is given back or cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from gateway.core.errors import ProviderUnavailable, StreamBroken, UpstreamError
@@ -77,6 +76,7 @@ class ProviderStream:
         "_decoder",
         "_empty",
         "_framing",
+        "_read",
         "_request",
         "_response",
         "_take",
@@ -91,6 +91,7 @@ class ProviderStream:
         self._adapter = adapter
         self._decoder = adapter.open_decoder()
         self._framing = self._decoder.framing
+        self._read = self._decoder.read
         self._request = request
         self._empty = EmptyOutput()
         self._take: TakeEvents = stop
@@ -105,30 +106,30 @@ class ProviderStream:
                 "The provider's response ended early.", detail=repr(error)
             ) from error
         if not has_more:
-            take(*self._decode(self._framing.finish))
+            take(*self._decode(None))
         return has_more
 
     def _pass_on(self, piece: bytes) -> bool:
         """Hand over what one piece amounts to. Returns whether to go on."""
-        events, failure = self._decode(self._framing.feed, piece)
+        events, failure = self._decode(piece)
         empty = self._empty
         first = events[0] if events else None
-        # Nearly every piece is text.
-        if isinstance(first, Delta) and first.fields.get("content") and len(piece) <= MAX_PIECE:
+        # Nearly every piece is short, and text.
+        if isinstance(first, Delta) and len(piece) <= MAX_PIECE and first.fields.get("content"):
             empty.deltas += 1
         elif failure is None:
             failure = empty.weigh(piece, events)
         return self._take(events, failure)
 
-    def _decode(
-        self, cut: Callable[..., list[bytes]], *piece: bytes
-    ) -> tuple[list[StreamEvent], UpstreamError | None]:
-        """Return the events of the frames that are complete, and what went wrong after them."""
+    def _decode(self, piece: bytes | None) -> tuple[list[StreamEvent], UpstreamError | None]:
+        """Return the events of the frames that are complete, and what went wrong after them.
+        None: the end."""
         events: list[StreamEvent] = []
         frame = b""
         try:
-            for frame in cut(*piece):
-                events += self._decoder.read(frame)
+            frames = self._framing.finish() if piece is None else self._framing.feed(piece)
+            for frame in frames:
+                events += self._read(frame)
         except UpstreamError as error:
             return events, self._conceal(error, frame)
         return events, None

@@ -34,10 +34,12 @@ def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]
     payload = call.payload
     if model.operation and model.operation != payload.operation:
         raise EndpointNotSupported(f"{model.name} is for {model.operation} only.", param="model")
-    if payload.n == 1 and not payload.needs:
-        kinds = tuple([target.kind for target in model.targets])
-        if payload.fields.keys() <= supported_by_all(payload.operation, kinds):
-            return ()
+    if (
+        payload.n == 1
+        and not payload.needs
+        and payload.fields.keys() <= supported_by_all(payload.operation, model.target_kinds)
+    ):
+        return ()
     _check_operation(payload.operation, model)
     _check_abilities(call, model)
     dropped: set[str] = set()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from types import MappingProxyType
 from typing import NamedTuple
@@ -48,7 +49,7 @@ class PromptRecord:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelRecord:
     """A public model. unknown_fields is forward, drop or reject. supports: abilities (vision,
     audio, pdf, tools) that it has or lacks; None where nobody has said. operation: the only one it
@@ -70,7 +71,24 @@ class ModelRecord:
     fallbacks: tuple[str, ...] = ()
     prompt: PromptRecord | None = None
 
-    @property
+    # Each is worked out once: every call to the model asks for it.
+
+    @cached_property
+    def target_kinds(self) -> tuple[str, ...]:
+        """The kinds of provider that serve the model."""
+        return tuple(target.kind for target in self.targets)
+
+    @cached_property
+    def max_prompt_pusd(self) -> int:
+        """The most that a prompt token can cost."""
+        return self.max_price.highest_of("prompt")
+
+    @cached_property
+    def max_completion_pusd(self) -> int:
+        """The most that a completion token can cost."""
+        return self.max_price.highest_of("completion")
+
+    @cached_property
     def max_price(self) -> Price:
         """The highest of each rate over the model's targets: what a hold must cover."""
         return highest([target.price for target in self.targets] or [self.price])

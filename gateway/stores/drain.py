@@ -90,7 +90,7 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     fresh: list[Settled] = []
     running: list[Settled] = []
     for record in settled.values():
-        (fresh if admitted.pop(record.call_id, None) else running).append(record)
+        (fresh if admitted.pop(record.identity.call_id, None) else running).append(record)
     running, unknown = _still_in_progress(rows, running)
     if unknown and (damages or has_faults(process_id)):
         fresh += unknown
@@ -162,9 +162,9 @@ def _sort(
     others: list[Refused | Damage] = []
     for record in records:
         if isinstance(record, Settled):
-            settled.setdefault(record.call_id, record)
+            settled.setdefault(record.identity.call_id, record)
         elif isinstance(record, Admitted):
-            admitted.setdefault(record.call_id, record)
+            admitted.setdefault(record.identity.call_id, record)
         else:
             others.append(record)
     return admitted, settled, others

@@ -20,6 +20,7 @@ class RecordLog:
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
+        self._steps = writer.steps
         self._open: set[str] = set()
         self.is_fenced = False
         self.late_settles = 0
@@ -30,27 +31,28 @@ class RecordLog:
         Raises StorageUnavailable when the journal cannot be written, DatabaseUnavailable when
         this process has been declared dead, or may have been; then the call must not be made.
         """
-        if self.is_fenced or self._writer.is_in_doubt(record.at):
+        if self.is_fenced or self._writer.is_in_doubt(record.identity.at):
             raise self._writer.outage or DatabaseUnavailable(retry_after_s=1)
         try:
-            self._writer.backlog.append(record)
+            self._steps.backlog.append(record)
         except OSError as error:
             raise StorageUnavailable(detail=str(error), retry_after_s=5) from error
-        self._open.add(record.call_id)
+        self._open.add(record.identity.call_id)
 
     def settled(self, record: Settled) -> None:
         """Write down how a call ended. Never raises; the second end of a call is dropped."""
-        if record.call_id not in self._open:
+        call_id = record.identity.call_id
+        if call_id not in self._open:
             self.late_settles += 1
-            log.warning("late settle of call %s dropped", record.call_id)
+            log.warning("late settle of call %s dropped", call_id)
             return
-        self._open.discard(record.call_id)
-        self._writer.backlog.append_surely(record)
+        self._open.discard(call_id)
+        self._steps.backlog.append_surely(record)
 
     def refused(self, record: Refused) -> None:
         """Write down a call of a known key that was not let in. Never raises."""
         if not self.is_fenced:
-            self._writer.backlog.append_refusal(record)
+            self._steps.backlog.append_refusal(record)
 
     def on_fenced(self) -> None:
         """Another process has ended this one: its running calls have been settled by that."""

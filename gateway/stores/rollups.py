@@ -116,4 +116,4 @@ class Rollups:
 
 def quarter_of(record: Settled | Refused) -> int:
     """Return the quarter of an hour, counted from the epoch, in which a call began."""
-    return micros(record.at) // QUARTER_US
+    return micros(record.identity.at) // QUARTER_US

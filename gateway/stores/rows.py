@@ -48,23 +48,17 @@ COMMON_COLUMNS = (
     "cached_input_pusd_per_token",
     "output_pusd_per_token",
 )
-# Columns of numbers, each with its place in Settled.
-NUMBERS = {
-    "prompt_tokens": "receipt.usage.prompt_tokens",
-    "completion_tokens": "receipt.usage.completion_tokens",
-    "cached_tokens": "receipt.usage.cached_tokens",
-    "reasoning_tokens": "receipt.usage.reasoning_tokens",
-    "num_tool_calls": "num_tool_calls",
-    "hold_nusd": "hold_nusd",
-    "charge_nusd": "paid_nusd",
-    "absorbed_nusd": "receipt.absorbed_nusd",
-    "total_us": "receipt.total_us",
-    "admit_us": "receipt.admit_us",
-    "queued_us": "receipt.queued_us",
-    "failed_us": "receipt.failed_us",
-    "ttft_us": "receipt.ttft_us",
-    "upstream_us": "receipt.upstream_us",
-}
+# Numbers of a call's usage and of its receipt; columns are called as the fields are.
+USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
+DURATIONS = ("total_us", "admit_us", "queued_us", "failed_us", "ttft_us", "upstream_us")
+NUMBERS = (
+    *USAGE,
+    "num_tool_calls",
+    "hold_nusd",
+    "charge_nusd",
+    "absorbed_nusd",
+    *DURATIONS,
+)
 OWN_COLUMNS = (
     "id",
     "created_at",
@@ -141,7 +135,8 @@ alike = attrgetter(
     "error_code",
     "dropped_params",
 )
-_numbers = attrgetter(*NUMBERS.values())
+_usage = attrgetter(*USAGE)
+_durations = attrgetter(*DURATIONS)
 _common = itemgetter(*COMMON_COLUMNS)
 _own = itemgetter(*OWN_COLUMNS)
 _ending = itemgetter(*map(COLUMNS.index, (*ENDING_COLUMNS, "id")))
@@ -224,12 +219,18 @@ class Rows:
 
     def own_of(self, record: Settled) -> Row:
         """Return the part of a call that has ended which is its own."""
-        identity, others = record.identity, record.receipt.usage.others
+        identity, receipt = record.identity, record.receipt
+        usage = receipt.usage
         return (
             self._id(identity.call_id),
             self._moment(identity.at),
-            *_numbers(record),
-            _units(others, record.served.price) if others else None,
+            *_usage(usage),
+            record.num_tool_calls,
+            record.hold_nusd,
+            record.paid_nusd,
+            receipt.absorbed_nusd,
+            *_durations(receipt),
+            _units(usage.others, record.served.price) if usage.others else None,
             _as_json(record.attempts),
             identity.user[:256],
             identity.client_request_id[:128],

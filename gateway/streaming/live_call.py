@@ -63,8 +63,8 @@ class LiveCall:
         outlives_caller: bool,
     ) -> None:
         self.caller = caller
-        self.key_id = grant.key_id
-        self.workspace_id = grant.workspace_id
+        self.key_id = grant.identity.key_id
+        self.workspace_id = grant.identity.workspace_id
         self.is_stream = grant.identity.streamed
         self.outlives_caller = outlives_caller
         self.lease = grant.lease

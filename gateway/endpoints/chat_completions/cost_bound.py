@@ -17,22 +17,22 @@ from gateway.tools.registry import TOOLS
 
 def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
     """Return the most that the call can cost on the model, fees for pages of PDFs included."""
-    payload, price = call.payload, model.max_price
+    payload = call.payload
     prompt_tokens = payload.prompt_tokens_bound
     if payload.pictures:
         prompt_tokens += bound_pictures(call, model)
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
-    prompt_pusd = prompt_tokens * price.highest_of("prompt")
+    prompt_pusd = prompt_tokens * model.max_prompt_pusd
     if payload.pdf_pages:
         prompt_pusd += payload.pdf_pages * payload.pdf_page_nusd * PUSD_PER_NUSD
     if payload.server_tools:
         prompt_pusd += most_tools_nusd(payload.server_tools) * PUSD_PER_NUSD
     most_tokens = model.max_output_tokens
     return CostBound(
-        price=price,
+        price=model.max_price,
         prompt_pusd=prompt_pusd,
-        token_pusd=payload.n * price.highest_of("completion"),
+        token_pusd=payload.n * model.max_completion_pusd,
         limit_tokens=min(payload.max_tokens or most_tokens, most_tokens),
         asked_tokens=payload.max_tokens,
         n=payload.n,

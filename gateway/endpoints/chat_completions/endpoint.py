@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from gateway.core.chat import ChatCall
-from gateway.core.cost_bound import CostBound
 from gateway.core.profiles import Profile
-from gateway.core.prompt_parts import PromptParts
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.cost_bound import bound_cost, check_context
@@ -15,7 +13,6 @@ from gateway.endpoints.chat_completions.prompt_parts import read_prompt
 from gateway.endpoints.chat_completions.read import read_call
 from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
 from gateway.endpoints.rules import Rules
-from gateway.snapshot.types import ModelRecord
 
 
 class ChatCompletions:
@@ -32,14 +29,9 @@ class ChatCompletions:
     def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
         return read_call(body, head, profile, self._rules)
 
-    def check_context(self, call: ChatCall, model: ModelRecord) -> None:
-        check_context(call, model)
-
-    def cost_bound(self, call: ChatCall, model: ModelRecord) -> CostBound:
-        return bound_cost(call, model)
-
-    def prompt_parts(self, call: ChatCall) -> PromptParts:
-        return read_prompt(call)
+    check_context = staticmethod(check_context)
+    cost_bound = staticmethod(bound_cost)
+    prompt_parts = staticmethod(read_prompt)
 
     def open_writer(self, call: ChatCall, form: AnswerForm) -> AnswerWriter:
         return AnswerWriter(form)

@@ -108,8 +108,27 @@ class AnswerWriter:
         self._form = form
 
     def write_answer(self, answer: Answer, receipt: Receipt) -> bytes:
+        """Return the body of a buffered answer (gateway contract, section 7.1)."""
         assert isinstance(answer, ChatAnswer)
-        return write_answer(answer, receipt, self._form)
+        form = self._form
+        profile = form.profile
+        fingerprint, tier = spell_extras(answer.extras, profile)
+        return _encode(
+            ChatCompletion(
+                id=form.answer_id,
+                object="chat.completion",
+                created=form.created,
+                model=form.model,
+                choices=[write_choice(choice, profile) for choice in answer.choices],
+                # One SDK takes no answer without it.
+                system_fingerprint=None if fingerprint is UNSET else fingerprint,
+                service_tier=tier,
+                usage=write_usage(receipt.usage, receipt.charge_nusd),
+                timings=write_timings(receipt),
+                credits_used=form.credits(receipt),
+                episode_id=form.episode_id or UNSET,
+            )
+        )
 
 
 class ChunkWriter(AnswerWriter):
@@ -249,27 +268,6 @@ class ChunkWriter(AnswerWriter):
 
 def _write_event(chunk: ChatCompletionChunk) -> bytes:
     return b"data: " + _encode(chunk) + b"\n\n"
-
-
-def write_answer(answer: ChatAnswer, receipt: Receipt, form: AnswerForm) -> bytes:
-    """Return the body of a buffered answer (gateway contract, section 7.1)."""
-    fingerprint, tier = spell_extras(answer.extras, form.profile)
-    return _encode(
-        ChatCompletion(
-            id=form.answer_id,
-            object="chat.completion",
-            created=form.created,
-            model=form.model,
-            choices=[write_choice(choice, form.profile) for choice in answer.choices],
-            # One SDK takes no answer without it.
-            system_fingerprint=None if fingerprint is UNSET else fingerprint,
-            service_tier=tier,
-            usage=write_usage(receipt.usage, receipt.charge_nusd),
-            timings=write_timings(receipt),
-            credits_used=form.credits(receipt),
-            episode_id=form.episode_id or UNSET,
-        )
-    )
 
 
 def write_tool_event(event: ToolEvent) -> dict[str, str | int]:

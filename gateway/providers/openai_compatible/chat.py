@@ -295,22 +295,16 @@ def read_usage(raw: object) -> Usage | None:
     of_completion = raw.get("completion_tokens_details")
     cached = _read_detail(of_prompt, "cached_tokens")
     reasoning = _read_detail(of_completion, "reasoning_tokens")
-    return Usage(
-        prompt,
-        completion,
-        min(cached, prompt),
-        min(reasoning, completion),
-        _read_others({"prompt": of_prompt, "completion": of_completion}),
-    )
-
-
-def _read_others(details: Mapping[str, object]) -> dict[str, int]:
-    """Return the counts of units that are details of the prompt or of the completion."""
-    others = {}
-    for unit in detailed_units():
-        if count := _read_detail(details.get(unit.part_of), unit.usage_detail):
-            others[unit.name] = count
-    return others
+    others = {
+        unit.name: count
+        for unit in detailed_units()
+        if (
+            count := _read_detail(
+                of_prompt if unit.part_of == "prompt" else of_completion, unit.usage_detail
+            )
+        )
+    }
+    return Usage(prompt, completion, min(cached, prompt), min(reasoning, completion), others)
 
 
 def read_count(value: object) -> int | None:
@@ -320,7 +314,9 @@ def read_count(value: object) -> int | None:
 
 
 def _read_detail(raw: object, name: str) -> int:
-    return (read_count(raw.get(name)) or 0) if isinstance(raw, dict) else 0
+    """Return one of the details of a count; 0 where there is none that makes sense."""
+    count = raw.get(name) if isinstance(raw, dict) else 0
+    return (read_count(count) or 0) if count else 0
 
 
 def _reported_error(error: object) -> Exception:

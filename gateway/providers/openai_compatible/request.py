@@ -21,7 +21,7 @@ def write_headers(grant: Grant, target: TargetRecord, *, stream: bool = False) -
         "accept": "text/event-stream" if stream else "application/json",
         "accept-encoding": "identity",
         "user-agent": "tollhouse",
-        "x-request-id": grant.call_id,
+        "x-request-id": grant.identity.call_id,
     }
     if target.secret:
         headers["authorization"] = f"Bearer {target.secret}"

@@ -16,7 +16,7 @@ from gateway.core.money import Usage
 from gateway.core.profiles import ALL, Profile
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
-from gateway.endpoints.chat_completions.write import ChunkWriter, write_answer
+from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
 from tests.dashboard.browser import sign_in, watched_page
 from tests.flows.caller import Caller
 from tests.support.servers import GatewayServer, run_manage
@@ -65,9 +65,8 @@ def stored_stream(profile: Profile, *, whole: bool = True) -> str:
 
 def stored_answer(profile: Profile) -> str:
     form = AnswerForm(answer_id="chatcmpl-1", call_id="1", model="m", created=1, profile=profile)
-    return write_answer(
-        ChatAnswer((Choice(0, MESSAGE, "tool_calls"),), None), RECEIPT, form
-    ).decode()
+    answer = ChatAnswer((Choice(0, MESSAGE, "tool_calls"),), None)
+    return AnswerWriter(form).write_answer(answer, RECEIPT).decode()
 
 
 @pytest.mark.parametrize("profile", ALL, ids=lambda profile: profile.name)
