@@ -3,31 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from difflib import get_close_matches
-from ipaddress import IPv4Address, IPv6Address
+from functools import partial
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from gateway.core.provider_connection import ConnectionSettings
 from gateway.models import Provider, ProviderHealth
-from gateway.outbound.permitted_addresses import is_metadata
 from gateway.outbound.provider_check import (
     MAX_LIST_BYTES,
-    Client,
     Finding,
     OtherClient,
     Outcome,
     check_provider,
 )
 from gateway.providers import catalogue
-from gateway.providers.transports.dialing import Dialer
-from gateway.providers.transports.httpx_client import HttpxClient
 from gateway.services.credential_encryption import DecryptionFailed, decrypt
+from gateway.services.outbound_clients import is_permitted, open_httpx_client
 from gateway.services.provider_connections import connection_settings
 from gateway.services.providers import read_credential, read_new_base_url
 
@@ -96,30 +90,18 @@ def _check(provider: Provider, base_url: str, secret: str) -> Finding:
     moved = copy(provider)
     moved.base_url = base_url
     connection = connection_settings(moved)
-    other = None if connection is None else OtherClient(_maker(connection), connection.proxy_url)
+    other = None
+    if connection is not None:
+        make = partial(open_httpx_client, connection, max_bytes=MAX_LIST_BYTES)
+        other = OtherClient(make, connection.proxy_url)
 
     def run() -> Finding:
         return asyncio.run(
-            check_provider(base_url, facts, secret=secret, permits=_permits, other=other)
+            check_provider(base_url, facts, secret=secret, permits=is_permitted, other=other)
         )
 
     # A thread of its own: whoever asks may have an event loop, or be in one.
     return _threads.submit(run).result()
-
-
-def _maker(connection: ConnectionSettings) -> Callable[[], Client]:
-    """Return what makes the client that the provider's calls use, in a loop that runs."""
-    return lambda: HttpxClient(
-        connection,
-        max_bytes=MAX_LIST_BYTES,
-        connect_s=settings.STREAM_TIMEOUTS["connect_s"],
-        dialer=Dialer(takes_link_local=settings.LINK_LOCAL_PROVIDERS),
-    )
-
-
-def _permits(address: IPv4Address | IPv6Address, port: int) -> bool:
-    """Providers may be where calls may go: on private networks, too."""
-    return settings.LINK_LOCAL_PROVIDERS or not is_metadata(address)
 
 
 def _secret_of(provider: Provider) -> str:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import uuid
 from collections.abc import Iterable, Iterator
-from pathlib import Path
-from urllib.request import urlopen
 
 from gateway.core.ids import find_request_id
 from gateway.core.json_types import JsonObject
@@ -15,25 +12,8 @@ from gateway.models import CallRecord
 Result = tuple[str, str, int, list[str]]
 Entries = dict[uuid.UUID, list[JsonObject]]
 BATCH = 500
-READ_WITHIN_S = 60
 # Our tokenizer is not every provider's.
 MAX_OVERESTIMATE = 1.05
-
-
-def read_upstream_usage(place: str) -> list[JsonObject]:
-    """Return the calls of an upstream's usage records at an http(s) address or in a JSON file.
-
-    Raises OSError when it cannot be read, ValueError when it is not such a list.
-    """
-    if place.startswith(("http://", "https://")):
-        with urlopen(place, timeout=READ_WITHIN_S) as answer:  # noqa: S310 (checked above)
-            found = json.load(answer)
-    else:
-        found = json.loads(Path(place).read_text())
-    calls = found.get("calls") if isinstance(found, dict) else None
-    if not isinstance(calls, list):
-        raise ValueError(f"{place} is not a usage list: it has no list of calls.")
-    return calls
 
 
 def compare(upstream_usage: Iterable[JsonObject], most: int) -> Iterator[Result]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import connection
 
@@ -15,9 +16,13 @@ from accounts.models import Wallet
 from gateway.core.money import Price
 from gateway.core.receipt import PDF, ToolUse
 from gateway.models import CallRecord, LedgerCheck
+from gateway.outbound.proxies import read_environment
 from gateway.services.proving import prove
 from gateway.stores.process_stores import ProcessStores
 from tests.money.office import admitted, end, hold, make_rich, run_with_stores
+from tests.support.ports import free_port
+from tests.support.proxy import running_proxy
+from tests.support.servers import UpstreamServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -237,6 +242,44 @@ def test_command_prints_one_json_object(tmp_path: Path) -> None:
     assert answer["holds"] is True
     assert {"I7", "I9c", "I10"} <= {invariant["id"] for invariant in answer["invariants"]}
     assert not LedgerCheck.objects.exists()
+
+
+@pytest.mark.usefixtures("ledger")
+def test_command_reads_the_records_of_a_server(upstream: UpstreamServer) -> None:
+    answer = json.loads(run_prove(json=True, upstream_usage=f"{upstream.origin}/book?id=none"))
+
+    assert answer["holds"] is True
+    assert "I9c" in {invariant["id"] for invariant in answer["invariants"]}
+
+
+@pytest.mark.parametrize(
+    ("address", "part"),
+    [
+        ("{origin}/nowhere", "answered 404"),
+        ("{origin}/v1/models", "has no list of calls"),
+        ("http://127.0.0.1:{closed}/", "connection attempts failed"),
+        ("http://169.254.169.254/", "169.254.169.254"),
+        ("http://", "cannot be read"),
+        ("http://[", "cannot be read"),
+    ],
+)
+def test_command_says_why_records_cannot_be_read(
+    upstream: UpstreamServer, address: str, part: str
+) -> None:
+    address = address.format(origin=upstream.origin, closed=free_port())
+
+    with pytest.raises(CommandError, match=part):
+        run_prove(upstream_usage=address)
+
+
+def test_command_goes_by_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    with running_proxy(echoes=True) as proxy:
+        proxies = read_environment({"HTTP_PROXY": proxy.url})
+        monkeypatch.setattr(settings, "ENVIRONMENT_PROXIES", proxies)
+        with pytest.raises(CommandError, match="answered 400"):
+            run_prove(upstream_usage="http://usage.example/list")
+
+    assert [line for line, _ in proxy.seen] == ["GET http://usage.example/list HTTP/1.1"]
 
 
 def run_prove(**options: Any) -> str:

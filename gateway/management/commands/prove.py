@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from gateway.core.json_types import JsonObject
 from gateway.selectors.journal_faults import describe_journal_faults
 from gateway.services.proving import Finding, Proof, prove, record_proof
-from gateway.services.reconcile_upstream import read_upstream_usage
+from gateway.services.upstream_usage import read_upstream_usage
 
 
 class Command(BaseCommand):
