@@ -46,7 +46,6 @@ from gateway.core.request import RequestHead
 from gateway.counter_backends import make_counters
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.registry import make_endpoints
-from gateway.endpoints.rules import Rules
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.outbound.permitted_addresses import read_networks
@@ -54,6 +53,7 @@ from gateway.prepare import Preparation
 from gateway.prompt_prep import PromptPrep
 from gateway.providers.parameters import check_parameters
 from gateway.providers.transports.lookup import open_transports
+from gateway.request_rules import request_rules
 from gateway.routing.plan import plan
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.caller import Caller
@@ -362,15 +362,6 @@ async def run_in_writer(writer: Writer, query: Callable[..., Any], *arguments: o
 def as_uuid_text(hexadecimal: str) -> str:
     """Return an id of the change feed as the data plane writes ids."""
     return str(uuid.UUID(hexadecimal))
-
-
-def request_rules() -> Rules:
-    """Return what the installation asks of requests, beside what their types say."""
-    return Rules(
-        settings.MAX_STOP_SEQUENCES,
-        settings.STRICT_TOOL_PAIRING,
-        b"" if settings.FORWARD_USER == "plain" else settings.SECRET_KEY.encode(),
-    )
 
 
 async def count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:

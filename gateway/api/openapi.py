@@ -1,9 +1,9 @@
 """The OpenAPI 3.1 document, made from the code that reads and answers requests.
 
 - Paths and parameters of REST framework's views: drf-spectacular.
-- The body of a call: gateway.endpoints.chat_completions.schema, the type that decodes it, with the
-  rules that types cannot express (gateway.api.openapi_request).
-- Answers: the structs that encode them.
+- Calls to models: what each endpoint says of itself (gateway.endpoints.description). The types that
+  decode a body and encode an answer, and the rules that types cannot express.
+- Other answers: the structs that encode them.
 - Errors: the classes of gateway.core.errors.
 
 Tests compare a running gateway with the whole document (tests/contract).
@@ -12,6 +12,7 @@ Tests compare a running gateway with the whole document (tests/contract).
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from functools import cache
 from threading import Lock
 from typing import Any, cast
@@ -20,9 +21,9 @@ import msgspec
 from django.http import HttpRequest, HttpResponse
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.openapi import AutoSchema
 
 import gateway
-from gateway.api import openapi_request
 from gateway.api.errors import READS, json_error
 from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
@@ -33,17 +34,17 @@ from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.json_types import JsonObject
 from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
-from gateway.endpoints.chat_completions.response_schema import ChatCompletion, ChatCompletionChunk
-from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
-from gateway.endpoints.embeddings.schema import EmbeddingsRequest, EmbeddingsResponse
+from gateway.endpoints.base import AnyEndpoint
+from gateway.endpoints.description import EndpointDescription
+from gateway.endpoints.json_schema import UUID, or_empty
+from gateway.endpoints.registry import make_endpoints
 from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
+from gateway.request_rules import request_rules
 
 REF = "#/components/schemas/{name}"
+# What other endpoints than those that call models answer, and errors.
 RESPONSES = (
-    ChatCompletion,
-    ChatCompletionChunk,
-    EmbeddingsResponse,
     ErrorResponse,
     GenerationResponse,
     Health,
@@ -52,7 +53,6 @@ RESPONSES = (
     Status,
     UsageResponse,
 )
-CALLS = ("/chat/completions", "/embeddings")
 # Statuses of the endpoints that only read; the others are for calls to models.
 READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
 
@@ -66,6 +66,11 @@ class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call
 
     def get_security_definition(self, auto_schema: object) -> JsonObject:
         return {"type": "http", "scheme": "bearer"}
+
+    def get_security_requirement(self, auto_schema: AutoSchema) -> JsonObject:
+        """Return the scheme, with the scope that a view asks for if it asks for one."""
+        scope = getattr(auto_schema.view, "scope", "")
+        return {self.name: [scope] if scope else []}
 
 
 # drf-spectacular finds its parts while it writes its first document, and not for two at a time.
@@ -93,19 +98,21 @@ def _document() -> JsonObject:
         + ".",
     }
     made["servers"] = [{"url": mount} for mount in MOUNTS]
+    endpoints = make_endpoints(request_rules())
+    described = [(endpoint, endpoint.describe()) for endpoint in endpoints]
+    calls = {f"/{one.paths[0]}": {"post": _call(one, said)} for one, said in described}
     made["paths"] = {
-        "/chat/completions": {"post": _chat_completions()},
-        "/embeddings": {"post": _embeddings()},
+        **calls,
         **made["paths"],
         "/openapi.json": {"get": _openapi()},
     }
     components = made.setdefault("components", {})
-    components["schemas"] = _schemas()
+    components["schemas"] = _schemas([said for _, said in described])
     made["security"] = [{"key": []}]
     for path, operations in made["paths"].items():
         for operation in operations.values():
             operation.setdefault("security", [])  # said of nothing, it would be the document's
-            operation["responses"] |= _error_responses(for_calls=path in CALLS)
+            operation["responses"] |= _error_responses(for_calls=path in calls)
             for status, response in operation["responses"].items():
                 response["headers"] = _answer_headers(status)
     made["paths"]["/models"]["get"]["responses"]["200"]["links"] = LINKS["model"]
@@ -123,11 +130,11 @@ def serve(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _schemas() -> JsonObject:
-    _, schemas = msgspec.json.schema_components(
-        [ChatCompletionRequest, EmbeddingsRequest, *RESPONSES], ref_template=REF
-    )
-    openapi_request.complete(schemas)
+def _schemas(descriptions: Sequence[EndpointDescription]) -> JsonObject:
+    types = [one for description in descriptions for one in description.types]
+    _, schemas = msgspec.json.schema_components([*types, *RESPONSES], ref_template=REF)
+    for description in descriptions:
+        description.complete(schemas)
     return schemas
 
 
@@ -146,8 +153,12 @@ def _openapi() -> JsonObject:
     }
 
 
-def _content(name: str) -> JsonObject:
-    return {"schema": {"$ref": REF.format(name=name)}}
+def _reference(struct: type[msgspec.Struct]) -> JsonObject:
+    return {"$ref": REF.format(name=struct.__name__)}
+
+
+def _content(struct: type[msgspec.Struct]) -> JsonObject:
+    return {"schema": _reference(struct)}
 
 
 def _headers() -> list[JsonObject]:
@@ -157,88 +168,47 @@ def _headers() -> list[JsonObject]:
     ]
 
 
-def _embeddings() -> JsonObject:
-    request = _content("EmbeddingsRequest") | {"examples": EMBEDDINGS_EXAMPLES}
+def _call(endpoint: AnyEndpoint, description: EndpointDescription) -> JsonObject:
+    """Return the operation of an endpoint that calls models."""
+    examples = {name: {"value": body} for name, body in description.examples.items()}
+    request = _content(description.request) | {"examples": examples}
+    content = {"application/json": _content(description.response)}
+    if description.event is not None:
+        content["text/event-stream"] = {"schema": _event(description.event)}
     return {
-        "operationId": "createEmbedding",
-        "summary": "Create embeddings",
+        "operationId": description.operation_id,
+        "summary": description.summary,
         "tags": ["calls"],
-        "security": [{"key": []}],
+        "security": [{"key": [endpoint.scope]}],
         "parameters": _headers(),
         "requestBody": {"required": True, "content": {"application/json": request}},
         "responses": {
             "200": {
-                "description": "One embedding for each input, in the order of the inputs.",
-                "content": {"application/json": _content("EmbeddingsResponse")},
+                "description": description.answer,
+                "content": content,
                 "links": LINKS["record"],
             }
         },
     }
 
 
-def _chat_completions() -> JsonObject:
-    return {
-        "operationId": "createChatCompletion",
-        "summary": "Create a chat completion",
-        "tags": ["calls"],
-        "security": [{"key": []}],
-        "parameters": _headers(),
-        "requestBody": {
-            "required": True,
-            "content": {
-                "application/json": _content("ChatCompletionRequest") | {"examples": EXAMPLES}
-            },
+def _event(chunk: type[msgspec.Struct]) -> JsonObject:
+    """Return one event of a stream, as OpenAPI has them since 3.2: an object with its data."""
+    failure = "The last event before [DONE] if the stream fails."
+    data = [
+        TEXT | {"contentMediaType": "application/json", "contentSchema": _reference(chunk)},
+        TEXT
+        | {
+            "description": failure,
+            "contentMediaType": "application/json",
+            "contentSchema": _reference(ErrorResponse),
         },
-        "responses": {
-            "200": {
-                "description": "The completion. With stream: true, a stream of chunks.",
-                "content": {
-                    "application/json": _content("ChatCompletion"),
-                    "text/event-stream": {"schema": EVENT},
-                },
-                "links": LINKS["record"],
-            }
-        },
-    }
+        {"const": "[DONE]"},
+    ]
+    return {"type": "object", "required": ["data"], "properties": {"data": {"anyOf": data}}}
 
 
 TEXT: JsonObject = {"type": "string"}
-HELLO: JsonObject = {
-    "model": "tollhouse/simulated",
-    "messages": [{"role": "user", "content": "Say hello."}],
-}
-EXAMPLES: JsonObject = {
-    "buffered": {"value": HELLO},
-    "streamed": {"value": HELLO | {"stream": True}},
-}
-TEXTS: JsonObject = {"model": "tollhouse/simulated", "input": ["A red bicycle", "A blue car"]}
-EMBEDDINGS_EXAMPLES: JsonObject = {
-    "numbers": {"value": TEXTS},
-    "base64": {"value": TEXTS | {"encoding_format": "base64", "dimensions": 64}},
-}
-# One event of the stream, as OpenAPI has them since 3.2: an object with its data.
-EVENT: JsonObject = {
-    "type": "object",
-    "required": ["data"],
-    "properties": {
-        "data": {
-            "anyOf": [
-                TEXT
-                | {
-                    "contentMediaType": "application/json",
-                    "contentSchema": {"$ref": REF.format(name="ChatCompletionChunk")},
-                },
-                TEXT
-                | {
-                    "description": "The last event before [DONE] if the stream fails.",
-                    "contentMediaType": "application/json",
-                    "contentSchema": {"$ref": REF.format(name="ErrorResponse")},
-                },
-                {"const": "[DONE]"},
-            ]
-        }
-    },
-}
 HEADERS: dict[str, tuple[str, JsonObject]] = {
     "Idempotency-Key": (
         "Makes retries safe: the same key and body get the same response for 24 hours.",
@@ -246,11 +216,11 @@ HEADERS: dict[str, tuple[str, JsonObject]] = {
     ),
     "X-Compat-Profile": (
         "Compatibility profile of the response.",
-        openapi_request.or_empty({"enum": [profile.name for profile in PROFILES]}),
+        or_empty({"enum": [profile.name for profile in PROFILES]}),
     ),
     "X-Episode-Id": (
         "Groups calls. A UUID.",
-        openapi_request.or_empty(openapi_request.UUID),
+        or_empty(UUID),
     ),
     "X-Request-Id": (
         "A new UUID becomes the ID of the call. Any other value is treated as X-Client-Request-Id.",
@@ -307,7 +277,7 @@ def _error_responses(*, for_calls: bool) -> JsonObject:
         str(status): {
             "description": "\n".join(f"- `{code}`: {text}" for code, text in codes.items()),
             "content": {
-                "application/json": {"schema": {"$ref": REF.format(name="ErrorResponse")}},
+                "application/json": _content(ErrorResponse),
             },
         }
         for status, codes in sorted(by_status.items())

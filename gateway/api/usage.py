@@ -12,10 +12,10 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gateway.api.openapi_request import or_empty
 from gateway.api.schemas.usage import UsageReport, UsageResponse, write_group, write_total
 from gateway.api.views import KeyView, answers, read_by
 from gateway.core.errors import DatabaseUnavailable, RequestError
+from gateway.endpoints.json_schema import or_empty
 from gateway.selectors.usage_groups import usage_by
 from gateway.snapshot.caller import Caller
 from keys.models import Scope

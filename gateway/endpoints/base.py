@@ -19,6 +19,7 @@ from gateway.core.profiles import Profile
 from gateway.core.prompt_parts import PromptParts
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
+from gateway.endpoints.description import EndpointDescription
 from gateway.snapshot.types import ModelRecord
 
 P = TypeVar("P", bound=Payload)
@@ -85,9 +86,12 @@ class Endpoint(Protocol[P]):
     # The scope that a key needs.
     scope: str
 
-    # Under every mount, without a first slash.
+    # Under every mount, without a first slash. The first is the one in the OpenAPI document.
     @property
     def paths(self) -> tuple[str, ...]: ...
+
+    def describe(self) -> EndpointDescription:
+        """Return what the OpenAPI document says of the endpoint."""
 
     def read(self, body: bytes, head: RequestHead, profile: Profile) -> Call[P]:
         """Return the call that a request is. Raises RequestError, InvalidJson and the like."""

@@ -22,13 +22,14 @@ from gateway.asgi import routes
 from gateway.consumers import CallConsumer
 from gateway.core.error_page import FAMILIES, every_class
 from gateway.core.errors import CallerGone
-from gateway.endpoints.chat_completions.schema import KNOWN, ChatCompletionRequest
-from gateway.endpoints.embeddings.schema import EmbeddingsRequest
+from gateway.endpoints.chat_completions.schema import KNOWN
+from gateway.endpoints.registry import call_paths, make_endpoints
+from gateway.endpoints.rules import USUAL
 from tests.flows.caller import DONE, Answer, Caller
 from tests.support.servers import GatewayServer
 from tests.support.waiting import wait_until
 
-CALLS = {"/chat/completions", "/embeddings"}
+CALLS = {f"/{path}" for path in call_paths()}
 Document = dict[str, Any]
 # An endpoint by method and path, a field by schema and name, or a code by path, status and code;
 # its kind goes first.
@@ -59,7 +60,8 @@ def endpoints() -> Iterator[Item]:
 
 def fields() -> Iterator[Item]:
     """Yield every member of the request and of the answers, however deep."""
-    structs = (ChatCompletionRequest, EmbeddingsRequest, *RESPONSES)
+    described = [endpoint.describe() for endpoint in make_endpoints(USUAL)]
+    structs = [*(one for each in described for one in each.types), *RESPONSES]
     pending: list[Any] = [types.type_info(struct) for struct in structs]
     seen = set()
     while pending:
@@ -135,6 +137,10 @@ def served(shared_gateway: GatewayServer) -> Document:
 def test_nothing_is_missing_from_the_document(served: Document) -> None:
     assert len(EXPECTED) > 200
     assert missing(served) == []
+
+
+def test_no_two_types_in_the_document_have_one_name(served: Document) -> None:
+    assert [name for name in served["components"]["schemas"] if "." in name] == []
 
 
 def test_there_is_nothing_more_in_the_document(served: Document) -> None:

@@ -136,6 +136,30 @@ def test_an_operation_of_its_own_is_admitted_charged_and_recorded(
     assert record["ingress_format"] == "words"
 
 
+def test_the_openapi_document_has_what_is_registered(caller: Caller) -> None:
+    document = caller.ask(method="GET", path="/v1/openapi.json", raw=b"").json
+
+    operation = document["paths"]["/ask"]["post"]
+    body = operation["requestBody"]["content"]["application/json"]
+    schema = document["components"]["schemas"]["AskRequest"]
+    assert (operation["operationId"], operation["summary"]) == ("ask", "Ask a question")
+    assert operation["security"] == [{"key": ["completions"]}]
+    assert body["schema"] == {"$ref": "#/components/schemas/AskRequest"}
+    assert schema["required"] == ["model", "ask"]
+    assert operation["responses"]["200"]["content"]["application/json"]["schema"] == {
+        "$ref": "#/components/schemas/Said"
+    }
+    assert "`insufficient_credits`" in operation["responses"]["402"]["description"]
+    assert post(caller, "/v1/ask", body["examples"]["who"]["value"]).status == 200
+    assert document["paths"]["/words"]["post"]["operationId"] == "countWords"
+    record = document["components"]["schemas"]["Generation"]["properties"]["ingress_format"]
+    assert {"ask", "words"} <= set(record["enum"])
+    request = document["components"]["schemas"]["ChatCompletionRequest"]["properties"]
+    assert request["plugins"]["anyOf"][0]["items"]["properties"]["id"] == {"enum": ["sum"]}
+    options = document["components"]["schemas"]["Inferada"]["properties"]
+    assert options["processors"]["anyOf"][0]["items"] == {"enum": ["backwards", "upper"]}
+
+
 def test_a_processor_changes_the_request_and_follows_the_stream(caller: Caller) -> None:
     asked.clear()
     wanted = {"inferada": {"processors": ["upper"]}, "model": "scratch-model"}

@@ -9,9 +9,11 @@ from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.cost_bound import bound_cost, check_context
+from gateway.endpoints.chat_completions.describe import describe
 from gateway.endpoints.chat_completions.prompt_parts import read_prompt
 from gateway.endpoints.chat_completions.read import read_call
 from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
+from gateway.endpoints.description import EndpointDescription
 from gateway.endpoints.rules import Rules
 
 
@@ -25,6 +27,9 @@ class ChatCompletions:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
+
+    def describe(self) -> EndpointDescription:
+        return describe(self._rules)
 
     def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
         return read_call(body, head, profile, self._rules)

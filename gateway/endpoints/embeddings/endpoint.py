@@ -11,7 +11,9 @@ from gateway.core.profiles import Profile
 from gateway.core.prompt_parts import PromptParts
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm
+from gateway.endpoints.description import EndpointDescription
 from gateway.endpoints.embeddings.cost_bound import bound_cost, check_context
+from gateway.endpoints.embeddings.describe import describe
 from gateway.endpoints.embeddings.read import read_call
 from gateway.endpoints.embeddings.write import EmbeddingsWriter
 from gateway.endpoints.rules import Rules
@@ -28,6 +30,9 @@ class Embeddings:
 
     def __init__(self, rules: Rules) -> None:
         self._rules = rules
+
+    def describe(self) -> EndpointDescription:
+        return describe()
 
     def read(self, body: bytes, head: RequestHead, profile: Profile) -> EmbeddingsCall:
         return read_call(body, head, self._rules)

@@ -5,22 +5,38 @@ from __future__ import annotations
 import json
 from typing import ClassVar
 
+import msgspec
+from msgspec import Struct
+
 from gateway.core.call import Call, CallFacts
 from gateway.core.chat import ChatCall, ChatRequest
 from gateway.core.cost_bound import CostBound
-from gateway.core.errors import GatewayError, RequestError
+from gateway.core.errors import GatewayError
 from gateway.core.events import Answer, ChatAnswer, Delta, Finish, WrittenEvent
 from gateway.core.profiles import Profile
 from gateway.core.prompt_parts import PromptParts
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm
+from gateway.endpoints.description import EndpointDescription
+from gateway.endpoints.reading import explain
 from gateway.endpoints.rules import Rules
 from gateway.snapshot.types import ModelRecord
 
 
+class AskRequest(Struct):
+    model: str
+    ask: str
+    stream: bool | None = None
+
+
+class Said(Struct):
+    said: str
+    nusd: int
+
+
 class Ask:
-    """An Endpoint (gateway.endpoints.base): {"model", "ask", "stream"}."""
+    """An Endpoint (gateway.endpoints.base)."""
 
     name = "ask"
     operation = "chat"
@@ -30,21 +46,32 @@ class Ask:
     def __init__(self, rules: Rules) -> None:
         """The rules are those of other endpoints."""
 
+    def describe(self) -> EndpointDescription:
+        return EndpointDescription(
+            operation_id="ask",
+            summary="Ask a question",
+            answer="What the model said.",
+            request=AskRequest,
+            response=Said,
+            examples={"who": {"model": "tollhouse/simulated", "ask": "Who?"}},
+        )
+
     def read(self, body: bytes, head: RequestHead, profile: Profile) -> ChatCall:
-        asked = json.loads(body)
-        if not isinstance(asked.get("ask"), str):
-            raise RequestError("ask is required.", param="ask")
+        try:
+            asked = msgspec.json.decode(body, type=AskRequest)
+        except msgspec.ValidationError as error:
+            raise explain(error, lambda param: param) from None
         facts = CallFacts(
-            model=asked["model"],
-            stream=bool(asked.get("stream")),
+            model=asked.model,
+            stream=bool(asked.stream),
             user="",
             episode_id="",
             idempotency_key="",
             requires_parameters=False,
             body=body,
         )
-        messages = json.dumps([{"role": "user", "content": asked["ask"]}]).encode()
-        fields = {"model": json.dumps(asked["model"]).encode(), "messages": messages}
+        messages = json.dumps([{"role": "user", "content": asked.ask}]).encode()
+        fields = {"model": json.dumps(asked.model).encode(), "messages": messages}
         return Call(facts, ChatRequest(fields=fields, messages=(), prompt_tokens_bound=100))
 
     def check_context(self, call: ChatCall, model: ModelRecord) -> None:
@@ -94,4 +121,4 @@ class AskWriter:
     def write_answer(self, answer: Answer, receipt: Receipt) -> bytes:
         assert isinstance(answer, ChatAnswer)
         said = answer.choices[0].message["content"]
-        return json.dumps({"said": said, "nusd": receipt.charge_nusd}).encode()
+        return msgspec.json.encode(Said(said, receipt.charge_nusd))

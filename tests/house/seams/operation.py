@@ -10,7 +10,7 @@ import msgspec
 
 from gateway.core.call import Call, CallFacts, Payload
 from gateway.core.cost_bound import CostBound
-from gateway.core.errors import ProviderUnavailable, RequestError, UpstreamError
+from gateway.core.errors import ProviderUnavailable, UpstreamError
 from gateway.core.events import Answer, AnswerMeter
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
@@ -19,10 +19,22 @@ from gateway.core.prompt_parts import PromptParts
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnswerForm, StreamWriter
+from gateway.endpoints.description import EndpointDescription
+from gateway.endpoints.reading import explain, member_decoder
 from gateway.endpoints.rules import Rules
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.snapshot.types import ModelRecord, TargetRecord
 from tests.house.seams.dialect import read_usage
+
+
+class WordsBody(msgspec.Struct):
+    model: str
+    texts: list[str]
+
+
+class WordsCounted(msgspec.Struct):
+    counts: list[int]
+    nusd: int
 
 
 class WordsRequest(Payload, frozen=True, kw_only=True):
@@ -58,12 +70,23 @@ class CountWords:
     def __init__(self, rules: Rules) -> None:
         """The rules are those of other endpoints."""
 
+    def describe(self) -> EndpointDescription:
+        return EndpointDescription(
+            operation_id="countWords",
+            summary="Count words",
+            answer="How many words each text has.",
+            request=WordsBody,
+            response=WordsCounted,
+            examples={"two": {"model": "tollhouse/simulated", "texts": ["a b", "c"]}},
+        )
+
     def read(self, body: bytes, head: RequestHead, profile: Profile) -> Call[WordsRequest]:
-        asked = json.loads(body)
-        if not isinstance(asked.get("texts"), list):
-            raise RequestError("texts is required.", param="texts")
+        try:
+            asked = msgspec.json.decode(body, type=WordsBody)
+        except msgspec.ValidationError as error:
+            raise explain(error, lambda param: param) from None
         facts = CallFacts(
-            model=asked["model"],
+            model=asked.model,
             stream=False,
             user="",
             episode_id="",
@@ -71,8 +94,8 @@ class CountWords:
             requires_parameters=False,
             body=body,
         )
-        fields = {name: json.dumps(value).encode() for name, value in asked.items()}
-        return Call(facts, WordsRequest(fields=fields, texts=asked["texts"]))
+        fields = {name: bytes(raw) for name, raw in member_decoder.decode(body).items()}
+        return Call(facts, WordsRequest(fields=fields, texts=asked.texts))
 
     def check_context(self, call: Call[WordsRequest], model: ModelRecord) -> None:
         """Nothing counted here is long."""
@@ -101,7 +124,7 @@ class WordsWriter:
 
     def write_answer(self, answer: Answer, receipt: Receipt) -> bytes:
         assert isinstance(answer, WordsAnswer)
-        return json.dumps({"counts": answer.counts, "nusd": receipt.charge_nusd}).encode()
+        return msgspec.json.encode(WordsCounted(answer.counts, receipt.charge_nusd))
 
 
 class ScratchWords:

@@ -1,0 +1,62 @@
+"""Parts of JSON Schemas that say of requests what types cannot.
+
+What JSON Schema cannot say either (two tools of one name, a file whose bytes are something else)
+stands in the list of errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gateway.core.json_types import JsonObject
+from gateway.core.parameters import steering_pattern
+from gateway.endpoints.reading import MAX_NAME_CHARS
+
+NOTHING: JsonObject = {"type": "null"}
+AN_OBJECT: JsonObject = {"type": "object"}
+SOME_TEXT: JsonObject = {"type": "string", "minLength": 1}
+UUID: JsonObject = {"type": "string", "format": "uuid"}
+FALLBACKS = "Fallback models in order. Replaces the model's own list."
+
+
+def optional(schema: JsonObject) -> JsonObject:
+    """Return the schema with null, which means absent throughout."""
+    return {"anyOf": [schema, NOTHING]}
+
+
+def or_empty(*schemas: JsonObject) -> JsonObject:
+    """Return the schema of a text outside a body, where an empty one means absent."""
+    return {"anyOf": [{"type": "string"} | schema for schema in (*schemas, {"maxLength": 0})]}
+
+
+def given(name: str, schema: JsonObject) -> JsonObject:
+    """Return what holds when the member is there and fits the schema."""
+    return {"required": [name], "properties": {name: schema}}
+
+
+def unless(name: str, schema: JsonObject, other: JsonObject) -> JsonObject:
+    """Return what holds when the member is absent or fits the schema, or else the other does."""
+    return {"anyOf": [{"properties": {name: schema}}, other]}
+
+
+def complete_common(request: JsonObject, known: Iterable[str]) -> None:
+    """Complete what all endpoints that read OpenAI's formats have (gateway.endpoints.reading).
+
+    known: the names of members that are passed on where unknown ones are denied.
+    """
+    names = sorted(known)
+    members = request["properties"]
+    members["models"]["description"] = FALLBACKS
+    members["tensorzero::episode_id"] = optional(UUID)
+    request["additionalProperties"] = True
+    request["propertyNames"] = {
+        "anyOf": [
+            {"enum": names},
+            {
+                "maxLength": MAX_NAME_CHARS,
+                "not": {"anyOf": [{"pattern": steering_pattern()}, {"pattern": "^tensorzero::"}]},
+            },
+        ]
+    }
+    denies = "tensorzero::deny_unknown_fields"
+    request["allOf"] = [unless(denies, {"enum": [None, False]}, {"propertyNames": {"enum": names}})]
