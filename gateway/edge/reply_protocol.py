@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import lru_cache
 from typing import ClassVar
 from urllib.parse import unquote
 
@@ -32,11 +33,10 @@ class ReplyProtocol(HttpToolsProtocol):
         scope["method"] = parser.get_method().decode("ascii")
         if version != "1.1":
             scope["http_version"] = version
-        url = parse_url(self.url)
-        path = url.path.decode("ascii")
-        scope["path"] = self.root_path + (unquote(path) if "%" in path else path)
-        scope["raw_path"] = self.root_path.encode("ascii") + url.path
-        scope["query_string"] = url.query or b""
+        path, raw_path, query = split_target(self.url)
+        scope["path"] = self.root_path + path
+        scope["raw_path"] = self.root_path.encode("ascii") + raw_path
+        scope["query_string"] = query
         reply = self.cycle = Reply(
             scope=scope,
             transport=self.transport,
@@ -56,3 +56,12 @@ class ReplyProtocol(HttpToolsProtocol):
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((reply, self.app))
+
+
+@lru_cache(maxsize=256)
+def split_target(target: bytes) -> tuple[str, bytes, bytes]:
+    """Return the path, decoded and as it was sent, and the query. Most requests have one of a few
+    targets. Raises HttpParserInvalidURLError."""
+    url = parse_url(target)
+    path = url.path.decode("ascii")
+    return unquote(path) if "%" in path else path, url.path, url.query or b""

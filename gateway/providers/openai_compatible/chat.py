@@ -240,8 +240,9 @@ def _read_index(index: object) -> int:
 
 def _read_members(delta: dict[str, object]) -> dict[str, object]:
     """Return what a delta or message adds: no role, no nulls, reasoning under one name."""
-    fields = {name: value for name, value in delta.items() if value is not None}
-    fields.pop("role", None)
+    fields = {name: value for name, value in delta.items() if value is not None and name != "role"}
+    if len(fields) == 1 and fields.get("content"):
+        return fields  # as most are
     if "reasoning_content" in fields:
         other = fields.pop("reasoning_content")
         fields.setdefault("reasoning", other)
