@@ -307,6 +307,7 @@ LOGGING: dict[str, object] = {
 # Signing in (django-allauth): by e-mail and password, then a code or passkey where one is set up.
 # Nothing is sent by mail and nobody signs up uninvited (see accounts.adapter).
 ACCOUNT_ADAPTER = "accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {"change_password": "dashboard.account.forms.PasswordForm"}
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
@@ -323,6 +324,7 @@ CACHES = {
 }
 ACCOUNT_REAUTHENTICATION_TIMEOUT = 5 * 60  # seconds
 MFA_ADAPTER = "gateway.services.factor_encryption.EncryptedFactors"
+MFA_FORMS = {"add_webauthn": "dashboard.account.forms.PasskeyForm"}
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_ALLOW_UNVERIFIED_EMAIL = True

@@ -64,8 +64,18 @@ _BEGINNINGS = {
 }
 # Fields that forms call by another name.
 _CALLED = {
+    "max_requests_per_minute": "requests per minute",
+    "max_concurrent": "concurrent requests",
+    "daily_limit_nusd": "daily budget",
+    "monthly_limit_nusd": "monthly budget",
+    "total_limit_nusd": "total budget",
     "default_system_prompt": "default system prompt",
     "template_render_mode": "template variables",
+    "context_tokens": "context window",
+    "native_model": "provider model ID",
+    "fallbacks": "fallback models",
+    "unknown_fields": "unknown parameters",
+    "base_url": "base URL",
     "operation": "used for",
     "allows_passthrough": "calls by provider name",
     "is_local": "on-premises",

@@ -14,7 +14,7 @@ from dashboard.keys.labels import key_labels
 
 _KINDS = {
     "workspace": "Workspace",
-    "user": "Person",
+    "user": "User",
     "member": "Member",
     "invitation": "Invitation",
     "key": "Key",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from gateway.core.json_types import JsonObject
 
@@ -276,7 +277,12 @@ def _pretty(text: str) -> str:
 
 
 def _shown(value: object) -> str:
-    return f"{value:,}" if type(value) is int else _cut(str(value))
+    """Write a value of JSON as people do: true, not True; 0.0000081, not 8.1e-06."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return f"{value:,}"
+    return _cut(f"{Decimal(str(value)):f}" if isinstance(value, float) else str(value))
 
 
 def _text(value: object) -> str:

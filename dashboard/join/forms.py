@@ -28,7 +28,7 @@ class NewPersonForm(PersonForm):
     password = forms.CharField(
         max_length=200,
         strip=False,
-        label="A password",
+        label="Password",
         help_text="At least 10 characters.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )

@@ -71,7 +71,7 @@ def enter_code(request: HttpRequest) -> HttpResponse:
 def accept_invitation(request: HttpRequest) -> HttpResponse:
     invitation = get_open_invitation(request.session.get(SESSION_KEY))
     if invitation is None:
-        messages.info(request, str(NotOpen().message))
+        messages.error(request, str(NotOpen().message))
         return HttpResponseRedirect(reverse("dashboard:join"))
     person = request.user if isinstance(request.user, User) else None
     is_new = person is None and not has_account(invitation.email)

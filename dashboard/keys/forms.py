@@ -69,7 +69,8 @@ class KeyForm(KeyRulesForm):
         required=False,
         choices=[("", "Workspace default"), *CompatProfile.choices],
         label="Compatibility profile",
-        help_text="The product whose clients use this key. They work unchanged.",
+        help_text="The product that the clients of this key were written for."
+        " Responses have its format.",
     )
     allows_profile_override = forms.BooleanField(
         required=False,

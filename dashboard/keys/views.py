@@ -240,9 +240,8 @@ def _revoke_question(key: ApiKey) -> Question:
     return Question(
         title=f"Revoke “{key.label}”?",
         lines=[
-            f"Programs that use {key.shown_secret} are refused within a second, and answers that"
-            " are still streaming to them end.",
-            "This cannot be undone. Its usage stays in the ledger.",
+            f"Calls with {key.shown_secret} are refused within a second. Running streams end.",
+            "This cannot be undone. The usage of the key stays in the ledger.",
         ],
         action=page_address(key.workspace, "key-revoke", key.pk),
         button="Revoke key",

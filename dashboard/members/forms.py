@@ -11,8 +11,8 @@ from accounts.models import Role
 from dashboard.forms.values import FormValues
 
 ROLE_HELP = (
-    "Owners and admins run the workspace, and only owners make owners. Developers make keys, "
-    "billing sees usage and credits, viewers see usage and keys."
+    "Owners and admins manage the workspace. Only owners can add owners. Developers create keys. "
+    "Billing sees usage and credits. Viewers see usage and keys."
 )
 REVOKE, KEEP = "revoke", "keep"
 

@@ -33,7 +33,7 @@ from gateway.services.models import add_model, set_model_enabled, set_prices, up
 from gateway.services.prompt_templates import Preview, preview_prompt
 from gateway.services.provider_tests import check_connection, warn_of_unknown_model
 
-STATES = {"all": "All", "offered": "Offered", "other": "Not offered"}
+STATES = {"all": "All", "offered": "Available", "other": "Unavailable"}
 _OFFERED = {"offered": True, "other": False}
 
 

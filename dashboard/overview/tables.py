@@ -51,7 +51,7 @@ _FAILED = Layout[CallRow](
     columns=(
         Column("when", "When"),
         Column("status", "Status"),
-        Column("error", "Error", cell_css="cell-clip error-clip mono"),
+        Column("error", "Error", cell_css="cell-code mono"),
         Column("model", "Model", shown=Shown.WIDE, cell_css="cell-clip"),
         Column("key", "Key", shown=Shown.WIDE, cell_css="cell-clip"),
     ),

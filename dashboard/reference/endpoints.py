@@ -112,7 +112,7 @@ def kind_of(schema: JsonObject) -> str:
         return str(schema["$ref"].rpartition("/")[2])
     for name in ("anyOf", "oneOf"):
         if name in schema:
-            parts = [kind_of(part) for part in schema[name] if part.get("type") != "null"]
+            parts = [kind_of(part) for part in schema[name] if not _is_nothing(part)]
             return " or ".join(dict.fromkeys(parts))
     if "enum" in schema:
         return ", ".join(str(value) for value in schema["enum"])
@@ -121,6 +121,11 @@ def kind_of(schema: JsonObject) -> str:
         return f"list of {kind_of(schema.get('items', {}))}"
     words = {"string": "text", "boolean": "true or false", "object": "object"}
     return f"{words.get(kind, kind)}{_range(schema)}"
+
+
+def _is_nothing(schema: JsonObject) -> bool:
+    """True for null and for the empty text, which mean that the field is not set."""
+    return schema.get("type") == "null" or schema.get("maxLength") == 0
 
 
 def _range(schema: JsonObject) -> str:

@@ -163,8 +163,8 @@ def _bodies_question(workspace: Workspace) -> Question:
     return Question(
         title="Turn on request logging?",
         lines=[
-            "The request and response of every new call of {workspace.name} are stored for"
-            f" {days}.",
+            "The request and response of every new call of"
+            f" {workspace.name} are stored for {days}.",
             "They can contain personal data and secrets. Everyone who can view this"
             " workspace's calls can read them.",
         ],
@@ -180,8 +180,8 @@ def _lock_question(workspace: Workspace, form: LockForm) -> Question:
     return Question(
         title=f"Lock {workspace.name}?",
         lines=[
-            f"Every call of {'its only key' if keys == 1 else f'all its {keys:,} keys'} is refused"
-            " within a second, and answers that are still streaming end.",
+            f"All calls of {'its only key' if keys == 1 else f'its {keys:,} keys'} are refused"
+            " within a second. Running streams end.",
             "Only an operator can unlock it. Keys, credits and call records are kept.",
         ],
         action=page_address(workspace, "settings-lock"),

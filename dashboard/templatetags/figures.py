@@ -34,7 +34,7 @@ def change(share: float | None) -> str:
     if abs(share) < _UNCHANGED:
         return "unchanged"
     if share >= _TENFOLD:
-        return f"{share + 1:.0f} times"
+        return f"{share + 1:,.0f} times"
     size = abs(share) * 100
     return f"{'+' if share > 0 else MINUS}{size:.{0 if size >= 9.95 else 1}f} %"
 

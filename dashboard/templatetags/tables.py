@@ -55,6 +55,12 @@ def cells(context: Context, table: Table[object], row: Row[object]) -> SafeStrin
     return format_html_join("", "<td{}>{}</td>", zip(classes, texts, strict=True))
 
 
+@register.filter
+def breakable(code: str) -> SafeString:
+    """Let a code such as `rate_limit_exceeded` break after its underscores, and nowhere else."""
+    return format_html_join(SafeString("_<wbr>"), "{}", ([part] for part in code.split("_")))
+
+
 @register.simple_tag(takes_context=True)
 def group_heading(context: Context, table: Table[object], group: Group[object]) -> SafeString:
     return _blocks_of(table)[HEADING].render(context.new({"group": group}))

@@ -23,7 +23,7 @@ class WorkspaceForm(forms.Form):
     owner = forms.EmailField(
         max_length=254,
         required=False,
-        label="Owner",
-        help_text="If they have no account, you get an invite link to send them.",
+        label="Email of the owner",
+        help_text="Without an account, they join by an invite link that you send them.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )

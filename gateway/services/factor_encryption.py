@@ -18,6 +18,7 @@ from allauth.mfa.models import Authenticator
 from django.db import transaction
 
 from accounts.changes import record_audit
+from accounts.models import User
 from accounts.permissions import NotAllowed
 from gateway.core.json_types import JsonObject
 from gateway.services.credential_encryption import (
@@ -40,6 +41,11 @@ class EncryptedFactors(DefaultMFAAdapter):  # type: ignore[misc] # allauth ships
 
     def encrypt(self, text: str) -> str:
         return encrypt_text(text)
+
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
+        """Return the name that a passkey has until its owner chooses another."""
+        others = Authenticator.objects.filter(user_id=user.pk, type=type).count()
+        return f"Passkey {others + 1}" if others else "Passkey"
 
     def decrypt(self, encrypted_text: str) -> str:
         """Raises NotAllowed with the remedy when it cannot be decrypted: nobody gets in so."""

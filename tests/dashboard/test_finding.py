@@ -41,7 +41,7 @@ def test_which_provider_caused_an_error_spike_and_since_when_is_on_the_first_pag
     watched.page.reload()
     card = watched.page.locator("section", has_text="Errors by provider").last
     row = card.locator("tbody tr").filter(has_text="deepseek")
-    expect(row).to_contain_text("many since")
+    expect(row).to_contain_text("spike since")
     expect(row.locator(".error-spark")).to_be_visible()
     began = datetime.fromisoformat(row.locator(".cell-sub time").get_attribute("datetime") or "")
     visitor.click(row.get_by_role("link"))

@@ -153,6 +153,22 @@ def test_no_label_of_a_chart_leaves_its_card_whenever_it_begins(
     assert found == {width: [] for width in SIZES}
 
 
+@pytest.mark.parametrize("path", ["/", "/calls", "/calls?model=none-of-them"])
+def test_menus_open_within_the_page(watched: Watched, path: str) -> None:
+    watched.open(path)
+    watched.page.locator("main [data-menu]").evaluate_all("all => all.forEach(m => m.open = true)")
+    found = []
+    for width in SIZES:
+        resize(watched, width)
+        for panel in watched.page.locator("main .menu-panel").all():
+            box = panel.bounding_box()
+            assert box
+            if box["x"] < 0 or box["x"] + box["width"] > width:
+                found.append((width, box["x"], box["width"]))
+
+    assert found == []
+
+
 def test_columns_go_in_the_order_of_their_worth(watched: Watched) -> None:
     watched.open("/calls")
     seen = {}

@@ -51,8 +51,9 @@ class Command(JsonCommand):
         }
 
     def describe(self, answer: Answer) -> str:
-        words = "{would_import} would be imported" if answer["dry_run"] else "{imported} imported"
-        return f"Keys: {words}, {{already_here}} here already.".format(**answer)
+        planned, done = answer["would_import"], answer["imported"]
+        words = f"{planned} would be imported" if answer["dry_run"] else f"{done} imported"
+        return f"Keys: {words}, {answer['already_here']} already in the workspace."
 
 
 def _read(file: str) -> bytes:

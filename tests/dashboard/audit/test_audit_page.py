@@ -52,7 +52,7 @@ def test_it_shows_what_happened_here_alone(workspace: Workspace) -> None:
     page = text_of(signed_in(make_member(workspace, Role.OWNER)))
 
     assert f'<a href="/w/acme/keys/{key.pk}">Checkout</a>' in page
-    assert "daily limit: none → $2.50" in page
+    assert "daily budget: none → $2.50" in page
     assert "name: Acme → Acme Ltd" in page
     assert "eve@example.com" not in page
 

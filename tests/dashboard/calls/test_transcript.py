@@ -40,6 +40,14 @@ RECEIPT = Receipt(
 )
 
 
+def test_values_are_written_as_people_do() -> None:
+    request = read_request('{"model": "m", "stream": true, "messages": []}')
+    answer = read_response('{"choices": [], "usage": {"total_tokens": 4200, "cost": 8.1e-06}}')
+
+    assert request.facts == [("model", "m"), ("stream", "true")]
+    assert answer.facts == [("total tokens", "4,200"), ("cost", "0.0000081")]
+
+
 def stored_stream(profile: Profile, *, whole: bool = True) -> str:
     """Return what is stored of a stream of MESSAGE, as the gateway writes it."""
     writer = ChunkWriter(

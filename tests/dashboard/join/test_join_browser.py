@@ -41,7 +41,7 @@ def join(watched: Watched, link: str) -> None:
     page.wait_for_url(f"{watched.origin}/join/accept", wait_until="load")
     assert watched.check("accept") == []
     page.get_by_label("Your name").fill("Bo")
-    page.get_by_label("A password").fill(PASSWORD)
+    page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Create account and join").click()
     expect(page.get_by_role("heading", name="Overview")).to_be_visible()
 

@@ -178,6 +178,16 @@ def test_a_locked_workspace_says_so_on_its_pages(workspace: Workspace) -> None:
     assert b"Invoice overdue" not in owner.get("/keys").content
 
 
+def test_questions_of_the_settings_name_the_workspace(workspace: Workspace) -> None:
+    owner = signed_in(make_member(workspace, Role.OWNER))
+
+    logging = owner.get("/settings/bodies").content.decode()
+    lock = owner.get("/settings/lock").content.decode()
+
+    assert f"every new call of {workspace.name} are stored" in logging
+    assert f"Lock {workspace.name}?" in lock
+
+
 def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) -> None:
     owner = signed_in(make_member(workspace, Role.OWNER))
     viewer = signed_in(make_member(workspace, Role.VIEWER))
