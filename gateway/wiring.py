@@ -9,14 +9,12 @@ import asyncio
 import gc
 import logging
 import time
-import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
 from typing import Any
 
 from django.conf import settings
-from django.db import Error as DatabaseError
 from msgspec.structs import replace
 
 from gateway.accounting.prompt import count_prompt
@@ -28,16 +26,11 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
+from gateway.apply_changes import ChangeApplier
 from gateway.core.attachment_tokens import rules_of
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
-from gateway.core.errors import (
-    GatewayError,
-    InvalidKey,
-    ServerStopping,
-    UpstreamError,
-    WorkspaceLocked,
-)
+from gateway.core.errors import GatewayError, ServerStopping, UpstreamError
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
@@ -55,19 +48,15 @@ from gateway.providers.parameters import check_parameters
 from gateway.providers.transports.lookup import open_transports
 from gateway.request_rules import request_rules
 from gateway.routing.plan import plan
-from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord
+from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
-from gateway.stores.key_records import (
-    is_workspace_locked,
-    load_key_records,
-    load_recent_key_records,
-)
+from gateway.stores.key_records import load_key_records, load_recent_key_records
 from gateway.stores.key_spend import KeySpend
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.queries import Batches, QueryThreads
@@ -79,7 +68,6 @@ from gateway.streaming.timeouts import StreamTimeouts
 
 logger = logging.getLogger(__name__)
 
-RETRY_S = 1.0
 # Keys that are in memory from the start, those used last: about 10 MB and half a second.
 WARM_KEYS = 10_000
 
@@ -126,13 +114,21 @@ class Runtime:
         )
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
         self.prompt_prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
+        self._loader = SnapshotLoader(read, self.snapshot, self.transports, self.prompt_prep)
+        self._changes = ChangeApplier(
+            keyring=self.keyring,
+            limits=self.limits,
+            supervisor=self.supervisor,
+            credits=self.stores.credits,
+            read=read,
+            load_snapshot=self._loader.load,
+        )
         self.endpoints = make_endpoints(request_rules())
         self.stages = self._make_stages()
         self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
         self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
         self._starting: asyncio.Future[None] | None = None
         self.is_ready = False
-        self._background: set[asyncio.Task[None]] = set()
 
     def _make_stages(self) -> Stages:
         prep = self.prompt_prep
@@ -178,10 +174,10 @@ class Runtime:
         # The feed's place is taken before the catalogue and keys are read: a change in between is
         # seen.
         def hand_over(changes: Changes) -> None:
-            loop.call_soon_threadsafe(self.on_changes, changes)
+            loop.call_soon_threadsafe(self._changes.apply, changes)
 
         self.feed = ChangeFeed(hand_over, after=await read(newest_change))
-        await self._load_snapshot()
+        await self._loader.load()
         self.keyring.fill(await read(load_recent_key_records, WARM_KEYS))
         self.feed.start()
 
@@ -273,75 +269,6 @@ class Runtime:
         if self.limits.spendings:
             self.limits.charged(grant, receipt.charge_nusd, self.key_spend.recorded)
 
-    def on_changes(self, changes: Changes) -> None:
-        """Drop what a change made untrue. Runs on the loop, several changes at a time."""
-        reload = False
-        for kind, ref in changes:
-            if kind == "catalogue":
-                reload = True
-            elif kind == "key":
-                stale = self.keyring.forget_key(ref)
-                # Live calls of a key that is not in memory any more have to end, too.
-                if stale is not None or len(self.supervisor):
-                    self._spawn(self._follow_key(ref, stale))
-            elif kind == "workspace":
-                self._on_workspace_changed(as_uuid_text(ref))
-            elif kind == "wallet":
-                self.stores.credits.on_wallet_changed(as_uuid_text(ref))
-            elif kind == "recall":
-                self.stores.credits.on_recall(as_uuid_text(ref))
-        if reload:
-            self._spawn(self._load_snapshot())
-
-    async def _follow_key(self, digest: str, stale: KeyRecord | None) -> None:
-        """End the live calls of a key that is no longer good, and let those that wait for their
-        turn have what changed limits leave. stale: what was known of it."""
-        fresh = await self.keyring.find(digest)
-        if fresh is not None:
-            self.limits.follow(fresh)
-        known = fresh or stale
-        if known is not None and (fresh is None or fresh.revoked):
-            self.supervisor.interrupt_key(known.key_id, InvalidKey("The API key has been revoked."))
-
-    def _on_workspace_changed(self, workspace_id: str) -> None:
-        known = self.keyring.forget_workspace(workspace_id)
-        if known and self.limits.has_queue(workspace_id):
-            self._spawn(self._follow_key(known[0].digest, known[0]))
-        if self.supervisor.has_calls_of(workspace_id):
-            self._spawn(self._follow_workspace(workspace_id))
-
-    async def _follow_workspace(self, workspace_id: str) -> None:
-        """End the live calls of a workspace that has been locked."""
-        if await read(is_workspace_locked, workspace_id):
-            self.supervisor.interrupt_workspace(workspace_id, WorkspaceLocked())
-
-    def _spawn(self, work: Coroutine[object, None, None]) -> None:
-        task = asyncio.ensure_future(work)
-        self._background.add(task)
-        task.add_done_callback(self._forget)
-
-    def _forget(self, task: asyncio.Task[None]) -> None:
-        self._background.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            logger.error("A change could not be applied: %r", error, exc_info=error)
-
-    async def _load_snapshot(self) -> None:
-        """Read the catalogue; a database that is away is asked again until it answers."""
-        while True:
-            try:
-                fresh = await read(compile_snapshot)
-            except DatabaseError as error:
-                if not self.snapshot.current().version:
-                    raise
-                logger.warning("The catalogue cannot be read. Trying again: %r", error)
-                await asyncio.sleep(RETRY_S)
-                continue
-            if fresh.version >= self.snapshot.current().version:
-                self.snapshot.replace(fresh)
-                self.transports.httpx.keep(fresh.connections())
-                await self.prompt_prep.prepare(fresh.templates())
-            return
-
 
 def spare_the_collector() -> None:
     """Let the garbage collector leave alone what lives as long as the process, and look less
@@ -357,11 +284,6 @@ read = QueryThreads("queries", 4).run
 async def run_in_writer(writer: Writer, query: Callable[..., Any], *arguments: object) -> Any:
     """Run a query that writes in the thread of the process's writer."""
     return await asyncio.wrap_future(writer.run(query, *arguments))
-
-
-def as_uuid_text(hexadecimal: str) -> str:
-    """Return an id of the change feed as the data plane writes ids."""
-    return str(uuid.UUID(hexadecimal))
 
 
 async def count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
