@@ -14,7 +14,6 @@ from collections.abc import Callable
 from gateway.core.overload import overloaded
 
 MB = 1024 * 1024
-DEFAULT_BYTES = 256 * MB
 COUNTED_BYTES = 16 * 1024
 COPIES = 3
 SHARE = 3
@@ -24,7 +23,7 @@ NO_ROOM = "No memory is free for the request body. Try again in a moment."
 class BodyBudget:
     """Used from one event loop only. limit_bytes: as much as all bodies may take."""
 
-    def __init__(self, limit_bytes: int = DEFAULT_BYTES) -> None:
+    def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.used_bytes = 0
         self._owned: dict[str, int] = {}

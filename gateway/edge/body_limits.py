@@ -9,10 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from gateway.core.errors import PayloadTooLarge
 from gateway.core.mounts import ANY_MOUNT
 from gateway.core.profiles import ALL
-from gateway.edge.form_bytes import KB
 from gateway.endpoints.registry import call_paths
 
 CALL_PATHS = "|".join(map(re.escape, call_paths()))
@@ -39,9 +37,3 @@ class BodyLimits:
         if CALLS.fullmatch(path):
             return self._call_bytes if method == "POST" else 0
         return self._form_bytes(method, path)
-
-
-def too_large(limit_bytes: int) -> PayloadTooLarge:
-    """Return the refusal of a body that is longer than an address takes."""
-    size = f"{limit_bytes // KB} KB" if limit_bytes % KB == 0 else f"{limit_bytes} bytes"
-    return PayloadTooLarge(f"The request body exceeds {size}, the limit for this URL.")

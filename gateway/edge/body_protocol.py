@@ -11,10 +11,11 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from gateway.core.errors import GatewayError, RequestError
 from gateway.core.overload import overloaded
 from gateway.edge.body_budget import COUNTED_BYTES, NO_ROOM
-from gateway.edge.body_limits import UNLIMITED, too_large
+from gateway.edge.body_limits import UNLIMITED
 from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES
 from gateway.edge.reply import Reply
 from gateway.edge.reply_protocol import ReplyProtocol
+from gateway.http.body import too_large
 
 
 class BodyProtocol(ReplyProtocol):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gateway.admission.address import Network
-from gateway.edge.body_budget import DEFAULT_BYTES
 
 MAX_REQUEST_LINE_BYTES = 8 * 1024
 MAX_HEADERS = 100
@@ -31,25 +30,25 @@ LINGER_S = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeLimits:
-    """What an installation sets."""
+    """What an installation sets (EDGE and others in gateway.settings)."""
 
     # From the first byte of a head to its end.
-    head_s: float = 10
+    head_s: float
     # How long a body may pause, and over which time its data rate is measured.
-    body_silence_s: float = 15
-    body_rate_window_s: float = 10
+    body_silence_s: float
+    body_rate_window_s: float
     # Connections of one address that wait without a request; trusted_proxies may have any number.
-    idle_connections: int = 256
+    idle_connections: int
     # Errors for one address before further ones wait; 0 is any number.
-    refusals_per_s: int = 250
+    refusals_per_s: int
     # The memory for the bodies of all requests (gateway.edge.body_budget).
-    body_memory_bytes: int = DEFAULT_BYTES
+    body_memory_bytes: int
+    # How long running calls may take to end when the server stops.
+    drain_s: float
     # Open connections of all addresses.
     connections: int = 1 << 19
     # What the process may use before it refuses requests; 0 is any amount.
     memory_bytes: int = 0
-    # How long running calls may take to end when the server stops.
-    drain_s: float = 30
     # As Django's ALLOWED_HOSTS; "*" is any.
     allowed_hosts: Sequence[str] = ("*",)
     # Web pages that may read errors (gateway.edge.cors).

@@ -11,14 +11,13 @@ from httptools import parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from gateway.edge.connection_limits import ConnectionLimiter
-from gateway.edge.limits import EdgeLimits
 from gateway.edge.reply import Reply
 
 
 class ReplyProtocol(HttpToolsProtocol):
     """gateway.asgi sets limiter, once, before the first connection."""
 
-    limiter: ClassVar[ConnectionLimiter] = ConnectionLimiter(EdgeLimits())
+    limiter: ClassVar[ConnectionLimiter]
     cycle: Reply
 
     def on_headers_complete(self) -> None:

@@ -14,6 +14,7 @@ from gateway.core.errors import (
 )
 from gateway.core.request import Reply, RequestHead
 
+KB = 1024
 UTF_8 = frozenset({b"utf-8", b"utf8", b"us-ascii"})  # the last is a part of the first
 
 
@@ -90,4 +91,6 @@ def check_head(head: RequestHead, limit_bytes: int) -> None:
 
 
 def too_large(limit_bytes: int) -> PayloadTooLarge:
-    return PayloadTooLarge(f"The request body exceeds {limit_bytes} bytes.")
+    """Return the refusal of a body that is longer than an address takes."""
+    size = f"{limit_bytes // KB} KB" if limit_bytes % KB == 0 else f"{limit_bytes} bytes"
+    return PayloadTooLarge(f"The request body exceeds {size}, the limit for this URL.")

@@ -149,7 +149,7 @@ class ProviderStream:
         """Keep the connection if the provider ends the answer at once, else cut it."""
         try:
             if is_over:
-                await self._response.drain()
+                await self._response.read_rest()
         finally:
             self._response.release()
 

@@ -125,7 +125,7 @@ class SimulatedResponse:
                 return True
         return False
 
-    async def drain(self) -> None:
+    async def read_rest(self) -> None:
         while await self.read():
             pass
 

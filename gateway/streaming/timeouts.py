@@ -10,22 +10,23 @@ from gateway.streaming.live_call import LiveCall
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamTimeouts:
-    """How long each step of a call may take, in seconds (gateway contract, section 8.1)."""
+    """How long each step of a call may take, in seconds (gateway contract, section 8.1;
+    STREAM_TIMEOUTS in gateway.settings)."""
 
     # Connecting to a provider.
-    connect_s: float = 10
+    connect_s: float
     # Until the first event of a stream, and between two events of it.
-    first_byte_s: float = 300
-    idle_s: float = 120
+    first_byte_s: float
+    idle_s: float
     # Between two pieces of output, whatever else the provider sends.
-    output_s: float = 300
+    output_s: float
     # The whole of a buffered call, and of a streamed one.
-    total_s: float = 600
-    total_stream_s: float = 3600
+    total_s: float
+    total_stream_s: float
     # How long a caller may leave unread what is written to it.
-    stall_s: float = 30
+    stall_s: float
     # How long nothing is written to a streaming caller before a keep-alive is.
-    keep_alive_s: float = 15
+    keep_alive_s: float
 
 
 def find_overdue(live: LiveCall, timeouts: StreamTimeouts, now: float) -> GatewayError | None:

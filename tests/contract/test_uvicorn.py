@@ -13,7 +13,7 @@ from uvicorn.server import ServerState
 
 from gateway.edge.reply import Reply
 from gateway.edge.reply_protocol import ReplyProtocol
-from tests.corpus.connection import Wire
+from tests.corpus.connection import Guarded, Wire
 
 REQUESTS = {
     "a page": b"GET /a/page?x=1&y=%20 HTTP/1.1\r\nHost: here\r\n\r\n",
@@ -33,6 +33,10 @@ REQUESTS = {
     ),
     "two at once": b"GET /1 HTTP/1.1\r\nHost: here\r\n\r\nGET /2 HTTP/1.1\r\nHost: here\r\n\r\n",
 }
+
+
+class Ours(ReplyProtocol):
+    limiter = Guarded.limiter
 
 
 async def never_ends(scope: Any, receive: Any, send: Any) -> None:
@@ -66,7 +70,7 @@ async def test_a_reply_is_made_as_uvicorn_makes_its_cycle(
     request_bytes: bytes, root_path: str
 ) -> None:
     theirs = receive(HttpToolsProtocol, request_bytes, root_path)
-    ours = receive(ReplyProtocol, request_bytes, root_path)
+    ours = receive(Ours, request_bytes, root_path)
 
     assert type(ours.cycle) is Reply
     assert type(theirs.cycle) is RequestResponseCycle

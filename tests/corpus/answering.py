@@ -5,7 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from django.conf import settings
+
+from gateway.edge.connection_limits import ConnectionLimiter
+from gateway.edge.limits import EdgeLimits
+from gateway.edge.protocol import GuardedHttpProtocol
+
 START = {"type": "http.response.start", "status": 200}
+
+
+def make_limiter(**limits: Any) -> ConnectionLimiter:
+    """Return a limiter with the limits of the settings, but for these."""
+    return ConnectionLimiter(EdgeLimits(**{**settings.EDGE, **limits}))
 
 
 async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
@@ -26,6 +37,7 @@ async def application(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 
 async def answer_lifespan(receive: Any, send: Any) -> None:
+    GuardedHttpProtocol.limiter = make_limiter()
     for phase in ("startup", "shutdown"):
         await receive()
         await send({"type": f"lifespan.{phase}.complete"})

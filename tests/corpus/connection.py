@@ -8,9 +8,8 @@ from typing import Any
 from uvicorn.config import Config
 from uvicorn.server import ServerState
 
-from gateway.edge.connection_limits import ConnectionLimiter
-from gateway.edge.limits import EdgeLimits
 from gateway.edge.protocol import GuardedHttpProtocol
+from tests.corpus.answering import make_limiter
 
 
 class Wire(asyncio.Transport):
@@ -52,7 +51,7 @@ class Wire(asyncio.Transport):
 
 class Guarded(GuardedHttpProtocol):
     # Every test calls from the same address, and many mean to be refused.
-    limiter = ConnectionLimiter(EdgeLimits(allowed_hosts=["127.0.0.1"], refusals_per_s=0))
+    limiter = make_limiter(refusals_per_s=0, allowed_hosts=["127.0.0.1"])
 
 
 class Connection:

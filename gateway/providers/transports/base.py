@@ -44,7 +44,7 @@ class UpstreamResponse(Protocol):
         """Hand over each piece of the body as it arrives, until `take` says False; return whether
         it did: else this is the end."""
 
-    async def drain(self) -> None:
+    async def read_rest(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
 
     def release(self) -> None:

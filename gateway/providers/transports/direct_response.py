@@ -16,7 +16,8 @@ PIECE_BYTES = 16 * 1024
 LARGE_PIECE_BYTES = 4 * 1024
 # More than this is not read from a socket while nobody takes what has arrived.
 HIGH_WATER_BYTES = 64 * 1024
-DRAIN_S = 0.25
+# The rest of an answer that nobody needs is read for so long, to keep the connection.
+READ_REST_S = 0.25
 
 
 class DirectResponse:
@@ -124,12 +125,12 @@ class DirectResponse:
         if not self.is_paused:  # more may have arrived before its turn came
             self._connection.resume_reading()
 
-    async def drain(self) -> None:
+    async def read_rest(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
         if self.is_complete:
             return
         try:
-            async with asyncio.timeout(DRAIN_S):
+            async with asyncio.timeout(READ_REST_S):
                 while await self.read():
                     pass
         except (TimeoutError, IncompleteResponse):

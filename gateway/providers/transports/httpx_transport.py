@@ -28,9 +28,9 @@ from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct import write_head
 from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.direct_response import (
-    DRAIN_S,
     LARGE_PIECE_BYTES,
     PIECE_BYTES,
+    READ_REST_S,
 )
 from gateway.providers.transports.httpx_connection import ProviderPool
 from gateway.providers.transports.httpx_stream import SocketStream
@@ -102,10 +102,10 @@ class HttpxResponse:
                 return True
         return False
 
-    async def drain(self) -> None:
+    async def read_rest(self) -> None:
         """Read on to the end if that is near, so that the connection can be used again."""
         try:
-            async with asyncio.timeout(DRAIN_S):
+            async with asyncio.timeout(READ_REST_S):
                 while await self.read():
                     pass
         except (TimeoutError, IncompleteResponse):

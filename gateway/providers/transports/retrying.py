@@ -47,7 +47,7 @@ class RetryingTransport:
             if asked_s > MAX_WAIT_S:
                 return response
             try:
-                await response.drain()
+                await response.read_rest()
             finally:
                 response.release()
             await asyncio.sleep(max(asked_s, pause_s))

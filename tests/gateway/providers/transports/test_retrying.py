@@ -33,7 +33,7 @@ class Response:
     async def forward(self, take: Callable[[bytes], bool]) -> bool:
         return False
 
-    async def drain(self) -> None:
+    async def read_rest(self) -> None:
         pass
 
     def release(self) -> None:

@@ -195,12 +195,12 @@ async def test_nothing_of_an_answer_given_up_half_read_reaches_the_next_call(
 
 
 async def test_an_end_that_is_near_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateway.providers.transports.direct_response.DRAIN_S", 30.0)
+    monkeypatch.setattr("gateway.providers.transports.direct_response.READ_REST_S", 30.0)
     script = [chunked(b"data: [DONE]\n\n", end=b""), b"0\r\n\r\n"]
     async with playing(script, [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
         await response.read()
-        await response.drain()
+        await response.read_rest()
         response.release()
 
         assert (await ask(transport, peer)).body == b"second"
@@ -213,7 +213,7 @@ async def test_an_end_that_is_not_near_is_not(rest: Script) -> None:
     async with playing(script, [SECOND]) as peer, connecting() as transport:
         response = await transport.open(request(peer))
         await response.read()
-        await response.drain()
+        await response.read_rest()
         response.release()
         await peer.all_ended()
 
