@@ -19,13 +19,13 @@ from gateway.core.request import Reply, RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.http.body import read_body
 from gateway.http.rate_headers import rate_headers
+from gateway.http.sse import END
 from gateway.stages import Claim, KeptAnswer
 
 MAX_TRANSCRIPT_BYTES = 1024 * 1024
 # The kernel hands on half of a receive window, 32 KB at first, before it has taken the rest of a
 # write: a reader on this host would see a frame torn there, and some join no reads.
 MAX_WRITE_BYTES = 16 * 1024
-FRAME_END = b"\n\n"
 
 
 class CallerConnection:
@@ -248,5 +248,5 @@ class CallerConnection:
 
 def find_cut(frames: bytes) -> int:
     """Return how many bytes, of frames too many for one write, to write first: whole frames."""
-    end = frames.rfind(FRAME_END, 0, MAX_WRITE_BYTES)
-    return (frames.find(FRAME_END) if end < 0 else end) + len(FRAME_END)
+    end = frames.rfind(END, 0, MAX_WRITE_BYTES)
+    return (frames.find(END) if end < 0 else end) + len(END)

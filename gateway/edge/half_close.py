@@ -11,7 +11,7 @@ import asyncio
 
 from gateway.edge.body_limits import CALLS
 from gateway.edge.reply import Reply
-from gateway.endpoints.chat_completions.write import KEEP_ALIVE
+from gateway.http.sse import KEEP_ALIVE
 
 # The first provokes the reset; the others notice it, one round trip later at the latest.
 PROBES_S = (0.0, 0.2, 0.8)

@@ -42,9 +42,9 @@ from gateway.endpoints.chat_completions.response_schema import (
     Timings,
 )
 from gateway.http.error_format import render_error
+from gateway.http.sse import DATA, DONE, END, KEEP_ALIVE
 
-DONE = b"data: [DONE]\n\n"
-KEEP_ALIVE = b": keep-alive\n\n"
+CHUNK_END, CHUNK_END_WITH_USAGE = b"}" + END, b',"usage":null}' + END
 # Where the usage of a stream goes.
 NOWHERE, ON_FINISH, AFTER_FINISH = "nowhere", "on_finish", "after_finish"
 TRAILING, TWICE = "trailing", "twice"
@@ -145,8 +145,8 @@ class ChunkWriter(AnswerWriter):
         )
         # Everything up to the choices is the same in every frame: encoded once.
         self._chunk_head = head
-        self._head = b"data: " + _encode(head)[:-1] + b","
-        self._tail = b',"usage":null}\n\n' if include_usage else b"}\n\n"
+        self._head = DATA + _encode(head)[:-1] + b","
+        self._tail = CHUNK_END_WITH_USAGE if include_usage else CHUNK_END
         self._before_delta = self._head + b'"choices":[{"index":0,"delta":'
         self._behind_delta = b',"finish_reason":null}]' + self._tail
         self._asks_for_usage = bool(include_usage)
@@ -214,7 +214,7 @@ class ChunkWriter(AnswerWriter):
         """Return an empty delta with the event beside it, which loops over choices pass over."""
         role = b"" if self._has_role else self._open_choice(0)
         body = _encode({"choices": [EMPTY_CHOICE], "hi_tool_event": write_tool_event(event)})
-        return role + self._head + body[1:] + b"\n\n"
+        return role + self._head + body[1:] + END
 
     def _write_delta(self, event: Delta) -> bytes:
         role = b"" if event.index in self._has_role else self._open_choice(event.index)
@@ -263,11 +263,11 @@ class ChunkWriter(AnswerWriter):
         member, others take every frame with `choices` for a part of the answer.
         """
         body = render_error(error, self._call_id, self._profile)[1]
-        return b"data: " + _encode(body) + b"\n\n" + DONE
+        return DATA + _encode(body) + END + DONE
 
 
 def _write_event(chunk: ChatCompletionChunk) -> bytes:
-    return b"data: " + _encode(chunk) + b"\n\n"
+    return DATA + _encode(chunk) + END
 
 
 def write_tool_event(event: ToolEvent) -> dict[str, str | int]:
