@@ -1,12 +1,15 @@
-"""A chat completion request, whatever format it came in.
+"""A chat completion request, whatever format it came in, and what its messages are made of.
 
-`ChatRequest.fields` are in OpenAI's spelling; adapters of other dialects translate them.
+`ChatRequest.fields` are in OpenAI's spelling. Adapters of other dialects translate them, and read
+their messages by gateway.core.chat_messages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
+
+import msgspec
 
 from gateway.core.answer_steps import AnswerStep, needs_answer
 from gateway.core.attachment_tokens import Picture
@@ -36,3 +39,74 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
 
 
 ChatCall = Call[ChatRequest]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of a message."""
+
+    # Its place in the request, as errors name it.
+    param: str
+    # The caller's mark for the prompt cache, as it was sent; None where there is none.
+    cache_control: msgspec.Raw | None = None
+
+
+class Text(Part, frozen=True, kw_only=True):
+    text: str
+
+
+class Image(Part, frozen=True, kw_only=True):
+    """A picture: its bytes, or its URL."""
+
+    # In lower case.
+    media_type: str = ""
+    # In base64.
+    data: str = ""
+    url: str = ""
+
+
+class Audio(Part, frozen=True, kw_only=True):
+    # wav, mp3, pcm16 or webm.
+    format: str
+    # In base64.
+    data: str
+
+
+class Document(Part, frozen=True, kw_only=True):
+    """A file that is no picture. One that is still to be fetched has no bytes yet."""
+
+    # In lower case.
+    media_type: str
+    # In base64.
+    data: str
+    name: str = ""
+
+
+class ToolCall(Part, frozen=True, kw_only=True):
+    id: str
+    name: str
+    # JSON, as the model wrote it.
+    arguments: str
+
+
+class ToolResult(Part, frozen=True, kw_only=True):
+    call_id: str
+    content: tuple[Text, ...]
+
+
+class Reasoning(Part, frozen=True, kw_only=True):
+    text: str
+
+
+AnyPart = Text | Image | Audio | Document | ToolCall | ToolResult | Reasoning
+
+
+class Message(msgspec.Struct, frozen=True, kw_only=True):
+    """A message in a form that all dialects can be written from."""
+
+    # That of tools has one part, a ToolResult. Developers' messages are the system's.
+    role: Literal["system", "user", "assistant", "tool"]
+    # In the order in which they were said: reasoning, text and files, calls of tools.
+    parts: tuple[AnyPart, ...]
+    param: str
+    # The mark of the whole message.
+    cache_control: msgspec.Raw | None = None

@@ -14,11 +14,12 @@ from collections.abc import Mapping
 import msgspec
 
 from gateway.core.chat import ChatCall
+from gateway.core.chat_messages import read_messages
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.events import ChatAnswer
 from gateway.core.grant import Grant
 from gateway.providers.anthropic import answers
-from gateway.providers.anthropic.conversation import Conversation, read_messages, translate
+from gateway.providers.anthropic.conversation import Conversation, translate
 from gateway.providers.anthropic.errors import read_error
 from gateway.providers.anthropic.generations import generation_of
 from gateway.providers.anthropic.options import Options, Situation

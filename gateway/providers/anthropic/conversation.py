@@ -13,45 +13,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from gateway.core.chat import Message, ToolCall, ToolResult
 from gateway.core.errors import RequestError
-from gateway.providers.anthropic.content import (
-    Block,
-    Content,
-    input_of,
-    read_text,
-    read_user_blocks,
-    tidy_name,
-)
+from gateway.providers.anthropic.content import Block, input_of, mark, tidy_name, write_blocks
 
 BETWEEN = "\n\n"
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
-
-
-class Function(msgspec.Struct):
-    """What a call of a tool names and gives it."""
-
-    name: str = ""
-    arguments: str = ""
-
-
-class ToolCall(msgspec.Struct):
-    """A call of a tool in a history."""
-
-    id: str = ""
-    type: str = "function"
-    function: Function = msgspec.field(default_factory=Function)
-
-
-class Message(msgspec.Struct, kw_only=True):
-    """A message as a chat completion request has it. It has been checked where it came in."""
-
-    role: str
-    content: Content = None
-    tool_calls: list[ToolCall] | None = None
-    tool_call_id: str = ""
-    function_call: dict[str, object] | None = None
-    refusal: str | None = None
-    cache_control: dict[str, object] | None = None
 
 
 class Conversation(msgspec.Struct):
@@ -65,14 +32,11 @@ class Conversation(msgspec.Struct):
     is_begun: bool
 
 
-read_messages = msgspec.json.Decoder(list[Message]).decode
-
-
 def translate(messages: Sequence[Message]) -> Conversation:
     """Return the messages as the API wants them. Raises RequestError with the message's path."""
     writer = _Writer()
-    for index, message in enumerate(messages):
-        writer.add(message, f"messages[{index}]")
+    for message in messages:
+        writer.add(message)
     return writer.finish()
 
 
@@ -87,20 +51,17 @@ class _Writer:
         self._open: dict[str, str] = {}
         self._results = 0  # in the last turn
 
-    def add(self, message: Message, path: str) -> None:
-        if message.role in ("system", "developer"):
-            self._system += read_text(message.content, message.cache_control)
-        elif message.role == "assistant":
-            self._add_assistant(message, path)
-        elif message.role == "tool":
-            self._add_result(message, path)
-        elif message.role == "user":
-            blocks = read_user_blocks(message.content, message.cache_control, path)
-            self._add_blocks("user", blocks, path)
-        else:
-            raise RequestError(
-                "This model does not support function messages. Send tool messages.", param=path
-            )
+    def add(self, message: Message) -> None:
+        match message.role:
+            case "system":
+                self._system += write_blocks(message.parts, message.cache_control)
+            case "assistant":
+                self._add_assistant(message)
+            case "tool":
+                self._add_result(message)
+            case "user":
+                blocks = write_blocks(message.parts, message.cache_control)
+                self._add_blocks("user", blocks, message.param)
 
     def finish(self) -> Conversation:
         if not self._turns:
@@ -139,50 +100,43 @@ class _Writer:
         self._turns.append((role, blocks))
         self._results = 0
 
-    def _add_assistant(self, message: Message, path: str) -> None:
-        if message.function_call is not None:
-            raise RequestError(
-                "This model does not support function_call. Send tool_calls.",
-                param=f"{path}.function_call",
-            )
-        blocks = read_text(message.content, message.cache_control)
-        if message.refusal and not blocks:
-            blocks = read_text(message.refusal, None)
+    def _add_assistant(self, message: Message) -> None:
+        blocks = write_blocks(message.parts, message.cache_control)
         called: dict[str, str] = {}
-        for index, call in enumerate(message.tool_calls or ()):
-            where = f"{path}.tool_calls[{index}]"
-            if call.type != "function":
-                raise RequestError("This model does not support custom tools.", param=where)
+        for call in message.parts:
+            if not isinstance(call, ToolCall):
+                continue
             called[call.id] = self._name(call.id)
             blocks.append(
                 {
                     "type": "tool_use",
                     "id": called[call.id],
-                    "name": tidy_name(call.function.name),
-                    "input": input_of(call.function.arguments, f"{where}.function.arguments"),
+                    "name": tidy_name(call.name),
+                    "input": input_of(call.arguments, f"{call.param}.function.arguments"),
                 }
             )
-        self._add_blocks("assistant", blocks, path)
+        self._add_blocks("assistant", blocks, message.param)
         self._open |= called
 
-    def _add_result(self, message: Message, path: str) -> None:
-        ours = self._open.pop(message.tool_call_id, None)
-        if ours is None:
-            raise RequestError(
-                "The preceding assistant message has no tool call with this ID.",
-                param=f"{path}.tool_call_id",
-            )
-        result: Block = {"type": "tool_result", "tool_use_id": ours}
-        if content := read_text(message.content, None):
-            result["content"] = content
-        if message.cache_control is not None:
-            result["cache_control"] = message.cache_control
-        if self._turns[-1][0] != "user":
-            self._turns.append(("user", []))
-            self._results = 0
-        # Before whatever else has been said in the turn.
-        self._turns[-1][1].insert(self._results, result)
-        self._results += 1
+    def _add_result(self, message: Message) -> None:
+        for part in message.parts:
+            assert isinstance(part, ToolResult)
+            ours = self._open.pop(part.call_id, None)
+            if ours is None:
+                raise RequestError(
+                    "The preceding assistant message has no tool call with this ID.",
+                    param=f"{part.param}.tool_call_id",
+                )
+            result: Block = {"type": "tool_result", "tool_use_id": ours}
+            if content := write_blocks(part.content, None):
+                result["content"] = content
+            mark(result, part.cache_control)
+            if self._turns[-1][0] != "user":
+                self._turns.append(("user", []))
+                self._results = 0
+            # Before whatever else has been said in the turn.
+            self._turns[-1][1].insert(self._results, result)
+            self._results += 1
 
     def _name(self, call_id: str) -> str:
         """Return an id that the API takes, and that no other call has: some providers number the

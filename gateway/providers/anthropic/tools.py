@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Literal, TypeVar
 
 import msgspec
 
-from gateway.core.errors import UnsupportedParameter
+from gateway.core.errors import RequestError, UnsupportedParameter
 
+T = TypeVar("T")
 Fields = dict[str, object]
 EMPTY_SCHEMA: Mapping[str, object] = {"type": "object", "properties": {}}
 
@@ -74,10 +75,11 @@ _TYPE_OF = {"auto": "auto", "required": "any", "any": "any", "none": "none"}
 
 
 def translate_tools(fields: Mapping[str, bytes], *, takes_strict: bool) -> Tools:
-    """Return the tools of a call. Raises UnsupportedParameter for one that is no function."""
-    tools = _read_tools(fields.get("tools", b"null")) or []
+    """Return the tools of a call. Raises UnsupportedParameter for one that is no function,
+    RequestError for what no endpoint has looked into and makes no sense."""
+    tools = _read(_read_tools, fields, "tools") or []
     functions = [_function_of(tool, index) for index, tool in enumerate(tools)]
-    choice = _read_choice(fields.get("tool_choice", b"null"))
+    choice = _read(_read_choice, fields, "tool_choice")
     if isinstance(choice, Choice) and choice.allowed_tools is not None:
         allowed = {tool.function.name for tool in choice.allowed_tools.tools}
         functions = [function for function in functions if function.name in allowed]
@@ -92,6 +94,15 @@ def translate_tools(fields: Mapping[str, bytes], *, takes_strict: bool) -> Tools
         is_forced=bool(said) and said["type"] in ("any", "tool"),
         drops_strict=is_strict and not takes_strict,
     )
+
+
+def _read(decode: Callable[[bytes], T], fields: Mapping[str, bytes], name: str) -> T:
+    try:
+        return decode(fields.get(name, b"null"))
+    except msgspec.ValidationError as error:
+        raise RequestError(
+            f"This model does not support these {name}: {error}.", param=name
+        ) from None
 
 
 def _function_of(tool: Tool, index: int) -> Function:

@@ -237,6 +237,60 @@ def test_reasoning_of_the_past_stays_here(claude: Caller) -> None:
     assert body["messages"][1] == {"role": "assistant", "content": [text("Yes")]}
 
 
+def test_fields_that_mean_nothing_where_they_stand_may_be_anything(claude: Caller) -> None:
+    body = sent(
+        claude,
+        {"role": "user", "content": [text("A", image_url=7, file=[])], "refusal": 7},
+        {"role": "assistant", "content": "B", "tool_call_id": {}, "reasoning_content": "Hm."},
+        {"role": "user", "content": "C", "tool_calls": "x", "cache_control": None},
+    )
+
+    assert [turn["content"] for turn in body["messages"]] == [
+        [text("A")],
+        [text("B")],
+        [text("C"), text("script:echo")],
+    ]
+
+
+def test_a_refusal_of_the_past_is_text(claude: Caller) -> None:
+    parts = [{"type": "refusal", "refusal": "No."}]
+    body = sent(
+        claude,
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": None, "refusal": "Never."},
+        {"role": "user", "content": "Two"},
+        {"role": "assistant", "content": parts, "refusal": "Not said twice."},
+    )
+
+    said = [turn["content"] for turn in body["messages"] if turn["role"] == "assistant"]
+    assert said == [[text("Never.")], [text("No.")]]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"messages": [{"role": "user", "content": [text("Hi", cache_control="x")]}]},
+        {"messages": [{"role": "user", "content": "Hi", "cache_control": 7}]},
+        {"tools": [LOOK_UP | {"cache_control": "x"}]},
+        {"tools": [{"type": "custom", "custom": {"name": "a"}, "function": 7}]},
+        {
+            "tools": [LOOK_UP],
+            "tool_choice": {
+                "type": "allowed_tools",
+                "allowed_tools": {"mode": "auto", "tools": [{"function": {"name": 7}}]},
+            },
+        },
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_to_the_api_is_the_callers_fault(
+    claude: Caller, asked: dict[str, Any]
+) -> None:
+    answer = claude.ask(**asked)
+
+    assert (answer.status, answer.error["code"]) == (400, "invalid_request"), answer.body
+
+
 PICTURE_BY_HTTP = {"type": "image_url", "image_url": {"url": "http://example.com/cat.png"}}
 SOUND = {"type": "input_audio", "input_audio": {"data": "UklGRiQAAABXQVZF", "format": "wav"}}
 USER = {"role": "user", "content": "Hello"}
@@ -270,6 +324,23 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str, str]] = {
         [USER, {"role": "function", "name": "a", "content": "b"}],
         "invalid_request",
         "messages[1]",
+    ),
+    "call of a function": (
+        [USER, {"role": "assistant", "function_call": {"name": "a", "arguments": "{}"}}],
+        "invalid_request",
+        "messages[1].function_call",
+    ),
+    "call of a custom tool": (
+        [
+            USER,
+            {
+                "role": "assistant",
+                "tool_calls": [{"id": "a", "type": "custom", "custom": {"name": "b", "input": ""}}],
+            },
+            result("a"),
+        ],
+        "invalid_request",
+        "messages[1].tool_calls[0]",
     ),
     "picture by http": (
         [{"role": "user", "content": [PICTURE_BY_HTTP]}],

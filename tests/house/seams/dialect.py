@@ -6,7 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from gateway.core.chat import ChatCall
+from gateway.core.chat import ChatCall, Text, ToolResult
+from gateway.core.chat_messages import read_messages
 from gateway.core.errors import ProviderUnavailable, UpstreamError
 from gateway.core.events import (
     ChatAnswer,
@@ -34,11 +35,13 @@ class ScratchChat:
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         fields = call.payload.fields
-        messages = json.loads(bytes(fields["messages"]))
+        last = read_messages(fields["messages"])[-1]
+        results = [part for part in last.parts if isinstance(part, ToolResult)]
+        said = results[-1].content if results else last.parts
         tools = json.loads(fields.get("tools", b"[]"))
         body = {
-            "question": messages[-1]["content"],
-            "from_tool": messages[-1]["role"] == "tool",
+            "question": "".join(part.text for part in said if isinstance(part, Text)),
+            "from_tool": last.role == "tool",
             "tools": [tool["function"]["name"] for tool in tools],
             "stream": call.facts.stream,
         }
