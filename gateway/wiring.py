@@ -253,9 +253,9 @@ class Runtime:
             )
         known = error if error is None or isinstance(error, GatewayError) else GatewayError()
         if known is not None and isinstance(known, UpstreamError):
-            logger.info("Call %s: %s: %s", grant.call_id, known.code, known.detail)
+            logger.info("Call %s: %s: %s", grant.identity.call_id, known.code, known.detail)
             if known.quote:
-                logger.debug("Call %s: the provider said: %s", grant.call_id, known.quote)
+                logger.debug("Call %s: the provider said: %s", grant.identity.call_id, known.quote)
         self.log.settled(
             grant,
             meter,

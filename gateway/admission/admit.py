@@ -294,7 +294,7 @@ class Admission:
         try:
             self._write_down(grant)
         except BaseException:
-            self._give_back(grant.workspace_id, grant.hold_nusd, grant.lease)
+            self._give_back(grant.identity.workspace_id, grant.hold_nusd, grant.lease)
             raise
 
     def _give_back(self, workspace_id: str, hold_nusd: int, lease: Lease | None) -> None:

@@ -156,7 +156,7 @@ class Limits:
 
     def charged(self, grant: Grant, charge_nusd: int, record: int) -> None:
         """Count what a call has cost. record: see Spending.charge."""
-        spending = self.spendings.get(grant.key_id)
+        spending = self.spendings.get(grant.identity.key_id)
         if spending is not None:
             spending.charge(charge_nusd, grant.identity.at, record)
         if grant.lease is not None:

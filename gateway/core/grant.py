@@ -75,18 +75,6 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     fallback_depth: int = 0
 
     @property
-    def call_id(self) -> str:
-        return self.identity.call_id
-
-    @property
-    def workspace_id(self) -> str:
-        return self.identity.workspace_id
-
-    @property
-    def key_id(self) -> str:
-        return self.identity.key_id
-
-    @property
     def shown_id(self) -> str:
         """The id under which the caller knows the call."""
         return self.adopted_id or self.identity.call_id

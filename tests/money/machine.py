@@ -207,8 +207,8 @@ class MoneyMachine(MoneyWorld):
         )
         CallLog(branch.stores.records).admitted(grant)
         call = PaperCall(branch.stores.process_id, grant, admitted_at=branch.writer.written)
-        self.paper.calls[grant.call_id] = call
-        return grant.call_id
+        self.paper.calls[grant.identity.call_id] = call
+        return grant.identity.call_id
 
     @precondition(lambda self: self.branches)
     @rule(pick=picks, want=amounts, when=st.sampled_from(["early", "late", "commit lost"]))

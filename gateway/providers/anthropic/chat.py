@@ -92,7 +92,7 @@ class AnthropicChat:
             "accept": "text/event-stream" if stream else "application/json",
             "accept-encoding": "identity",
             "user-agent": "tollhouse",
-            "x-request-id": grant.call_id,
+            "x-request-id": grant.identity.call_id,
             **kind.headers_with(target.secret),
         }
         fields = _fields_of(call, target)
