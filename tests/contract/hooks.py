@@ -30,7 +30,6 @@ MESSAGES = re.compile(
             # What is a language of its own.
             r"\S+ does not compile",
             r"\S+ is not a valid JSON Schema",
-            r"A tool, a function or the response schema is invalid",
             r"\S+ can only refer to (itself|the same schema)",
             r"\S+ is not valid JSON\.",
             # What the bytes of a file are, and which of its spellings are complete.
@@ -47,7 +46,9 @@ MESSAGES = re.compile(
             r"after is not a model of this list",
             r".* does not support ",
             r"The prompt exceeds the model's context window",
+            # What the simulated model rejects.
             r"The provider rejected the request: At most \d+ dimensions",
+            r"The provider rejected the request: A tool, a function or the response schema",
             r"The Idempotency-Key was already used",
             # What moments nobody can mean.
             r"The time in the episode ID is in the future",
