@@ -36,13 +36,12 @@ from gateway.core.mounts import MOUNTS
 from gateway.core.profiles import ALL as PROFILES
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.description import EndpointDescription
-from gateway.endpoints.json_schema import UUID, or_empty
+from gateway.endpoints.json_schema import REF, UUID, or_empty, reference
 from gateway.endpoints.registry import make_endpoints
 from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
 from gateway.request_rules import request_rules
 
-REF = "#/components/schemas/{name}"
 # What other endpoints than those that call models answer, and errors.
 RESPONSES = (
     ErrorResponse,
@@ -153,12 +152,8 @@ def _openapi() -> JsonObject:
     }
 
 
-def _reference(struct: type[msgspec.Struct]) -> JsonObject:
-    return {"$ref": REF.format(name=struct.__name__)}
-
-
 def _content(struct: type[msgspec.Struct]) -> JsonObject:
-    return {"schema": _reference(struct)}
+    return {"schema": reference(struct)}
 
 
 def _headers() -> list[JsonObject]:
@@ -196,12 +191,12 @@ def _event(chunk: type[msgspec.Struct]) -> JsonObject:
     """Return one event of a stream, as OpenAPI has them since 3.2: an object with its data."""
     failure = "The last event before [DONE] if the stream fails."
     data = [
-        TEXT | {"contentMediaType": "application/json", "contentSchema": _reference(chunk)},
+        TEXT | {"contentMediaType": "application/json", "contentSchema": reference(chunk)},
         TEXT
         | {
             "description": failure,
             "contentMediaType": "application/json",
-            "contentSchema": _reference(ErrorResponse),
+            "contentSchema": reference(ErrorResponse),
         },
         {"const": "[DONE]"},
     ]

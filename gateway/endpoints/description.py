@@ -30,6 +30,8 @@ class EndpointDescription(msgspec.Struct, frozen=True, kw_only=True):
     request: type[msgspec.Struct]
     response: type[msgspec.Struct]
     event: type[msgspec.Struct] | None = None
+    # Further types that the rules of `complete` refer to.
+    parts: tuple[type[msgspec.Struct], ...] = ()
     # Bodies that the built-in simulated model answers, by name.
     examples: Mapping[str, JsonObject]
     # Adds to the schemas of the request and of its parts what types cannot say and JSON Schema can:
@@ -39,4 +41,5 @@ class EndpointDescription(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def types(self) -> list[type[msgspec.Struct]]:
         """What the endpoint reads and answers."""
-        return [self.request, self.response, *([] if self.event is None else [self.event])]
+        events = [] if self.event is None else [self.event]
+        return [self.request, *self.parts, self.response, *events]

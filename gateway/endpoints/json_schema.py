@@ -8,15 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from gateway.core.json_types import JsonObject
 from gateway.core.parameters import steering_pattern
 from gateway.endpoints.reading import MAX_NAME_CHARS
 
+# How one type of the document refers to another.
+REF = "#/components/schemas/{name}"
 NOTHING: JsonObject = {"type": "null"}
 AN_OBJECT: JsonObject = {"type": "object"}
 SOME_TEXT: JsonObject = {"type": "string", "minLength": 1}
 UUID: JsonObject = {"type": "string", "format": "uuid"}
 FALLBACKS = "Fallback models in order. Replaces the model's own list."
+
+
+def reference(struct: type[Struct]) -> JsonObject:
+    return {"$ref": REF.format(name=struct.__name__)}
 
 
 def optional(schema: JsonObject) -> JsonObject:

@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from gateway.processors.base import Processor
+from gateway.processors.options import NOT_YET_RUN
 
 PROCESSORS: dict[str, Processor] = {}
+
+
+def option_types() -> dict[str, type[Struct]]:
+    """Return the types of the options that requests may have, by the names of processors."""
+    own = {name: one.options for name, one in PROCESSORS.items() if one.options is not None}
+    return {**NOT_YET_RUN, **own}

@@ -156,8 +156,9 @@ def test_the_openapi_document_has_what_is_registered(caller: Caller) -> None:
     assert {"ask", "words"} <= set(record["enum"])
     request = document["components"]["schemas"]["ChatCompletionRequest"]["properties"]
     assert request["plugins"]["anyOf"][0]["items"]["properties"]["id"] == {"enum": ["sum"]}
-    options = document["components"]["schemas"]["Inferada"]["properties"]
-    assert options["processors"]["anyOf"][0]["items"] == {"enum": ["backwards", "upper"]}
+    members = document["components"]["schemas"]["Inferada"]["properties"]
+    assert members["upper"]["anyOf"][0] == {"$ref": "#/components/schemas/UpperOptions"}
+    assert members["processors"]["anyOf"][0]["items"] == {"enum": ["backwards", "upper"]}
 
 
 def test_a_processor_changes_the_request_and_follows_the_stream(caller: Caller) -> None:
@@ -171,6 +172,26 @@ def test_a_processor_changes_the_request_and_follows_the_stream(caller: Caller) 
     assert whole.text == "YOU SAID: MY HIDDEN"
     assert streamed.text == "YOUSAID:MYHIDDEN"
     assert "x-stream-mode" not in streamed.headers
+
+
+def test_a_processor_has_options_of_its_own(caller: Caller) -> None:
+    asked.clear()
+
+    def answer(options: object) -> Answer:
+        wanted = {"processors": ["upper"], "upper": options}
+        return caller.ask("my word", model="scratch-model", inferada=wanted)
+
+    good, absent = answer({"word": "word"}), answer(None)
+    wrong = [answer({"wrod": "word"}), answer({"word": 1}), answer([])]
+    without = caller.ask("Hi", model="scratch-model", inferada={"backwards": {}})
+
+    assert (good.status, absent.status) == (200, 200)
+    assert [one["question"] for one in asked] == ["my hidden", "my word"]
+    assert [one.status for one in (*wrong, without)] == [400] * 4
+    assert [one.error["param"] for one in wrong] == [
+        *("inferada.upper.wrod", "inferada.upper.word", "inferada.upper"),
+    ]
+    assert without.error["param"] == "inferada.backwards"
 
 
 def test_a_processor_that_needs_the_whole_answer_has_it_replayed(scratch: ScratchSite) -> None:

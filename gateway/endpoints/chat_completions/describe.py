@@ -10,6 +10,7 @@ from gateway.endpoints.chat_completions.guided_decoding import (
     MAX_GRAMMAR_CHARS,
     MAX_PATTERN_CHARS,
 )
+from gateway.endpoints.chat_completions.processor_options import inferada_type
 from gateway.endpoints.chat_completions.response_format import KEYWORDS
 from gateway.endpoints.chat_completions.response_schema import ChatCompletion, ChatCompletionChunk
 from gateway.endpoints.chat_completions.schema import (
@@ -25,6 +26,7 @@ from gateway.endpoints.json_schema import (
     complete_common,
     given,
     optional,
+    reference,
     unless,
 )
 from gateway.endpoints.rules import Rules
@@ -83,6 +85,7 @@ def describe(rules: Rules) -> EndpointDescription:
         summary="Create a chat completion",
         answer="The completion. With stream: true, a stream of chunks.",
         request=ChatCompletionRequest,
+        parts=(inferada_type(),),
         response=ChatCompletion,
         event=ChatCompletionChunk,
         examples={"buffered": HELLO, "streamed": HELLO | {"stream": True}},
@@ -129,6 +132,7 @@ def _complete_request(request: JsonObject, rules: Rules) -> None:
     for name in sorted(NOT_LOOKED_INTO):
         members.setdefault(name, {"description": "Passed on unchanged."})
     members["plugins"] = _plugins()
+    members["inferada"] = optional(reference(inferada_type()))
     for spelling in members["stop"]["anyOf"]:
         if spelling.get("type") == "array":
             spelling["maxItems"] = rules.stop_sequences

@@ -6,53 +6,49 @@ is ignored would guard nothing. null means absent throughout.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Annotated
 
+import msgspec
 from msgspec import Meta, Struct
 
-from gateway.core.json_types import JsonObject, JsonValue
-
-Share = Annotated[float, Meta(ge=0, le=1)]
-EntityTypes = list[Annotated[str, Meta(min_length=1, max_length=64)]]
-
-
-class AnonymiseSettings(Struct, forbid_unknown_fields=True):
-    entities: EntityTypes | None = None
-    score_threshold: Share | None = None
-    service_id: str | None = None
+from gateway.core.json_types import JsonObject
+from gateway.endpoints.reading import explain
+from gateway.processors.registry import option_types
 
 
-class PiiGuardSettings(Struct, forbid_unknown_fields=True):
-    entities: EntityTypes | None = None
-    score_threshold: Share | None = None
-    allow_unscannable: bool | None = None
+class ProcessorOptions(Struct, kw_only=True):
+    """What there is whichever processors there are."""
 
-
-class PromptShieldSettings(Struct, forbid_unknown_fields=True):
-    threshold: Share | None = None
-
-
-class SpellcheckSettings(Struct, forbid_unknown_fields=True):
-    level: str | None = None
-
-
-class HaystackSettings(Struct, forbid_unknown_fields=True):
-    """data: any JSON tree; schema: flags beside its leaves."""
-
-    data: JsonValue = None
-    schema: JsonObject | None = None
-    format: str | None = None
-    redact: bool | None = None
-
-
-class Inferada(Struct, forbid_unknown_fields=True, kw_only=True):
-    """processors: names, in any order; which there are is not a matter of types."""
-
+    # In any order. Which names there are is not a matter of types.
     processors: list[str] | None = None
     language: Annotated[str, Meta(max_length=64)] | None = None
     skip_model_default: bool | None = None
-    anonymise: AnonymiseSettings | None = None
-    pii_guard: PiiGuardSettings | None = None
-    prompt_shield: PromptShieldSettings | None = None
-    spellcheck: SpellcheckSettings | None = None
-    haystack: HaystackSettings | None = None
+
+
+@cache
+def inferada_type() -> type[Struct]:
+    """Return the whole object as a type: with a member for the options of each processor."""
+    members = [(name, options | None, None) for name, options in option_types().items()]
+    return msgspec.defstruct(
+        "Inferada",
+        members,
+        bases=(ProcessorOptions,),
+        namespace={"__doc__": "Which processors run, and their options."},
+        kw_only=True,
+        forbid_unknown_fields=True,
+    )
+
+
+@cache
+def _body_type() -> type[Struct]:
+    """Return a body with nothing else, so that messages name a member by its whole path."""
+    return msgspec.defstruct("Body", [("inferada", inferada_type())])
+
+
+def check_options(given: JsonObject) -> None:
+    """Raise RequestError for an object that is not of the type."""
+    try:
+        msgspec.convert({"inferada": given}, _body_type())
+    except msgspec.ValidationError as error:
+        raise explain(error, lambda param: param) from None

@@ -13,7 +13,6 @@ from msgspec import Meta, Struct
 
 from gateway.core.json_types import JsonObject
 from gateway.core.parameters import MOST_STOP_SEQUENCES
-from gateway.endpoints.chat_completions.processor_options import Inferada
 from gateway.endpoints.reading import END, USER_WORDS, PublicName, User
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
@@ -266,7 +265,8 @@ class ChatCompletionRequest(Struct, kw_only=True):
     ignore_eos: bool | None = None
     user: User | None = None
     metadata: Metadata | None = None
-    inferada: Inferada | None = None
+    # Looked into by gateway.endpoints.chat_completions.processor_options.
+    inferada: JsonObject | None = None
     plugins: list[JsonObject] | None = None
     hi_tool_events: bool | None = None
     models: Annotated[list[PublicName], Meta(max_length=5)] | None = None

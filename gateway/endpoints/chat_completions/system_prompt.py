@@ -16,7 +16,7 @@ from gateway.core.errors import GatewayError, Quarantined, RequestError
 from gateway.core.json_types import JsonObject
 from gateway.core.token_bounds import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.endpoints.chat_completions import schema
-from gateway.endpoints.chat_completions.processor_options import Inferada
+from gateway.endpoints.chat_completions.processor_options import ProcessorOptions
 from gateway.prompts.renderer import PromptFailed, PromptQuarantined, Renderer
 from gateway.prompts.variables import MAX_PLACEHOLDERS, Filling, TooManyPlaceholders, values_at
 from gateway.snapshot.types import ModelRecord, PromptRecord
@@ -25,7 +25,7 @@ BETWEEN = "\n\n---\n\n"
 SYSTEM = (schema.SystemMessage, schema.DeveloperMessage)
 _encode = msgspec.json.encode
 _read_raw = msgspec.json.Decoder(list[msgspec.Raw]).decode
-_read_settings = msgspec.json.Decoder(Inferada | None).decode
+_read_settings = msgspec.json.Decoder(ProcessorOptions | None).decode
 
 
 class SystemPrompts:
@@ -44,7 +44,8 @@ class SystemPrompts:
         """
         prompt: PromptRecord | None = model.prompt
         assert prompt is not None
-        settings = _read_settings(call.payload.fields.get("inferada", b"null")) or Inferada()
+        settings = _read_settings(call.payload.fields.get("inferada", b"null"))
+        settings = settings or ProcessorOptions()
         own = "" if settings.skip_model_default else prompt.text
         if prompt.mode == "off":
             return lead(call, own, None) if own else call

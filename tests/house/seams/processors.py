@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from gateway.core.answer_steps import AnswerStep, StreamFilter
@@ -12,16 +13,22 @@ from gateway.core.chat import ChatCall
 from gateway.core.events import Answer, ChatAnswer, Delta, StreamEvent
 
 
+class UpperOptions(Struct, forbid_unknown_fields=True):
+    word: str | None = None
+
+
 class Upper:
-    """Hides a word from the model, and answers in capitals."""
+    """Hides a word from the model, "secret" or another one, and answers in capitals."""
 
     name = "upper"
     scope = "completions"
+    options = UpperOptions
 
     async def apply(
         self, call: ChatCall, options: Mapping[str, object]
     ) -> tuple[ChatCall, AnswerStep]:
-        messages = bytes(call.payload.fields["messages"]).replace(b"secret", b"hidden")
+        word = str(options.get("word") or "secret").encode()
+        messages = bytes(call.payload.fields["messages"]).replace(word, b"hidden")
         fields = {**call.payload.fields, "messages": messages}
         return call.with_payload(fields=fields), UpperStep()
 
@@ -66,6 +73,7 @@ class Backwards:
 
     name = "backwards"
     scope = "pii"
+    options = None
 
     async def apply(
         self, call: ChatCall, options: Mapping[str, object]
