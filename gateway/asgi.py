@@ -33,6 +33,7 @@ from gateway.core.mounts import (  # noqa: E402
     NAMED_MOUNT,
     explain_missing,
 )
+from gateway.database_url import use_for_serving  # noqa: E402
 from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.connection_limits import ConnectionLimiter  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402
@@ -54,9 +55,7 @@ from gateway.unknown_paths import UnknownPaths, send_whole  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)
-# People who send a form are not kept waiting for another program's lock as long as commands are.
-if "timeout" in settings.DATABASES["default"]["OPTIONS"]:
-    settings.DATABASES["default"]["OPTIONS"]["timeout"] = settings.PAGE_LOCK_WAIT_S
+use_for_serving(settings.DATABASES["default"], connections=settings.DATABASE_CONNECTIONS)
 runtime = Runtime()
 
 
@@ -73,7 +72,7 @@ class Lifespan:
                 if message["type"] == "lifespan.startup":
                     await self._answer(send, "startup", partial(self._start, stack))
                 elif message["type"] == "lifespan.shutdown":
-                    await self._answer(send, "shutdown", runtime.stop)
+                    await self._answer(send, "shutdown", self._stop)
                     outage = runtime.writer.outage
                     # With a detail the disk has failed; without it is only nearly full.
                     if isinstance(outage, StorageUnavailable) and outage.detail:
@@ -84,6 +83,10 @@ class Lifespan:
     async def _start(self, stack: ExitStack) -> None:
         await asyncio.to_thread(serving.enter, stack)
         await runtime.ready()
+
+    async def _stop(self) -> None:
+        await runtime.stop()
+        await asyncio.to_thread(serving.leave)
 
     async def _answer(self, send: Send, phase: str, work: Callable[[], Awaitable[None]]) -> None:
         try:

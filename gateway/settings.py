@@ -11,6 +11,7 @@ from gateway import content_security_policy
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
+from gateway.database_url import database_file, read_database
 from gateway.edge.form_bytes import FORM_BYTES
 from gateway.env import (
     read_bool,
@@ -119,26 +120,13 @@ TEMPLATES: list[dict[str, object]] = [
     },
 ]
 
+# SQLite in HOME, or what DATABASE_URL names.
 _MAKES_DATABASE = not {"migrate", "makemigrations"}.isdisjoint(sys.argv)
-DATABASE_FILE = HOME / "tollhouse.sqlite3"
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": {
-        "ENGINE": "django.db.backends.sqlite3",
-        # rw: who only uses it makes none. A new and empty file in the place of one that was moved
-        # away would share the write-ahead log of those who still write to the old one.
-        "NAME": f"{DATABASE_FILE.as_uri()}?mode={'rwc' if _MAKES_DATABASE else 'rw'}",
-        # One writer at a time, asked for at BEGIN: a later upgrade of a read would fail at once.
-        # FULL: an acknowledged commit survives power loss (docs/adr/0009).
-        "OPTIONS": {
-            "transaction_mode": "IMMEDIATE",
-            "timeout": 20,
-            # A log that grew beside a long reader gives its space back (docs/adr/0038).
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
-            " PRAGMA journal_size_limit=67108864;",
-        },
-    }
-}
-PAGE_LOCK_WAIT_S = 2  # instead of that timeout, in a process that serves
+_DATABASE = read_database(read_secret("DATABASE_URL"), HOME, may_make=_MAKES_DATABASE)
+DATABASES: dict[str, dict[str, Any]] = {"default": _DATABASE}
+DATABASE_FILE = database_file(_DATABASE)
+# The connections to PostgreSQL that one serving process may have.
+DATABASE_CONNECTIONS = read_int("TOLLHOUSE_DATABASE_CONNECTIONS", 16, least=10, most=1000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.postgresql import PostgresqlServer
 from tests.support.servers import (
     GatewayServer,
     UpstreamServer,
@@ -17,6 +18,7 @@ from tests.support.servers import (
     running_gateway,
     running_upstream,
 )
+from tests.support.storage import shared_server, use_postgresql
 
 # The same examples in every run, and no clock: a run must not fail because a machine is slow, or
 # because it was the one to meet a rare example. Looking for those is what `make fuzz` is for.
@@ -48,6 +50,29 @@ def home_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def home(home_template: Path, tmp_path: Path) -> Path:
     """A seeded installation of the test's own, nothing running on it yet."""
     return Path(shutil.copytree(home_template, tmp_path / "home"))
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> PostgresqlServer:
+    """A PostgreSQL server of this process."""
+    return shared_server()
+
+
+@pytest.fixture(scope="session")
+def postgresql_template(
+    postgresql: PostgresqlServer, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A home on PostgreSQL that was migrated and seeded once; copy it, do not use it."""
+    home = tmp_path_factory.mktemp("template") / "home"
+    use_postgresql(home)
+    prepare_home(home)
+    return home
+
+
+@pytest.fixture
+def postgresql_home(postgresql_template: Path, tmp_path: Path) -> Path:
+    """A seeded installation on PostgreSQL, nothing running on it yet."""
+    return Path(shutil.copytree(postgresql_template, tmp_path / "postgresql-home"))
 
 
 @pytest.fixture

@@ -8,6 +8,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from tests.support.storage import is_postgresql_wanted, shared_server
+
 _HOME = Path(tempfile.mkdtemp(prefix="tollhouse-test-"))
 _OWNER_PID = os.getpid()
 
@@ -18,16 +20,20 @@ def _remove_home() -> None:
 
 
 atexit.register(_remove_home)
-for _name in [name for name in os.environ if name.startswith("TOLLHOUSE_")]:
+_OURS = ("TOLLHOUSE_", "DATABASE_URL", "REDIS_URL")
+for _name in [name for name in os.environ if name.startswith(_OURS)]:
     if _name != "TOLLHOUSE_REQUIRE":
         del os.environ[_name]
 os.environ["TOLLHOUSE_HOME"] = str(_HOME)
+if is_postgresql_wanted():
+    os.environ["DATABASE_URL"] = shared_server().url()
 
 from gateway.settings import *  # noqa: E402, F403
 from gateway.settings import DATABASES, HOME, STATIC_ROOT, STORAGES  # noqa: E402
 
 # A file, not memory: an in-memory database hides locking and is not shared between threads.
-DATABASES["default"]["TEST"] = {"NAME": HOME / "test.sqlite3"}
+if not is_postgresql_wanted():
+    DATABASES["default"]["TEST"] = {"NAME": HOME / "test.sqlite3"}
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 # Pages rendered in this process need no collected files; live servers have theirs.
 STATIC_ROOT.mkdir()

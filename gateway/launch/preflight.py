@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from gateway.database_url import FILE_NAME, describe_database
 from gateway.home import signs_of_use
 from gateway.launch.failure import CannotStart
 
@@ -50,12 +52,16 @@ def check_port(host: str, port: int) -> None:
 
 
 def make_database(*, is_wanted: bool = False) -> None:
-    """Make an empty file for the database where there is none.
+    """Make an empty file for the database where there is none. One on a server is there already.
 
     Raises CannotStart when the home shows that it had one, unless a new one is wanted; or when it
     cannot be made.
     """
-    file: Path = settings.DATABASE_FILE
+    file: Path | None = settings.DATABASE_FILE
+    if file is None:
+        if not is_wanted:
+            _check_for_left_behind()
+        return
     signs = signs_of_use(settings.HOME)
     if file.exists() and file.stat().st_size == 0:
         # A first start that was cut short has made this file and the secrets, and nothing else.
@@ -63,14 +69,27 @@ def make_database(*, is_wanted: bool = False) -> None:
     if not is_wanted and signs and not (file.exists() and file.stat().st_size):
         raise CannotStart(
             f"The database {_name()} is missing or empty, but this home has been used: it has "
-            f"{', '.join(signs)}. Restore the database from a backup, or name its home with "
-            "TOLLHOUSE_HOME. To begin again with an empty database, without workspaces, keys and "
-            "balances, run `manage.py up --new-database`."
+            f"{', '.join(signs)}. Restore the database from a backup, name its home with "
+            "TOLLHOUSE_HOME, or, if it is on PostgreSQL, set DATABASE_URL. To begin again with an "
+            "empty database, without workspaces, keys and balances, run "
+            "`manage.py up --new-database`."
         )
     try:
         file.touch(mode=0o600)
     except OSError as error:
         raise CannotStart(f"The database {_name()} cannot be made: {error.strerror}.") from None
+
+
+def _check_for_left_behind() -> None:
+    """Raises CannotStart when the database is empty and this home's SQLite database is not."""
+    file: Path = settings.HOME / FILE_NAME
+    if not (file.exists() and file.stat().st_size) or applied_migrations():
+        return
+    raise CannotStart(
+        f"The database {_name()} is empty, and this home has the database {file}. To move it to "
+        "PostgreSQL, run `manage.py move_to_postgres`. To begin with an empty database, run "
+        "`manage.py up --new-database`."
+    )
 
 
 def check_settings() -> None:
@@ -94,7 +113,7 @@ def check_database() -> bool:
             "restore a backup of it."
         ) from None
     except DatabaseError as error:
-        raise CannotStart(f"The database {_name()} cannot be read: {error}.") from None
+        raise _unreadable(error) from None
     unknown = sorted(
         f"{app}.{name}"
         for app, name in executor.loader.applied_migrations
@@ -110,10 +129,10 @@ def check_database() -> bool:
 
 def check_database_is_current() -> None:
     """Raises CannotStart unless a serving process may use the database as it is."""
-    if not settings.DATABASE_FILE.exists():
+    if settings.DATABASE_FILE is not None and not settings.DATABASE_FILE.exists():
         raise CannotStart(f"There is no database {_name()}: run `manage.py prepare`.")
     if check_database():
-        if not MigrationRecorder(connection).applied_migrations():
+        if not applied_migrations():
             raise CannotStart(f"The database {_name()} is empty: run `manage.py prepare`.")
         raise CannotStart(
             f"The database {_name()} is older than this version of Tollhouse: "
@@ -121,5 +140,24 @@ def check_database_is_current() -> None:
         )
 
 
+def applied_migrations() -> Collection[object]:
+    """Return what was applied to the database. Raises CannotStart when it cannot be read."""
+    try:
+        return MigrationRecorder(connection).applied_migrations()
+    except DatabaseError as error:
+        raise _unreadable(error) from None
+
+
+def _unreadable(error: DatabaseError) -> CannotStart:
+    """Return what to say of a database that does not answer."""
+    reason = str(error).strip().partition("\n")[0].rstrip(".")
+    if settings.DATABASE_FILE is not None:
+        return CannotStart(f"The database {_name()} cannot be read: {reason}.")
+    return CannotStart(
+        f"The database {_name()} cannot be read: {reason}. Check that the server runs, that the "
+        "database exists, and that DATABASE_URL has its address, user and password."
+    )
+
+
 def _name() -> str:
-    return str(settings.DATABASE_FILE)
+    return describe_database(settings.DATABASES["default"])

@@ -36,6 +36,15 @@ def enter(stack: ExitStack) -> None:
         connections.close_all()
 
 
+def leave() -> None:
+    """Close the connections that requests have shared."""
+    for connection in connections.all():
+        connection.close()
+        close_pool = getattr(connection, "close_pool", None)
+        if close_pool is not None:
+            close_pool()
+
+
 def give_large_blocks_back() -> None:
     """Have the C library return large blocks to the system when they are freed.
 

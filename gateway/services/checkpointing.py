@@ -8,6 +8,7 @@ that calls wait for it. So the background worker looks at its size every few sec
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from django.conf import settings
 from django.db import connection
@@ -46,7 +47,9 @@ def checkpoint(*, limit_bytes: int = LIMIT_BYTES) -> bool:
 def _log_bytes() -> int:
     """Return how long the log is, 0 when there is none."""
     name = str(connection.settings_dict["NAME"])
-    file = settings.DATABASE_FILE if name.startswith("file:") else settings.HOME / name
+    file: Path | None = settings.DATABASE_FILE
+    if file is None or not name.startswith("file:"):
+        file = Path(settings.HOME) / name
     try:
         return int(file.with_name(f"{file.name}-wal").stat().st_size)
     except FileNotFoundError:

@@ -17,6 +17,7 @@ from django.db import connection
 from django.db.models import Max, Q
 
 from accounts.models import ConfigChange
+from gateway.stores.queries import wait_briefly
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +73,8 @@ class ChangeFeed:
         away = False
         while not self._ending.wait(POLL_S):
             try:
+                if connection.connection is None:
+                    wait_briefly()
                 if changes := self.poll():
                     self._on_changes(changes)
                 if away:

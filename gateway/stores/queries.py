@@ -13,13 +13,15 @@ from functools import partial
 from typing import Generic, ParamSpec, Protocol, TypeVar
 
 from django.db import Error as DatabaseError
-from django.db import close_old_connections, connection
+from django.db import close_old_connections, connection, connections
 
 from gateway.core.errors import DatabaseUnavailable, GatewayError
+from gateway.database_url import own_connection
 
 log = logging.getLogger(__name__)
 
 BUSY_MS = 250  # how long a query waits for a lock that another program holds
+STATEMENT_MS = 5_000  # and for its answer, from a server that may be far away
 MAX_BATCH = 500
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -55,12 +57,19 @@ def _run(query: Callable[P, R], /, *arguments: P.args, **named: P.kwargs) -> R:
     return query(*arguments, **named)
 
 
-def wait_briefly() -> None:
-    """Connect this thread, and do not wait long for a lock: a call waits for the answer."""
-    connection.ensure_connection()
+def wait_briefly(lock_ms: int = BUSY_MS, statement_ms: int = STATEMENT_MS) -> None:
+    """Connect this thread, and do not wait long for a lock: a call waits for the answer.
+
+    lock_ms, statement_ms: how long on PostgreSQL, where locks are of rows and the connection stays
+    this thread's.
+    """
     if connection.vendor == "sqlite":
         with connection.cursor() as cursor:
             cursor.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        return
+    shared = connections.settings[connection.alias]
+    connection.settings_dict = own_connection(shared, lock_ms=lock_ms, statement_ms=statement_ms)
+    connection.ensure_connection()
 
 
 class Batches(Generic[Q, A]):

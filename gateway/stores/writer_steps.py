@@ -30,6 +30,9 @@ DRAIN_EVERY_S = 0.1
 REAP_EVERY_S = 5.0
 # Pages of indexes that calls of many keys are written to; SQLite's own 2 MB are soon too few.
 CACHE_KB = 8_000
+# On PostgreSQL: for a row that another process's writer has, and for a large batch.
+LOCK_MS = 1_500
+STATEMENT_MS = 60_000
 
 
 class WriterSteps:
@@ -154,7 +157,7 @@ class WriterSteps:
         Raises OperationalError while the database's file is not the one of the start."""
         self._file.check()
         if connection.connection is None:
-            wait_briefly()
+            wait_briefly(LOCK_MS, STATEMENT_MS)
             if connection.vendor == "sqlite":
                 with connection.cursor() as cursor:
                     cursor.execute(f"PRAGMA cache_size = -{CACHE_KB}")

@@ -133,6 +133,14 @@ def running(
             installation.stop()
 
 
+def assert_refused_with(done: subprocess.CompletedProcess[str], words: str) -> None:
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert words in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+
+
 def is_alive(pid: int) -> bool:
     """True while the process exists and is not merely waiting to be counted."""
     try:

@@ -7,19 +7,10 @@ import os
 import socket
 import sqlite3
 from pathlib import Path
-from subprocess import CompletedProcess
 
-from tests.launch.installation import up_process
+from tests.launch.installation import assert_refused_with, up_process
 from tests.support.ports import free_port
 from tests.support.servers import run_manage
-
-
-def assert_refused_with(done: CompletedProcess[str], words: str) -> None:
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert words in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
-    assert "Traceback" not in done.stderr
 
 
 def test_a_taken_port(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of a test's own, behind a socket in its own folder."""
+"""A PostgreSQL server of the tests' own, behind a socket in its own folder."""
 
 from __future__ import annotations
 
@@ -9,17 +9,57 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
+from urllib.parse import quote
 
-from tests.support.require import do_without, require_module
+from tests.support.require import do_without
 
 NAME = "postgres"
+_numbers = count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresqlServer:
+    """A running server. Everybody on this machine who finds its folder may use it."""
+
+    folder: Path
+    programs: Path
+    account: str | None
+
+    def url(self, database: str = NAME) -> str:
+        return f"postgresql://{NAME}@/{database}?host={quote(str(self.folder))}"
+
+    def new_database(self, *, like: str = "template1") -> str:
+        """Make a database, a copy of one that nobody is connected to; return its name."""
+        name = f"test_{next(_numbers)}"
+        self.run(f'CREATE DATABASE {name} TEMPLATE "{like}"')
+        return name
+
+    def run(self, statement: str, *, database: str = NAME) -> str:
+        """Run a statement and return its rows, as psql prints them without anything else."""
+        command = [str(self.programs / "psql"), "-h", str(self.folder), "-U", NAME, "-d", database]
+        return subprocess.check_output(
+            [*command, "-v", "ON_ERROR_STOP=1", "-Atqc", statement], text=True, timeout=120
+        ).strip()
+
+    def start(self) -> None:
+        options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c fsync=off"
+        self._control("-o", options, "-l", str(self.folder / "log"), "start")
+
+    def stop(self) -> None:
+        """End it at once, as a crash does."""
+        self._control("-m", "immediate", "stop")
+
+    def _control(self, *arguments: str) -> None:
+        control = [str(self.programs / "pg_ctl"), "-D", str(self.folder / "data"), "-w"]
+        _run([*control, *arguments], self.account)
 
 
 @contextmanager
-def running_postgresql() -> Iterator[dict[str, str]]:
-    """Start a server; yield the environment in which the product uses it. Skips without one."""
-    require_module("psycopg", package="psycopg[binary]")
+def running_postgresql() -> Iterator[PostgresqlServer]:
+    """Start a server. Skips where there is none to start."""
     found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"))
     on_path = shutil.which("pg_ctl")
     if not found and on_path is None:
@@ -27,18 +67,18 @@ def running_postgresql() -> Iterator[dict[str, str]]:
     programs = found[-1].parent if found else Path(str(on_path)).parent
     account = _account()
     folder = Path(tempfile.mkdtemp(prefix="tollhouse-pg-", dir="/tmp"))  # sockets have short names
+    folder.chmod(0o755)
     if account is not None:
         shutil.chown(folder, account)
-    data = folder / "data"
-    options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
-    control = [str(programs / "pg_ctl"), "-D", str(data), "-w"]
+    server = PostgresqlServer(folder, programs, account)
     try:
-        _run([str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", NAME], account)
-        _run([*control, "-o", options, "-l", str(folder / "log"), "start"], account)
+        initdb = [str(programs / "initdb"), "-D", str(folder / "data"), "-A", "trust", "-U", NAME]
+        _run([*initdb, "--no-sync", "-E", "UTF8", "--locale", "C.UTF-8"], account)
+        server.start()
         try:
-            yield {"DJANGO_SETTINGS_MODULE": "tests.postgresql_settings", "PGHOST": str(folder)}
+            yield server
         finally:
-            _run([*control, "-m", "immediate", "stop"], account)
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.ports import free_port
+from tests.support.storage import storage_environment
 from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +39,8 @@ def environment(
 
     root: where the product is, for tests that run another version of it.
     """
-    names = [n for n in os.environ if n.startswith("TOLLHOUSE_") or n.endswith("_API_KEY")]
+    own = ("TOLLHOUSE_", "DATABASE_URL", "REDIS_URL")
+    names = [n for n in os.environ if n.startswith(own) or n.endswith("_API_KEY")]
     env = {name: value for name, value in os.environ.items() if name not in names}
     env |= {
         "DJANGO_SETTINGS_MODULE": "gateway.settings",
@@ -53,7 +55,7 @@ def environment(
         "TOLLHOUSE_MIN_FREE_MB": "0",
         "TOLLHOUSE_MIN_FREE_PERCENT": "0",
     }
-    return env | dict(extra or {})
+    return env | storage_environment(home) | dict(extra or {})
 
 
 def run_manage(

@@ -1,0 +1,94 @@
+"""`up` and a bare server on PostgreSQL: the same installation, and starts that cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.launch.installation import assert_refused_with, running, up_process
+from tests.support.ports import free_port
+from tests.support.postgresql import PostgresqlServer
+from tests.support.servers import run_manage, start_gateway
+from tests.support.storage import database_of, use_postgresql
+
+pytestmark = pytest.mark.slow
+
+
+def test_up_on_postgresql_is_the_same_installation_each_time(
+    postgresql: PostgresqlServer, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    use_postgresql(home)
+
+    with running(home) as first:
+        before = first.quickstart
+        call = first.ask()
+    with running(home, port=first.port) as second:
+        assert second.quickstart == before
+        assert second.ask()["choices"]
+    proved = run_manage(home, "prove", "--json")
+
+    assert call["choices"]
+    assert before["password"] in first.said
+    assert "Traceback" not in first.said + second.said
+    assert proved.returncode == 0, proved.stdout + proved.stderr
+    assert '"calls": 2' in proved.stdout
+    assert not (home / "tollhouse.sqlite3").exists()
+
+
+def test_a_server_that_does_not_answer(tmp_path: Path) -> None:
+    url = "postgresql://gate:secret@127.0.0.1:1/gate"
+
+    done = up_process(tmp_path / "home", port=free_port(), env={"DATABASE_URL": url})
+
+    assert_refused_with(done, "The database gate (127.0.0.1:1) cannot be read")
+    assert "Check that the server runs" in done.stderr
+    assert "secret" not in done.stderr
+
+
+def test_a_database_that_is_not_there(postgresql: PostgresqlServer, tmp_path: Path) -> None:
+    env = {"DATABASE_URL": postgresql.url("nowhere")}
+
+    done = up_process(tmp_path / "home", port=free_port(), env=env)
+
+    assert_refused_with(done, 'database "nowhere" does not exist')
+
+
+def test_a_url_that_is_none(tmp_path: Path) -> None:
+    env = {"DATABASE_URL": "mysql://gate:secret@localhost/gate"}
+
+    done = up_process(tmp_path / "home", port=free_port(), env=env)
+
+    assert_refused_with(done, "DATABASE_URL is not a database's URL")
+    assert "secret" not in done.stderr
+
+
+def test_an_empty_database_for_a_home_that_has_one_in_a_file(
+    postgresql: PostgresqlServer, home: Path
+) -> None:
+    env = {"DATABASE_URL": postgresql.url(postgresql.new_database())}
+
+    done = up_process(home, port=free_port(), env=env)
+
+    assert_refused_with(done, "move_to_postgres")
+
+
+def test_a_half_migrated_database_is_not_served(postgresql_home: Path) -> None:
+    moved = run_manage(postgresql_home, "migrate", "gateway", "0023")
+    assert moved.returncode == 0, moved.stderr
+
+    with pytest.raises(AssertionError, match="is older than this version of Tollhouse"):
+        start_gateway(postgresql_home)
+
+
+def test_a_newer_database_is_not_used(postgresql: PostgresqlServer, postgresql_home: Path) -> None:
+    postgresql.run(
+        "INSERT INTO django_migrations (app, name, applied)"
+        " VALUES ('gateway', '9999_from_the_future', now())",
+        database=database_of(postgresql_home),
+    )
+
+    done = up_process(postgresql_home, port=free_port())
+
+    assert_refused_with(done, "is newer than this version of Tollhouse")
