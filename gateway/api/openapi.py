@@ -214,7 +214,7 @@ HEADERS: dict[str, tuple[str, JsonObject]] = {
         or_empty({"enum": [profile.name for profile in PROFILES]}),
     ),
     "X-Episode-Id": (
-        "Groups calls. A UUID.",
+        "A UUID that groups calls.",
         or_empty(UUID),
     ),
     "X-Request-Id": (
