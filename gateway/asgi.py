@@ -50,6 +50,8 @@ from gateway.http.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
 from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
+from gateway.metrics.probes import Healthz, Readyz  # noqa: E402
+from gateway.metrics.serving import make_metrics  # noqa: E402
 from gateway.outbound.permitted_addresses import read_networks  # noqa: E402
 from gateway.unknown_paths import UnknownPaths, send_whole  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
@@ -83,9 +85,11 @@ class Lifespan:
     async def _start(self, stack: ExitStack) -> None:
         await asyncio.to_thread(serving.enter, stack)
         await runtime.ready()
+        metrics.start(asyncio.get_running_loop())
 
     async def _stop(self) -> None:
         await runtime.stop()
+        await metrics.stop()
         await asyncio.to_thread(serving.leave)
 
     async def _answer(self, send: Send, phase: str, work: Callable[[], Awaitable[None]]) -> None:
@@ -127,6 +131,7 @@ consumers = {
 consumers_by_target = {
     f"{mount}/{path}".encode(): consumer for mount in MOUNTS for path, consumer in consumers.items()
 }
+metrics = make_metrics(runtime, GuardedHttpProtocol.limiter)
 pages = UnknownPaths(cast(Application, django_application))
 api = ApiMount(runtime, pages)
 
@@ -143,6 +148,9 @@ routes = [
         for path, consumer in consumers.items()
     ),
     route(f"^{NAMED_MOUNT}(?:/|$)", api),
+    route(r"^healthz$", Healthz()),
+    route(r"^readyz$", Readyz(runtime, GuardedHttpProtocol.limiter)),
+    *(route(r"^metrics$", endpoint) for endpoint in metrics.endpoints),
     route(r"", pages),
 ]
 

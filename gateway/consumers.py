@@ -7,13 +7,14 @@ notice a hang-up while it streams and costs a good part of the throughput (docs/
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from typing import Protocol
 
 from gateway import pipeline
 from gateway.caller_connection import CallerConnection
 from gateway.core.asgi import Receive, Scope, Send
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
-from gateway.core.request import WRITE_NOW
+from gateway.core.request import WRITE_NOW, RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.http.head import read_head
 from gateway.stages import Stages
@@ -28,6 +29,9 @@ class Process(Protocol):
 
     stages: Stages
     is_ready: bool
+
+    # How many requests did not become a call, by error code.
+    refused: Counter[str]
 
     async def ready(self) -> object: ...
 
@@ -54,6 +58,7 @@ class CallConsumer:
         reply = None if find_reply is None else find_reply()
         caller = CallerConnection(self._endpoint, head, receive, send, reply)
         caller.body_limit, caller.whole_credits = self._body_limit, self._whole_credits
+        admitted = None
         try:
             stages = self._process.stages
             if not self._process.is_ready:
@@ -69,12 +74,27 @@ class CallConsumer:
         except CallerGone:
             await caller.end_unread()
         except GatewayError as error:
-            if error.detail:
-                logger.warning("Call %s: %s: %s", head.request_id, error.code, error.detail)
+            if admitted is None:
+                self._process.refused[error.code] += 1
+            self._log(head, error)
             await caller.refuse(error)
         except Exception:
-            logger.exception("Call %s failed with an unexpected error.", head.request_id)
+            logger.exception(
+                "Call %s failed with an unexpected error.",
+                head.request_id,
+                extra={"call_id": head.request_id},
+            )
             await caller.refuse(GatewayError())
         finally:
             if reply is not None and reply.hold is not None:
                 reply.release_body()
+
+    def _log(self, head: RequestHead, error: GatewayError) -> None:
+        if error.detail:
+            logger.warning(
+                "Call %s: %s: %s",
+                head.request_id,
+                error.code,
+                error.detail,
+                extra={"call_id": head.request_id},
+            )

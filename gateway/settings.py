@@ -268,6 +268,13 @@ STREAM_TIMEOUTS = {
 # Days that stored bodies are kept, where a workspace stores them. Records and ledger stay.
 BODY_DAYS = read_int("TOLLHOUSE_BODY_DAYS", 30, least=1, most=3650)
 
+# Where Prometheus reads metrics: at a port of their own, or with the token at the server's. Off
+# where neither is set (gateway.metrics.exposition).
+METRICS_HOST = read_str("TOLLHOUSE_METRICS_HOST", "127.0.0.1")
+METRICS_PORT = read_int("TOLLHOUSE_METRICS_PORT", 0, least=0, most=65535)
+METRICS_TOKEN = read_secret("TOLLHOUSE_METRICS_TOKEN")
+COUNTS_CALLS = bool(METRICS_PORT or METRICS_TOKEN)
+
 LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))
 LOGGING: dict[str, object] = {
     "version": 1,

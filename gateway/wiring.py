@@ -9,6 +9,7 @@ import asyncio
 import gc
 import logging
 import time
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from hashlib import sha256
@@ -41,6 +42,7 @@ from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.registry import make_endpoints
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
+from gateway.metrics.call_totals import CallTotals
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.prepare import Preparation
 from gateway.prompt_prep import PromptPrep
@@ -89,7 +91,11 @@ class Runtime:
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
         self.keyring = Keyring(keys.ask)
-        self.log = CallLog(self.stores.records)
+        # None: nobody reads metrics.
+        self.totals = CallTotals(self.stores.records) if settings.COUNTS_CALLS else None
+        self.log = CallLog(self.totals or self.stores.records)
+        # Requests that did not become a call, by error code.
+        self.refused: Counter[str] = Counter()
         self.feed: ChangeFeed | None = None
         self.transports = open_transports(
             connect_s=timeouts.connect_s,
@@ -197,6 +203,12 @@ class Runtime:
         await self.transports.aclose()
         await self.prompt_prep.aclose()
 
+    @property
+    def configuration_age_s(self) -> float | None:
+        """How old this process's knowledge of keys, models and limits is at most; None before it
+        has any."""
+        return self.feed.age_s if self.is_ready and self.feed is not None else None
+
     def choose_profile(self, head: RequestHead, caller: Caller | None) -> Profile:
         key = None if caller is None else caller.key
         chosen = choose_profile(head, key, self._default_profile)
@@ -253,9 +265,17 @@ class Runtime:
             )
         known = error if error is None or isinstance(error, GatewayError) else GatewayError()
         if known is not None and isinstance(known, UpstreamError):
-            logger.info("Call %s: %s: %s", grant.identity.call_id, known.code, known.detail)
+            call_id = {"call_id": grant.identity.call_id}
+            logger.info(
+                "Call %s: %s: %s", grant.identity.call_id, known.code, known.detail, extra=call_id
+            )
             if known.quote:
-                logger.debug("Call %s: the provider said: %s", grant.identity.call_id, known.quote)
+                logger.debug(
+                    "Call %s: the provider said: %s",
+                    grant.identity.call_id,
+                    known.quote,
+                    extra=call_id,
+                )
         self.log.settled(
             grant,
             meter,

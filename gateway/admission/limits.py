@@ -104,6 +104,8 @@ class Limits:
         self._states: dict[str, LimiterState] = {}
         self.spendings: dict[str, SpendingCounter] = {}
         self._is_closed = False
+        # Calls that wait in a queue.
+        self.queued = 0
 
     def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None:
         """Return the limits on requests that a caller with this key is under, if any."""
@@ -249,12 +251,14 @@ class Limits:
             raise concurrency_limited(state, limiter, model, "and the queue is full")
         began_ns = time.perf_counter_ns()
         left_s = self._queue_limits.queue_s - lease.queued_us / 10**6
+        self.queued += 1
         try:
             await limiter.acquire(left_s, hang_up)
         except TimeoutError:
             words = f"and none ended within {self._queue_limits.queue_s:g} s"
             raise concurrency_limited(state, limiter, model, words) from None
         finally:
+            self.queued -= 1
             lease.queued_us += (time.perf_counter_ns() - began_ns) // NS_PER_US
 
     async def _hold(

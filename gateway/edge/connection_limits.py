@@ -7,6 +7,7 @@ and is answered starts none.
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any, Protocol
@@ -94,6 +95,12 @@ class ConnectionLimiter:
         self._is_draining = False
         # None while requests are taken; else makes the refusal of each.
         self.refuse: Callable[[], GatewayError] | None = None
+        # How many requests were refused here, by error code.
+        self.refused: Counter[str] = Counter()
+
+    @property
+    def is_draining(self) -> bool:
+        return self._is_draining
 
     def idle_of(self, peer: str) -> Idle:
         """Return the idle connections of a peer's address, to be entered and left."""

@@ -34,6 +34,7 @@ def early_error(
     target, asked: of the request that is refused as far as it has been read; empty if it was not.
     is_trusted: it came through a proxy whose word counts.
     """
+    limiter.refused[error.code] += 1
     path = target.partition(b"?")[0].decode("latin-1")
     profile = find_profile(path, asked, limiter.limits.default_profile)
     request_id = new_request_id()

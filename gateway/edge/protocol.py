@@ -32,7 +32,7 @@ from gateway.edge.connection_limits import NEVER, SETTLE_S
 from gateway.edge.early_error import LingeringClose, as_gateway_error
 from gateway.edge.error_protocol import BETWEEN, BODY, HEAD, ErrorProtocol
 from gateway.edge.half_close import probe
-from gateway.edge.head import check_head, check_size
+from gateway.edge.head import PROBE_TARGETS, check_head, check_size
 from gateway.edge.limits import (
     MAX_FRAMING_BYTES,
     MAX_HEADER_BYTES,
@@ -154,7 +154,7 @@ class GuardedHttpProtocol(ErrorProtocol):
             check_size(self.url, self.headers)
         version = self.parser.get_http_version()
         fields = check_head(version, self.url, self.headers, self.limiter.hosts)
-        if self.limiter.refuse is not None:
+        if self.limiter.refuse is not None and self.url not in PROBE_TARGETS:
             raise self.limiter.refuse()
         if len(self.pipeline) >= MAX_PIPELINED:
             raise RequestError("Too many requests were pipelined.")

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from contextlib import suppress
 from itertools import islice
+from typing import NamedTuple
 
 from django.db import InterfaceError, OperationalError
 
@@ -32,6 +33,16 @@ ROOM_FOR_ENDS_BYTES = SEGMENT_BYTES // 4
 Item = tuple[Entry, Position | None]
 
 
+class BacklogSize(NamedTuple):
+    """size_bytes: in the journal. age_s: of the oldest record, at most. lag_s: how long those of
+    the last batch had waited, at most."""
+
+    records: int
+    size_bytes: int
+    age_s: float
+    lag_s: float
+
+
 class Backlog:
     """What one session of a process has recorded and not yet posted."""
 
@@ -48,6 +59,9 @@ class Backlog:
         self.appended = 0
         # How many of them the database has. For the writer's thread, between two batches.
         self.posted = 0
+        # All that was recorded before this moment is posted, on the monotonic clock.
+        self._caught_up_at = time.monotonic()
+        self._lag_s = 0.0
 
     @property
     def is_empty(self) -> bool:
@@ -88,8 +102,10 @@ class Backlog:
         Raises OperationalError or InterfaceError when the database is away: the same records come
         again next time. Raises Fenced when this process may not post any more.
         """
+        began_at, wanted = time.monotonic(), self.appended
         self._batch = self._batch or self._take()
         if not self._batch:
+            self._caught_up_at = began_at
             return
         try:
             self._post(apply)
@@ -101,6 +117,17 @@ class Backlog:
             self._post(post_one_by_one)
         self.posted += sum(map(_count, self._batch))
         self._batch = []
+        self._lag_s = time.monotonic() - self._caught_up_at
+        if self.posted >= wanted:
+            self._caught_up_at = began_at
+
+    def measure(self) -> BacklogSize:
+        """Return how much there is to post, and for how long. For any thread."""
+        session = self._session
+        end, drained = session.journal.end, session.drained
+        size = (end.segment - drained.segment) * SEGMENT_BYTES + end.offset - drained.offset
+        age_s = 0.0 if self.is_empty else time.monotonic() - self._caught_up_at
+        return BacklogSize(self.appended - self.posted, max(size, 0), age_s, self._lag_s)
 
     def unkept(self) -> list[str]:
         """Return the ids of calls of which a record is in memory alone, in no durable file."""

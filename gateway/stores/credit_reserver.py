@@ -22,12 +22,21 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import suppress
+from typing import NamedTuple
 
 from gateway.core.errors import DatabaseUnavailable, InsufficientCredits
 from gateway.stores.account import Account, Waiter
 from gateway.stores.purse_funding import PurseFunding, ReservationTimeouts
 from gateway.stores.wallet_client import Answer
 from gateway.stores.writer_inbox import WriterInbox
+
+
+class PurseSums(NamedTuple):
+    """held_nusd is a part of total_nusd."""
+
+    purses: int
+    total_nusd: int
+    held_nusd: int
 
 
 class CreditReserver:
@@ -120,6 +129,15 @@ class CreditReserver:
         """Return what running calls of this process hold."""
         account = self._accounts.get(workspace_id)
         return account.purse.held_nusd if account else 0
+
+    def sum_purses(self) -> PurseSums:
+        """Return what all purses of this process hold. For any thread."""
+        purses = [account.purse for account in list(self._accounts.values())]
+        return PurseSums(
+            purses=sum(not purse.is_empty for purse in purses),
+            total_nusd=sum(purse.balance_nusd for purse in purses),
+            held_nusd=sum(purse.held_nusd for purse in purses),
+        )
 
     # News from the change feed
 

@@ -41,8 +41,14 @@ class ChangeFeed:
         self._on_changes = on_changes
         self._newest = after
         self._gaps: dict[int, float] = {}
+        self._asked_at = time.monotonic()
         self._ending = threading.Event()
         self._thread = threading.Thread(target=self._run, name="change-feed", daemon=True)
+
+    @property
+    def age_s(self) -> float:
+        """How long ago the database last said what has changed."""
+        return time.monotonic() - self._asked_at
 
     def start(self) -> None:
         self._thread.start()
@@ -77,6 +83,7 @@ class ChangeFeed:
                     wait_briefly()
                 if changes := self.poll():
                     self._on_changes(changes)
+                self._asked_at = time.monotonic()
                 if away:
                     log.warning("the change feed works again")
                 away = False

@@ -93,6 +93,11 @@ class Writer:
         return self._stalls.is_in_doubt(at) or self._space.is_short
 
     @property
+    def is_disk_short(self) -> bool:
+        """True while the disk is nearly full: no call is admitted."""
+        return self._space.is_short
+
+    @property
     def outage(self) -> PlatformError | None:
         """Why no call can begin now, or None: the journal or the database's file is at fault."""
         if not self._opened.is_set() or self._failure is not None:

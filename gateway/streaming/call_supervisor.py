@@ -37,6 +37,11 @@ class CallSupervisor:
     def __len__(self) -> int:
         return len(self._live)
 
+    def count(self) -> tuple[int, int]:
+        """Return how many calls live, and how many of them are streams. For any thread."""
+        live = list(self._live)
+        return len(live), sum(call.is_stream for call in live)
+
     def enter(
         self, caller: SupervisedCaller, grant: Grant, *, outlives_caller: bool = False
     ) -> LiveCall:
