@@ -80,8 +80,8 @@ WORDS: Mapping[Action, str] = {
     Action.LEAVE_WORKSPACE: "Leave the workspace",
     Action.VIEW_AUDIT: "View the audit log of the workspace",
     Action.MANAGE_MEMBERS: "Invite and remove members, change their roles (owners: by owners only)",
-    Action.MANAGE_WORKSPACE: "Change name, limits, profile and request logging. Lock the "
-    "workspace. Assign the scope `admin` to a key",
+    Action.MANAGE_WORKSPACE: "Change name, limits, access rules, profile and request logging. Lock "
+    "the workspace. Assign the scope `admin` to a key",
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models and prices of the installation",
     Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces",

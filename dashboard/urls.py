@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
+from dashboard.access_rules import views as access_rules
 from dashboard.account import views as account
 from dashboard.audit import views as audit
 from dashboard.calls import views as calls
@@ -76,6 +77,7 @@ _PAGES = [
     path("settings/profile", settings.choose_profile, name="settings-profile"),
     path("settings/limits", settings.choose_limits, name="settings-limits"),
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
+    path("settings/access-rules", access_rules.edit_rules, name="settings-access"),
     path("settings/developer-keys", key_policy.edit_policy, name="settings-developer-keys"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),

@@ -94,6 +94,22 @@ def check_proxies(
 
 
 @register(Tags.security)
+def check_country_header(
+    *, app_configs: Sequence[AppConfig] | None = None, **options: object
+) -> list[CheckMessage]:
+    """A header that nobody may send."""
+    if not settings.COUNTRY_HEADER or settings.TRUSTED_PROXIES:
+        return []
+    return [
+        Error(
+            "TOLLHOUSE_COUNTRY_HEADER has no effect: no proxy is trusted.",
+            hint="List the proxies that set it in TOLLHOUSE_TRUSTED_PROXIES.",
+            id="gateway.E008",
+        )
+    ]
+
+
+@register(Tags.security)
 def check_fetches(
     *, app_configs: Sequence[AppConfig] | None = None, **options: object
 ) -> list[CheckMessage]:

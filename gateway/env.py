@@ -14,6 +14,7 @@ from gateway.outbound.proxies import EnvironmentProxies, read_environment
 TRUE = {"1", "true", "yes", "on"}
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9.-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _PREFIX = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,15}")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,64}")
 FALSE = {"0", "false", "no", "off", ""}
 
 
@@ -97,6 +98,14 @@ def read_nusd(name: str, default: str, *, most: str) -> int:
 def read_list(name: str) -> list[str]:
     """Return the comma-separated items, trimmed, without empty ones."""
     return _split(os.environ.get(name, ""))
+
+
+def read_header_name(name: str) -> str:
+    """Return the name of a header, empty where none is named."""
+    text = os.environ.get(name, "").strip()
+    if text and not _HEADER.fullmatch(text):
+        raise SettingError(f"{name} must be the name of a header, not {text!r}.")
+    return text
 
 
 def read_prefixes(name: str, default: Sequence[str]) -> list[str]:

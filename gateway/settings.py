@@ -17,6 +17,7 @@ from gateway.env import (
     read_bool,
     read_choice,
     read_choices,
+    read_header_name,
     read_int,
     read_list,
     read_nusd,
@@ -43,6 +44,8 @@ PORT = read_int("TOLLHOUSE_PORT", 8000, least=1, most=65535)
 PUBLIC_URL = read_url("TOLLHOUSE_PUBLIC_URL")
 # Networks (CIDR) of the proxies whose X-Forwarded-For is believed. Empty: no proxy's is.
 TRUSTED_PROXIES = read_list("TOLLHOUSE_TRUSTED_PROXIES")
+# The header in which these proxies name the caller's country: "CF-IPCountry". Empty: in none.
+COUNTRY_HEADER = read_header_name("TOLLHOUSE_COUNTRY_HEADER")
 
 DEBUG = read_bool("TOLLHOUSE_DEBUG", False)
 SECRET_KEY = read_secret("TOLLHOUSE_SECRET_KEY") or find_or_make_secret(HOME, "secret_key")

@@ -116,6 +116,7 @@ class Runtime:
             take_id=RequestIds(read).take,
             shedder=self.shedder,
             trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
+            country_header=settings.COUNTRY_HEADER,
             wrong_keys=settings.WRONG_KEYS,
         )
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)

@@ -61,7 +61,23 @@ class LimitedSpending(models.Model):
         abstract = True
 
 
-class ApiKey(LimitedCalls, LimitedSpending):
+class LimitedAccess(models.Model):
+    """Which models may be used, and from where. What is denied is refused whatever allows it."""
+
+    allowed_models = models.JSONField(
+        default=list, help_text="Model names, with * for any characters; empty means all."
+    )
+    denied_models = models.JSONField(default=list, help_text="Model names, as above.")
+    allowed_ips = models.JSONField(
+        null=True, blank=True, help_text="CIDR networks; null means any address, [] means none."
+    )
+    denied_ips = models.JSONField(default=list, help_text="CIDR networks.")
+
+    class Meta:
+        abstract = True
+
+
+class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
     """A bearer credential issued to one workspace.
 
     The secret is shown once, at creation. We keep its SHA-256 digest, which is enough because
@@ -80,10 +96,6 @@ class ApiKey(LimitedCalls, LimitedSpending):
         default=False, help_text="Its secret was issued elsewhere; imported by digest: no hint."
     )
     scopes = models.JSONField(default=default_scopes)
-    allowed_models = models.JSONField(default=list, help_text="Model names; empty means all.")
-    allowed_ips = models.JSONField(
-        null=True, blank=True, help_text="CIDR networks; null means any address, [] means none."
-    )
     compat_profile = models.CharField(
         max_length=20, blank=True, help_text="Empty means the workspace's."
     )
@@ -147,7 +159,9 @@ class DeveloperKeyPolicy(LimitedCalls, LimitedSpending):
     scopes = models.JSONField(
         null=True, blank=True, help_text="null means all that developers may give."
     )
-    allowed_models = models.JSONField(default=list, help_text="Model names; empty means all.")
+    allowed_models = models.JSONField(
+        default=list, help_text="Model names, with * for any characters; empty means all."
+    )
     allowed_ips = models.JSONField(
         null=True, blank=True, help_text="CIDR networks; null means any address."
     )
@@ -155,6 +169,24 @@ class DeveloperKeyPolicy(LimitedCalls, LimitedSpending):
 
     def __str__(self) -> str:
         return f"developers' keys of {self.workspace_id}"
+
+
+class AccessRules(LimitedAccess):
+    """What all keys of one workspace are under besides their own rules. No row: nothing."""
+
+    workspace = models.OneToOneField(
+        Workspace, on_delete=models.CASCADE, primary_key=True, related_name="access_rules"
+    )
+    denied_user_agents = models.JSONField(
+        default=list, help_text="A part of the header, or all of it where there is a *."
+    )
+    allowed_countries = models.JSONField(
+        default=list, help_text="ISO 3166 codes, XX for unknown; empty means all."
+    )
+    denied_countries = models.JSONField(default=list, help_text="ISO 3166 codes, as above.")
+
+    def __str__(self) -> str:
+        return f"access rules of {self.workspace_id}"
 
 
 class KeyImport(models.Model):

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Workspace
 from gateway.core.money import format_usd
+from gateway.core.name_patterns import first_beyond
 from keys.limits import SPENDING, limits_of
 from keys.models import ApiKey, DeveloperKeyPolicy
 from keys.rules import Network
@@ -31,6 +32,8 @@ class Reach:
     scopes: frozenset[str] | None
     models: frozenset[str] | None
     networks: tuple[Network, ...] | None
+    denied_models: frozenset[str] = frozenset()
+    denied_networks: tuple[Network, ...] = ()
     # As they take effect, by their names in keys.limits; None is no limit.
     limits: Mapping[str, int | None]
     allows_chat_template: bool
@@ -54,6 +57,8 @@ def reach_of(key: ApiKey) -> Reach:
         scopes=frozenset(key.scopes),
         models=frozenset(key.allowed_models) or None,
         networks=_networks(key.allowed_ips),
+        denied_models=frozenset(key.denied_models),
+        denied_networks=_networks(key.denied_ips) or (),
         limits=_in_effect(key),
         allows_chat_template=key.allows_chat_template,
         expires_at=key.expires_at,
@@ -90,11 +95,16 @@ def count_keys_made(workspace: Workspace, person_id: int) -> int:
 def _wider_rules(inner: Reach, outer: Reach) -> Iterator[tuple[str, str]]:
     if beyond := _beyond(inner.scopes, outer.scopes):
         yield "scopes", f"This key cannot have {beyond}. {ASK}"
-    if beyond := _beyond(inner.models, outer.models):
+    if beyond := _models_beyond(inner.models, outer.models):
         yield "allowed_models", f"This key cannot use {beyond}. {ASK}"
+    if beyond := first_beyond(outer.denied_models, inner.denied_models):
+        yield "denied_models", f"This key cannot use {beyond}. {ASK}"
     if not _networks_within(inner.networks, outer.networks):
         allowed = ", ".join(map(str, (outer.networks or ())[:5])) or "no address"
         yield "allowed_ips", f"This key can only be used from {allowed}. {ASK}"
+    if not _networks_within(outer.denied_networks, inner.denied_networks):
+        denied = ", ".join(map(str, outer.denied_networks[:5]))
+        yield "denied_ips", f"This key cannot be used from {denied}. {ASK}"
     if inner.allows_chat_template and not outer.allows_chat_template:
         yield "allows_chat_template", f"Calls of this key cannot send one. {ASK}"
     if outer.expires_at is not None and (
@@ -126,6 +136,13 @@ def _beyond(inner: Collection[str] | None, outer: Collection[str] | None) -> str
     if inner is None:
         return "any other than " + ", ".join(sorted(outer)[:5])
     return min(set(inner).difference(outer), default="")
+
+
+def _models_beyond(inner: Collection[str] | None, outer: Collection[str] | None) -> str:
+    """Do the same where outer may have patterns."""
+    if inner is None or outer is None:
+        return _beyond(inner, outer)
+    return first_beyond(inner, outer)
 
 
 def _networks_within(inner: tuple[Network, ...] | None, outer: tuple[Network, ...] | None) -> bool:

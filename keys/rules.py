@@ -6,7 +6,7 @@ Every function raises ValidationError for the field it reads, with sentences for
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from ipaddress import (
     IPv4Address,
@@ -33,9 +33,12 @@ MODEL_CHARS = 200
 _SHOWN_CHARS = 64
 _SHOWN_ERRORS = 5
 _ANY_ADDRESS = "These rules allow every IP address. Confirm this, or remove the rules."
+_NO_ADDRESS = "These rules deny every IP address. Revoke keys or lock the workspace instead."
+_NO_MODEL = "* denies every model. Revoke keys or lock the workspace instead."
 _PREFIX = re.compile(r"0|[1-9][0-9]{0,2}")
 
 Network = IPv4Network | IPv6Network
+Readers = Mapping[str, Callable[[], object]]
 
 
 class KeyRules(TypedDict):
@@ -44,7 +47,9 @@ class KeyRules(TypedDict):
     label: str
     scopes: list[str]
     allowed_models: list[str]
+    denied_models: list[str]
     allowed_ips: list[str] | None
+    denied_ips: list[str]
     expires_at: datetime | None
 
 
@@ -53,19 +58,28 @@ def read_rules(
     label: str,
     scopes: Sequence[str],
     allowed_models: Sequence[str],
+    denied_models: Sequence[str] = (),
     allowed_ips: Sequence[str] | None,
+    denied_ips: Sequence[str] = (),
     expires_at: datetime | None,
     allow_any_address: bool,
 ) -> KeyRules:
     """Return the fields as they are stored, or raise with the errors of all of them at once."""
-    readers: dict[str, Callable[[], object]] = {
+    readers: Readers = {
         "label": lambda: read_line(label, field="label", max_chars=LABEL_CHARS),
         "scopes": lambda: read_scopes(scopes),
         "allowed_models": lambda: read_model_names(allowed_models),
+        "denied_models": lambda: read_denied_models(denied_models),
         "allowed_ips": lambda: read_networks(allowed_ips, allow_any_address=allow_any_address),
+        "denied_ips": lambda: read_denied_networks(denied_ips),
         "expires_at": lambda: read_expiry(expires_at),
     }
-    rules: dict[str, object] = {}
+    return cast(KeyRules, read_all(readers))
+
+
+def read_all(readers: Readers) -> JsonObject:
+    """Return what each reads, or raise with the errors of all of them at once."""
+    rules: JsonObject = {}
     errors: dict[str, list[ValidationError]] = {}
     for name, read in readers.items():
         try:
@@ -74,7 +88,7 @@ def read_rules(
             errors.update(error.error_dict)
     if errors:
         raise ValidationError(errors)
-    return cast(KeyRules, rules)
+    return rules
 
 
 def as_json(rules: KeyRules) -> JsonObject:
@@ -98,25 +112,31 @@ def read_scopes(scopes: Sequence[str]) -> list[str]:
     return [scope for scope in Scope.values if scope in scopes]
 
 
-def read_model_names(names: Sequence[str]) -> list[str]:
-    """Return the names trimmed, once each. An empty list means every model."""
+def read_model_names(names: Sequence[str], field: str = "allowed_models") -> list[str]:
+    """Return the names and patterns trimmed, once each."""
     if isinstance(names, str):
-        raise ValidationError({"allowed_models": "Models must be a list of names."})
+        raise ValidationError({field: "Models must be a list of names."})
     if len(names) > MAX_MODELS:
-        raise ValidationError(
-            {"allowed_models": f"Choose at most {MAX_MODELS} models (now {len(names)})."}
-        )
-    return list(dict.fromkeys(_read_model_name(name) for name in names))
+        raise ValidationError({field: f"Choose at most {MAX_MODELS} models (now {len(names)})."})
+    return list(dict.fromkeys(_read_model_name(name, field) for name in names))
 
 
-def _read_model_name(name: object) -> str:
+def read_denied_models(names: Sequence[str]) -> list[str]:
+    """Do the same for models that are denied, which cannot be all."""
+    denied = read_model_names(names, "denied_models")
+    if any(not name.strip("*") for name in denied):
+        raise ValidationError({"denied_models": _NO_MODEL})
+    return denied
+
+
+def _read_model_name(name: object, field: str) -> str:
     text = name.strip() if isinstance(name, str) else ""
     if not text:
-        raise ValidationError({"allowed_models": "A model name cannot be empty."})
+        raise ValidationError({field: "A model name cannot be empty."})
     if len(text) > MODEL_CHARS or not is_visible(text):
         raise ValidationError(
             {
-                "allowed_models": f"{text[:40]!r}… is not a model name: at most {MODEL_CHARS}"
+                field: f"{text[:40]!r}… is not a model name: at most {MODEL_CHARS}"
                 " visible characters."
             }
         )
@@ -142,12 +162,25 @@ def read_networks(rules: Sequence[str] | None, *, allow_any_address: bool) -> li
     """
     if rules is None:
         return None
+    networks = _read_list(rules, "allowed_ips")
+    if not allow_any_address and any(_families_covered(networks)):
+        raise ValidationError({"allowed_ips": _ANY_ADDRESS})
+    return [str(network) for network in networks]
+
+
+def read_denied_networks(rules: Sequence[str]) -> list[str]:
+    """Do the same for networks that are denied, which cannot be all."""
+    networks = _read_list(rules, "denied_ips")
+    if all(_families_covered(networks)):
+        raise ValidationError({"denied_ips": _NO_ADDRESS})
+    return [str(network) for network in networks]
+
+
+def _read_list(rules: Sequence[str], field: str) -> dict[Network, None]:
     if isinstance(rules, str):
-        raise ValidationError({"allowed_ips": "IP rules must be a list of networks."})
+        raise ValidationError({field: "IP rules must be a list of networks."})
     if len(rules) > MAX_RULES:
-        raise ValidationError(
-            {"allowed_ips": f"Enter at most {MAX_RULES} rules (now {len(rules)})."}
-        )
+        raise ValidationError({field: f"Enter at most {MAX_RULES} rules (now {len(rules)})."})
     networks: dict[Network, None] = {}
     errors: list[str] = []
     for rule in rules:
@@ -156,10 +189,8 @@ def read_networks(rules: Sequence[str] | None, *, allow_any_address: bool) -> li
         except ValueError as error:
             errors.append(str(error))
     if errors:
-        raise ValidationError({"allowed_ips": errors[:_SHOWN_ERRORS]})
-    if not allow_any_address and _cover_a_family(networks):
-        raise ValidationError({"allowed_ips": _ANY_ADDRESS})
-    return [str(network) for network in networks]
+        raise ValidationError({field: errors[:_SHOWN_ERRORS]})
+    return networks
 
 
 def read_network(rule: object) -> Network:
@@ -204,7 +235,8 @@ def _network_of(address: IPv4Address | IPv6Address, prefix: int, shown: str) -> 
     return network
 
 
-def _cover_a_family(networks: Iterable[Network]) -> bool:
+def _families_covered(networks: Iterable[Network]) -> tuple[bool, bool]:
+    """Return whether the networks have all of IPv4, and all of IPv6."""
     four = collapse_addresses(net for net in networks if isinstance(net, IPv4Network))
     six = collapse_addresses(net for net in networks if isinstance(net, IPv6Network))
-    return any(net.prefixlen == 0 for net in four) or any(net.prefixlen == 0 for net in six)
+    return any(net.prefixlen == 0 for net in four), any(net.prefixlen == 0 for net in six)

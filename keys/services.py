@@ -64,7 +64,9 @@ def issue_key(
     label: str,
     scopes: Sequence[str] | None = None,
     allowed_models: Sequence[str] = (),
+    denied_models: Sequence[str] = (),
     allowed_ips: Sequence[str] | None = None,
+    denied_ips: Sequence[str] = (),
     expires_at: datetime | None = None,
     created_by: User | None = None,
     actor: str,
@@ -75,17 +77,20 @@ def issue_key(
     """Create a key and return it with its secret.
 
     scopes: None means the default ones. allowed_models: empty means all. allowed_ips: None means
-    any address, [] means none. created_by: the person who asks, if one does; the key cannot be
-    given more than they may do. allow_any_address: confirms rules that let everyone in. prefix: how
-    the secret begins; empty for what keys of the workspace's profile begin with. imported: what is
-    kept of a secret that was issued elsewhere; none is made, and none is returned.
+    any address, [] means none. What is denied is refused whatever allows it. created_by: the
+    person who asks, if one does; the key cannot be given more than they may do. allow_any_address:
+    confirms rules that let everyone in. prefix: how the secret begins; empty for what keys of the
+    workspace's profile begin with. imported: what is kept of a secret that was issued elsewhere;
+    none is made, and none is returned.
     Raises ValidationError with one entry for each field that cannot be taken.
     """
     rules = read_rules(
         label=label,
         scopes=default_scopes() if scopes is None else scopes,
         allowed_models=allowed_models,
+        denied_models=denied_models,
         allowed_ips=allowed_ips,
+        denied_ips=denied_ips,
         expires_at=expires_at,
         allow_any_address=allow_any_address,
     )
@@ -115,7 +120,9 @@ def update_key(
     label: str,
     scopes: Sequence[str],
     allowed_models: Sequence[str],
+    denied_models: Sequence[str],
     allowed_ips: Sequence[str] | None,
+    denied_ips: Sequence[str],
     expires_at: datetime | None,
     actor: str,
     changed_by: User | None = None,
@@ -134,7 +141,9 @@ def update_key(
             label=label,
             scopes=scopes,
             allowed_models=allowed_models,
+            denied_models=denied_models,
             allowed_ips=allowed_ips,
+            denied_ips=denied_ips,
             expires_at=None if expires_at == stored.expires_at else expires_at,
             allow_any_address=allow_any_address or allowed_ips == stored.allowed_ips,
         ) | {"expires_at": expires_at}

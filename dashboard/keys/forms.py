@@ -7,17 +7,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils import timezone
 
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
-from dashboard.keys.rules_form import KeyRulesForm, initial_access, written_networks
+from dashboard.keys.rules_form import DenyForm, KeyRulesForm, initial_access, initial_denied
 from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
 from keys.prefixes import offered_prefixes, only_profile_of
-from keys.rules import read_networks
 
 NEVER, ON = "never", "on"
 NEW, IMPORTED = "new", "imported"
@@ -35,18 +33,13 @@ class PrefixSelect(forms.Select):
         return option
 
 
-class KeyForm(KeyRulesForm):
+class KeyForm(DenyForm, KeyRulesForm):
     """Label, rules and limits."""
 
     label = forms.CharField(
         max_length=80,
         help_text="The service or person that uses it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "production backend"}),
-    )
-    confirm_any_address = forms.BooleanField(
-        required=False,
-        label="Allow every IP address",
-        help_text="These rules allow all IP addresses.",
     )
     expires = forms.ChoiceField(
         choices=[
@@ -84,7 +77,6 @@ class KeyForm(KeyRulesForm):
         help_text="The provider runs the template as code. vLLM only.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
-    wants_confirmation = False
 
     def clean(self) -> FormValues:
         cleaned: FormValues = super().clean() or {}
@@ -98,20 +90,13 @@ class KeyForm(KeyRulesForm):
         return {
             "label": data["label"],
             "scopes": data["scopes"],
-            "allowed_models": self.chosen_models(),
-            "allowed_ips": self.chosen_networks(),
             "expires_at": self._expiry(),
-            "allow_any_address": data["confirm_any_address"],
+            **self.access(),
         }
 
     def compatibility(self) -> FormValues:
         """Return what keys.services.set_compatibility takes, from a valid form."""
         return {name: self.cleaned_data[name] for name in COMPATIBILITY}
-
-    def take(self, error: ValidationError) -> None:
-        """Show what the service found, and offer to confirm where that is the remedy."""
-        super().take(error)
-        self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
 
     def _expiry(self) -> datetime | None:
         chosen = self.cleaned_data["expires"]
@@ -123,15 +108,6 @@ class KeyForm(KeyRulesForm):
             # The field shows minutes: what it shows of the moment there is means that moment.
             return kept if kept and kept.replace(second=0, microsecond=0) == moment else moment
         return timezone.now() + timedelta(days=EXPIRY_DAYS[chosen])
-
-    def _is_only_wide(self) -> bool:
-        """True when the networks are well written and would be taken once confirmed."""
-        # Not from cleaned_data: a field that is complained about is no longer there.
-        rules = written_networks(str(self.data.get("allowed_ips", "")))
-        try:
-            return bool(read_networks(rules, allow_any_address=True))
-        except ValidationError:
-            return False
 
 
 class NewKeyForm(KeyForm):
@@ -192,6 +168,7 @@ def initial_of(key: ApiKey) -> FormValues:
         "label": key.label,
         "scopes": key.scopes,
         **initial_access(key),
+        **initial_denied(key),
         "expires": NEVER if key.expires_at is None else ON,
         "expires_at": key.expires_at and key.expires_at.astimezone(UTC).replace(tzinfo=None),
         "kept_expiry": key.expires_at,
@@ -213,6 +190,7 @@ def initial_of_new(
 def rules_version(key: ApiKey) -> str:
     """Return a token that differs when anything that the form shows differs."""
     rules = [key.label, key.scopes, key.allowed_models, key.allowed_ips, str(key.expires_at)]
+    rules += [key.denied_models, key.denied_ips]
     return version_token([*rules, _compatibility_of(key), limits_of(key)])
 
 

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.audit_selectors import history_of
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
+from dashboard.access_rules.words import rule_lines
 from dashboard.audit.history import SHOWN, Line, history
 from dashboard.forms.save import save
 from dashboard.forms.service_errors import show_conflict
@@ -34,6 +35,7 @@ from dashboard.keys.rows import (
     read_filters,
     with_use,
 )
+from dashboard.keys.rules_form import models_within
 from dashboard.keys.snippets import curl_line, python_lines
 from dashboard.keys.spending import SpendingRow, spending_rows
 from dashboard.keys.table import key_table
@@ -42,6 +44,7 @@ from dashboard.ui.tables import Table
 from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
 from keys import member_actions
+from keys.access import access_rules_of
 from keys.models import ApiKey, DeveloperKeyPolicy
 from keys.policy import policy_of
 from keys.selectors import grantable_scopes, keys_visible_to, may_change, may_edit
@@ -95,6 +98,7 @@ class KeyPageContext:
     may_reset: bool
     is_tightened_only: bool
     why_not: str
+    workspace_rules: list[str]
 
 
 @login_required
@@ -129,7 +133,7 @@ def create_key(request: PageRequest) -> HttpResponse:
     grantable, models = grantable_scopes(request.user, workspace), model_names()
     if policy is not None:
         grantable &= frozenset(policy.scopes or grantable)
-        models = [name for name in models if name in (policy.allowed_models or models)]
+        models = models_within(models, policy.allowed_models)
     form = NewKeyForm(
         request.POST or None,
         initial=initial_of_new(grantable, policy),
@@ -231,7 +235,7 @@ def _edit_form(request: PageRequest, key: ApiKey, workspace: Workspace) -> KeyFo
     return KeyForm(
         request.POST or None,
         initial=initial_of(key),
-        models=model_names() if manages or not key.allowed_models else key.allowed_models,
+        models=models_within(model_names(), [] if manages else key.allowed_models),
         grantable=grantable_scopes(request.user, workspace) | held if manages else held,
     )
 
@@ -277,7 +281,7 @@ def _new_key(
 
 @sensitive_variables()
 def _issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
-    models = issued.key.allowed_models or model_names() or ["a-model"]
+    models = models_within(model_names(), issued.key.allowed_models) or ["a-model"]
     return render_page(
         request,
         page="dashboard/keys/issued.html",
@@ -323,6 +327,7 @@ def _key_page(
         and spending[-1].spent_nusd > 0,
         is_tightened_only=not manages,
         why_not=_why_not(person, key) if form is None and is_live else "",
+        workspace_rules=rule_lines(access_rules_of(workspace)),
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)
 

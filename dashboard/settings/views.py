@@ -25,6 +25,7 @@ from accounts.services import (
     set_stores_bodies,
     unlock_workspace,
 )
+from dashboard.access_rules.words import rule_lines
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -32,6 +33,7 @@ from dashboard.key_policy.limits_text import policy_lines
 from dashboard.keys.limits_form import CallLimitsForm
 from dashboard.settings.forms import LockForm, NameForm, ProfileForm
 from dashboard.ui.confirm import Question, ask
+from keys.access import access_rules_of
 from keys.policy import policy_of
 from keys.selectors import count_usable_keys
 
@@ -45,6 +47,7 @@ class SettingsContext:
     profile_form: forms.Form
     limits_form: forms.Form
     may_unlock: bool
+    access_rules: list[str]
     developer_keys: list[str]
 
 
@@ -224,6 +227,7 @@ def _page(
         limits_form=limits_form
         or CallLimitsForm(initial={name: getattr(workspace, name) for name in RANGES}),
         may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
+        access_rules=rule_lines(access_rules_of(workspace)),
         developer_keys=policy_lines(policy_of(workspace)),
     )
     return render(request, "dashboard/settings/settings.html", variables(context), status=status)

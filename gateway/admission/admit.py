@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from gateway.admission.address import Network, canonical_text, client_subnet, find_caller
 from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import has_no_credential, read_digest
+from gateway.admission.caller_rules import CallerScreen
 from gateway.admission.counter_protocols import HangUp
 from gateway.admission.fallback import CalledEndpoint, Check, fallback_models_within
 from gateway.admission.ip_rules import may_call_from
@@ -35,6 +36,7 @@ from gateway.core.errors import (
     IpNotAllowed,
     KeyLimitExceeded,
     KeyLossExceeded,
+    ModelNotAllowed,
     WorkspaceLocked,
 )
 from gateway.core.grant import Grant, Lease
@@ -60,6 +62,7 @@ class Money(Protocol):
 class Admission:
     """May this caller do this, now?
 
+    country_header: in which trusted proxies name the caller's country; empty: in none.
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
@@ -78,6 +81,7 @@ class Admission:
         take_id: Callable[[str, str], Awaitable[bool]],
         shedder: LoadShedder,
         trusted_proxies: Sequence[Network] = (),
+        country_header: str = "",
         wrong_keys: int = 50,
     ) -> None:
         self._keyring = keyring
@@ -89,6 +93,7 @@ class Admission:
         self._take_id = take_id
         self._shedder = shedder
         self._trusted = tuple(trusted_proxies)
+        self._caller_screen = CallerScreen(country_header, self._trusted)
         self._auth_throttle = AuthThrottle(wrong_keys)
 
     async def identify(self, head: RequestHead) -> Caller:
@@ -122,12 +127,18 @@ class Admission:
             raise InvalidKey("The API key has been revoked.")
         if key.expires_at is not None and key.expires_at <= time.time():
             raise InvalidKey("The API key has expired.")
-        if key.networks is not None and not may_call_from(key, caller.ip):
-            raise IpNotAllowed
+        self._check_rules(key, caller.ip, head)
         if scope and scope not in key.scopes:
             raise InsufficientScope(
                 f"The API key does not have the scope {scope}.", details={"required_scope": scope}
             )
+
+    def _check_rules(self, key: KeyRecord, ip: str, head: RequestHead) -> None:
+        """Raise IpNotAllowed, RequestBlocked."""
+        if key.addresses is not None and not may_call_from(key.addresses, ip):
+            raise IpNotAllowed
+        if key.callers is not None:
+            self._caller_screen.check(key.callers, head)
 
     def screen_call(self, caller: Caller, head: RequestHead, scope: str) -> None:
         """Do the same for a call to a model, which is refused while there are too many."""
@@ -218,7 +229,7 @@ class Admission:
                 hold_nusd, affordable = await self._hold(key.workspace_id, bound, 0)
                 lease = await self._acquire_limits(key, key.limits, model.name, hold_nusd, hang_up)
         if self._keyring.peek(key.digest) is not key:
-            await self._recheck_key(key, hold_nusd, lease)
+            others = await self._recheck_key(caller, head, model, others, hold_nusd, lease)
         cap, sent_cap = bound.cap(affordable)
         grant = Grant(
             identity=make_identity(
@@ -277,17 +288,30 @@ class Admission:
             self._give_back(key.workspace_id, hold_nusd, None)
             raise
 
-    async def _recheck_key(self, key: KeyRecord, hold_nusd: int, lease: Lease | None) -> None:
+    async def _recheck_key(
+        self,
+        caller: Caller,
+        head: RequestHead,
+        model: ModelRecord,
+        others: Sequence[Candidate],
+        hold_nusd: int,
+        lease: Lease | None,
+    ) -> Sequence[Candidate]:
         """Check a key of which something has changed while its call was being let in: it is on no
-        list yet of those that a change ends."""
+        list yet of those that a change ends. Return those of the fallback models that are left."""
+        key = caller.key
         try:
             fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
             if fresh is None or fresh.revoked:
                 raise InvalidKey("The API key has been revoked.")
+            self._check_rules(fresh, caller.ip, head)
+            if not fresh.may_use(model.name):
+                raise ModelNotAllowed(param="model")
             check_key(fresh)
         except BaseException:
             self._give_back(key.workspace_id, hold_nusd, lease)
             raise
+        return [other for other in others if fresh.may_use(other.model.name)]
 
     def _journal(self, grant: Grant) -> None:
         """Write the admission down: from here on the call has a record, whatever is killed."""

@@ -32,6 +32,7 @@ GatewayError
 │   ├── InvalidKey
 │   ├── InsufficientScope
 │   ├── IpNotAllowed
+│   ├── RequestBlocked
 │   ├── ModelNotAllowed
 │   ├── WorkspaceLocked
 │   ├── InsufficientCredits
@@ -188,8 +189,7 @@ class MethodNotAllowed(RequestError):
 
 
 class FileNotFound(RequestError):
-    code = "file_not_found"
-    meaning = "The workspace has no file with this ID."
+    code, meaning = "file_not_found", "The workspace has no file with this ID."
 
 
 class InvalidFile(RequestError):
@@ -200,13 +200,11 @@ class InvalidFile(RequestError):
 
 
 class ImageNotSupported(RequestError):
-    code = "image_not_supported_by_model"
-    meaning = "The model does not support images."
+    code, meaning = "image_not_supported_by_model", "The model does not support images."
 
 
 class AudioNotSupported(RequestError):
-    code = "audio_not_supported_by_model"
-    meaning = "The model does not support audio."
+    code, meaning = "audio_not_supported_by_model", "The model does not support audio."
 
 
 class PdfNotSupported(RequestError):
@@ -255,13 +253,15 @@ class InsufficientScope(AdmissionError):
 
 
 class IpNotAllowed(AdmissionError):
-    code = "ip_not_allowed"
-    meaning = "The API key may not be used from this IP address."
+    code, meaning = "ip_not_allowed", "The API key may not be used from this IP address."
+
+
+class RequestBlocked(AdmissionError):
+    meaning = "The workspace blocks this country or User-Agent. See details.rule."
 
 
 class ModelNotAllowed(AdmissionError):
-    code = "model_not_allowed"
-    meaning = "The API key may not use this model."
+    code, meaning = "model_not_allowed", "The API key may not use this model."
 
 
 class WorkspaceLocked(AdmissionError):
@@ -362,8 +362,7 @@ class PlatformError(GatewayError):
 
 
 class DatabaseUnavailable(PlatformError):
-    code = "database_unavailable"
-    meaning = "The database is not available right now."
+    code, meaning = "database_unavailable", "The database is not available right now."
 
 
 class StorageUnavailable(PlatformError):

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from gateway.core.money import Price, highest
+from gateway.core.name_patterns import NamePatterns
 from gateway.core.provider_connection import ConnectionSettings
 
 
@@ -166,10 +167,49 @@ class KeyLimits(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class AddressRules:
+    """Where a key may be used from. An address that is denied is refused whatever allows it."""
+
+    # The lists of the workspace and of the key, where they have one: each must have the address.
+    allowed: tuple[tuple[IPv4Network | IPv6Network, ...], ...] = ()
+    denied: tuple[IPv4Network | IPv6Network, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class ModelRules:
+    """Which models a key may use. A model that is denied is refused whatever allows it."""
+
+    # The lists of the workspace and of the key, where they have one: each must match the name.
+    allowed: tuple[NamePatterns, ...] = ()
+    denied: tuple[NamePatterns, ...] = ()
+
+    def allow(self, model: str) -> bool:
+        return all(level.match(model) for level in self.allowed) and not any(
+            level.match(model) for level in self.denied
+        )
+
+
+class CountryRules(NamedTuple):
+    """Codes of countries; allowed: None for any."""
+
+    allowed: frozenset[str] | None
+    denied: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class CallerRules:
+    """What callers of a workspace may be: None for anything."""
+
+    # In lower case.
+    denied_user_agents: NamePatterns | None = None
+    countries: CountryRules | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class KeyRecord:
     """A key as admission sees it, with what it needs of its workspace. Equal to itself alone.
 
-    allowed_models: None means all. networks: None means any address, () means none.
+    models, addresses, callers: the rules of the key and its workspace; None where there are none.
     expires_at: seconds since the epoch, or None. profile: the compatibility profile of the key
     or its workspace, empty for the installation's. limits: None when there are none. refused_until:
     seconds since the epoch; calls are refused before (docs/adr/0034). 0: they are not.
@@ -179,12 +219,13 @@ class KeyRecord:
     digest: str
     workspace_id: str
     scopes: frozenset[str]
-    allowed_models: frozenset[str] | None
-    networks: tuple[IPv4Network | IPv6Network, ...] | None
     expires_at: float | None
     revoked: bool
     workspace_locked: bool
     stores_bodies: bool
+    models: ModelRules | None = None
+    addresses: AddressRules | None = None
+    callers: CallerRules | None = None
     profile: str = ""
     may_override_profile: bool = True
     may_use_chat_template: bool = False
@@ -193,4 +234,4 @@ class KeyRecord:
     refused_until: float = 0.0
 
     def may_use(self, model: str) -> bool:
-        return self.allowed_models is None or model in self.allowed_models
+        return self.models is None or self.models.allow(model)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
-from ipaddress import IPv4Network, IPv6Network, ip_network
 
 from django.conf import settings
 from django.db import Error, connection
-from django.db.models import Max
+from django.db.models import Max, QuerySet
 
 from accounts.models import LimitedCalls, Workspace
 from gateway.models import UsageRollup
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
-from keys.models import ApiKey
-
-log = logging.getLogger(__name__)
+from gateway.stores.access_rules import compile_addresses, compile_callers, compile_models
+from keys.models import AccessRules, ApiKey
 
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 KEYS_PER_QUERY = 500
@@ -28,7 +25,7 @@ def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
     thread's connection is closed then, so that the next look-up gets a fresh one.
     """
     try:
-        keys = list(ApiKey.objects.select_related("workspace").filter(digest__in=digests))
+        keys = list(_with_rules().filter(digest__in=digests))
     except Error:
         connection.close()
         raise
@@ -43,8 +40,7 @@ def load_recent_key_records(most: int) -> list[KeyRecord]:
     records: list[KeyRecord] = []
     for start in range(0, len(recent), KEYS_PER_QUERY):
         some = recent[start : start + KEYS_PER_QUERY]
-        keys = ApiKey.objects.select_related("workspace").filter(pk__in=some)
-        records += [_compile(key) for key in keys]
+        records += [_compile(key) for key in _with_rules().filter(pk__in=some)]
     return records
 
 
@@ -53,14 +49,20 @@ def is_workspace_locked(workspace_id: str) -> bool:
     return Workspace.objects.filter(pk=workspace_id, locked_at__isnull=False).exists()
 
 
+def _with_rules() -> QuerySet[ApiKey]:
+    return ApiKey.objects.select_related("workspace__access_rules")
+
+
 def _compile(key: ApiKey) -> KeyRecord:
+    of_workspace: AccessRules | None = getattr(key.workspace, "access_rules", None)
     return KeyRecord(
         key_id=str(key.pk),
         digest=key.digest,
         workspace_id=str(key.workspace_id),
         scopes=frozenset(key.scopes),
-        allowed_models=frozenset(key.allowed_models) or None,
-        networks=_read_networks(key),
+        models=compile_models(key, of_workspace),
+        addresses=compile_addresses(key, of_workspace),
+        callers=compile_callers(of_workspace),
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
         revoked=key.revoked_at is not None,
         workspace_locked=key.workspace.locked_at is not None,
@@ -94,16 +96,3 @@ def _read_spending_limits(key: ApiKey) -> SpendingLimits | None:
     if wanted == (None, None, None):
         return None
     return SpendingLimits(*wanted, key.total_baseline_nusd)
-
-
-def _read_networks(key: ApiKey) -> tuple[IPv4Network | IPv6Network, ...] | None:
-    """Return the rules that can be read. One that cannot admits nobody, and is logged."""
-    if key.allowed_ips is None:
-        return None
-    networks = []
-    for rule in key.allowed_ips:
-        try:
-            networks.append(ip_network(rule))
-        except ValueError:
-            log.error("Key %s has an IP rule that cannot be read: %r.", key.pk, rule)
-    return tuple(networks)

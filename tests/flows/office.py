@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,12 +34,13 @@ class Office:
 
 
 @contextmanager
-def open_office(home: Path) -> Iterator[Office]:
-    """Start the process that takes orders for a home; it ends with the block."""
+def open_office(home: Path, env: Mapping[str, str] | None = None) -> Iterator[Office]:
+    """Start the process that takes orders for a home; it ends with the block. env: the settings of
+    its gateway."""
     process = subprocess.Popen(
         [sys.executable, "-m", "tests.flows.orders"],
         cwd=ROOT,
-        env=environment(home),
+        env=environment(home, env),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,

@@ -28,7 +28,9 @@ from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, provider_connections, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
 from keys import services as keys  # noqa: E402
+from keys.access import set_access_rules  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
+from keys.rules import KeyRules  # noqa: E402
 
 ACTOR = "operator"
 FIELDS = [field.name for field in CallRecord._meta.fields]
@@ -60,9 +62,14 @@ def expire(*, key_id: str) -> None:
 
 def edit_key(*, key_id: str, **rules: Any) -> bool:
     found = ApiKey.objects.get(pk=key_id)
-    names = ("label", "scopes", "allowed_models", "allowed_ips", "expires_at")
-    current = {name: getattr(found, name) for name in names}
+    current = {name: getattr(found, name) for name in KeyRules.__annotations__}
     return keys.update_key(found, actor=ACTOR, **(current | rules))
+
+
+def access_rules(*, workspace_id: str, **rules: Any) -> bool:
+    """Replace all access rules of a workspace."""
+    found = Workspace.objects.get(pk=workspace_id)
+    return set_access_rules(found, actor=ACTOR, **rules)
 
 
 def compatibility(*, key_id: str, **wishes: Any) -> bool:
@@ -226,6 +233,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             connect_provider,
             describe_provider,
             describe_model,
+            access_rules,
             compatibility,
             limit_key,
             limit_workspace,

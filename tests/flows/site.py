@@ -149,7 +149,7 @@ def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[S
     with (
         running_upstream() as upstream,
         running_gateway(home, env=env) as gateway,
-        open_office(home) as office,
+        open_office(home, env) as office,
     ):
         site = Site(gateway, upstream, office)
         office.do("provider", name="fake", base_url=upstream.base_url, credential=CREDENTIAL)

@@ -21,7 +21,7 @@ from gateway.services import (
     provider_connections,
     providers,
 )
-from keys import memberships
+from keys import access, memberships
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
 
@@ -34,6 +34,7 @@ MODULES: tuple[ModuleType, ...] = (
         services,
         invitations,
         key_services,
+        access,
         memberships,
         models,
         providers,
@@ -46,7 +47,9 @@ PRICES = {"input_pusd": 5, "output_pusd": 6}
 RULES: dict[str, Any] = {
     "scopes": ["usage"],
     "allowed_models": [],
+    "denied_models": [],
     "allowed_ips": None,
+    "denied_ips": [],
     "expires_at": None,
 }
 # The order: what starts it, and the kind of change that serving processes hear of.
@@ -182,6 +185,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "set_profile": (_on_workspace(services.set_profile, compat_profile="bud"), "workspace"),
     "set_call_limits": (
         _on_workspace(services.set_call_limits, max_concurrent=5),
+        "workspace",
+    ),
+    "set_access_rules": (
+        _on_workspace(access.set_access_rules, denied_models=["gpt-*"]),
         "workspace",
     ),
     "issue_key": (_issue, "key"),

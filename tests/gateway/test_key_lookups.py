@@ -92,8 +92,6 @@ def test_a_key_that_is_there_from_the_start_is_not_asked_for() -> None:
         digest="digest",
         workspace_id="w",
         scopes=frozenset(),
-        allowed_models=None,
-        networks=None,
         expires_at=None,
         revoked=False,
         workspace_locked=False,

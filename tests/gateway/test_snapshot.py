@@ -12,6 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.models import ConfigChange
 from accounts.services import lock_workspace, set_stores_bodies
+from gateway.admission.ip_rules import may_call_from
 from gateway.core.money import Price
 from gateway.models import Provider
 from gateway.services.models import add_target, set_model_enabled, set_prices
@@ -113,23 +114,33 @@ def test_a_key_is_compiled_with_one_query() -> None:
     assert record is not None
     assert (record.key_id, record.workspace_id) == (str(key.pk), str(workspace.pk))
     assert record.scopes == frozenset({"completions"})
-    assert record.allowed_models == frozenset({"m"})
-    assert record.networks == (ip_network("203.0.113.0/24"), ip_network("2001:db8::7/128"))
+    assert [record.may_use(name) for name in ("m", "n")] == [True, False]
+    assert record.addresses is not None
+    assert record.addresses.allowed == (
+        (ip_network("203.0.113.0/24"), ip_network("2001:db8::7/128")),
+    )
+    assert record.callers is None
     assert record.expires_at == expires_at.timestamp()
     assert not any((record.revoked, record.workspace_locked, record.stores_bodies))
 
 
-@pytest.mark.parametrize(("allowed_ips", "networks"), [(None, None), ([], ())])
-def test_no_rules_let_anybody_in_and_an_empty_list_nobody(
-    allowed_ips: list[str] | None, networks: tuple[()] | None
-) -> None:
-    _, secret = make_key(make_workspace(), allowed_ips=allowed_ips)
+def test_a_key_without_rules_has_none_of_its_workspace_either() -> None:
+    _, secret = make_key(make_workspace())
 
     record = load_key_records([digest_secret(secret)])[0]
 
     assert record is not None
-    assert record.networks == networks
-    assert record.allowed_models is None
+    assert (record.models, record.addresses, record.callers) == (None, None, None)
+
+
+def test_an_empty_list_of_networks_lets_nobody_in() -> None:
+    _, secret = make_key(make_workspace(), allowed_ips=[])
+
+    record = load_key_records([digest_secret(secret)])[0]
+
+    assert record is not None
+    assert record.addresses is not None
+    assert not may_call_from(record.addresses, "203.0.113.7")
 
 
 def test_what_happened_to_key_and_workspace_shows_in_the_record() -> None:
@@ -150,10 +161,16 @@ def test_a_rule_that_cannot_be_read_lets_nobody_in(caplog: pytest.LogCaptureFixt
     ApiKey.objects.filter(pk=key.pk).update(allowed_ips=["rubbish", "203.0.113.7/32"])
 
     record = load_key_records([digest_secret(secret)])[0]
+    ApiKey.objects.filter(pk=key.pk).update(denied_ips=["refuse"])
+    denying = load_key_records([digest_secret(secret)])[0]
 
     assert record is not None
-    assert record.networks == (ip_network("203.0.113.7/32"),)
+    assert record.addresses is not None
+    assert record.addresses.allowed == ((ip_network("203.0.113.7/32"),),)
     assert "rubbish" in caplog.text
+    assert denying is not None
+    assert denying.addresses is not None
+    assert not may_call_from(denying.addresses, "203.0.113.7")
 
 
 def test_an_unknown_digest_is_none() -> None:

@@ -40,6 +40,8 @@ def test_every_column_is_read() -> None:
         "scopes": ["usage"],
         "allowed_models": ["gpt", "haiku"],
         "allowed_ips": ["203.0.113.0/24", "2001:db8::7/128"],
+        "denied_models": [],
+        "denied_ips": [],
         "expires_at": datetime(2030, 1, 31, tzinfo=UTC),
     }
     assert row.limits == {

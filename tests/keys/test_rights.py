@@ -28,6 +28,8 @@ def edit_as(person: User, key: ApiKey, **fields: Any) -> bool:
         "scopes": key.scopes,
         "allowed_models": key.allowed_models,
         "allowed_ips": key.allowed_ips,
+        "denied_models": [],
+        "denied_ips": [],
         "expires_at": key.expires_at,
     }
     return update_key(key, actor=person.email, changed_by=person, **(same | fields))

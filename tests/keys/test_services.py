@@ -30,6 +30,8 @@ def edit(key: ApiKey, **fields: Any) -> bool:
         "scopes": key.scopes,
         "allowed_models": key.allowed_models,
         "allowed_ips": key.allowed_ips,
+        "denied_models": [],
+        "denied_ips": [],
         "expires_at": key.expires_at,
     }
     return update_key(key, actor=ACTOR, **(same | fields))

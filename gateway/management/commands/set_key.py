@@ -1,4 +1,4 @@
-"""set_key: change how much a key may call and spend."""
+"""set_key: change what a key may be used for, and how much it may call and spend."""
 
 from __future__ import annotations
 
@@ -11,20 +11,27 @@ from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import format_usd
 from gateway.selectors.key_spending import spent_by
 from keys import services
+from keys.management.access_options import (
+    ACCESS_FIELDS,
+    add_access_options,
+    read_access_options,
+)
 from keys.management.limit_options import add_limit_options, read_limit_options, write_limits
+from keys.rules import KeyRules
 from keys.selectors import get_key
 
 
 class Command(JsonCommand):
     help = (
-        "Change the limits of a key; other settings stay as they are, and `none` is no limit. "
-        "Changes apply within a second."
+        "Change the limits and access rules of a key; other settings stay as they are. `none` is "
+        "no limit, or no rule. Changes apply within a second."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("key", help="Key ID (preferred), last 4 characters, or the secret.")
         add_limit_options(parser)
+        add_access_options(parser)
         parser.add_argument(
             "--reset-total",
             action="store_true",
@@ -32,9 +39,16 @@ class Command(JsonCommand):
         )
 
     @transaction.atomic
-    def answer(self, *, key: str, reset_total: bool, **options: object) -> Answer:
+    def answer(
+        self, *, key: str, reset_total: bool, allow_any_address: bool, **options: object
+    ) -> Answer:
         found = get_key(key)
         changed = services.set_limits(found, limits=read_limit_options(found, options), actor=ACTOR)
+        if named := read_access_options(options):
+            rules = {**{name: getattr(found, name) for name in KeyRules.__annotations__}, **named}
+            changed |= services.update_key(
+                found, actor=ACTOR, allow_any_address=allow_any_address, **rules
+            )
         spent = spent_by(found.pk, time.time())
         if reset_total:
             changed |= services.reset_total(found, spent_nusd=spent.total_nusd, actor=ACTOR)
@@ -43,6 +57,7 @@ class Command(JsonCommand):
             "changed": changed,
             "key_id": str(found.pk),
             "label": found.label,
+            **{name: getattr(found, name) for name in ACCESS_FIELDS},
             **write_limits(found),
             "spent_today_usd": format_usd(spent.day_nusd),
             "spent_this_month_usd": format_usd(spent.month_nusd),

@@ -11,6 +11,11 @@ from django.utils import timezone
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
+from keys.management.access_options import (
+    ACCESS_FIELDS,
+    add_access_options,
+    read_access_options,
+)
 from keys.management.limit_options import add_limit_options, read_limit_options, write_limits
 from keys.models import CompatProfile
 from keys.prefixes import only_profile_of, prefix_for
@@ -27,15 +32,7 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Workspace ID, slug or name.")
         parser.add_argument("label", help="Key name.")
-        parser.add_argument(
-            "--model", action="append", metavar="NAME", help="Allowed model. Repeatable."
-        )
-        parser.add_argument(
-            "--ip",
-            action="append",
-            metavar="CIDR",
-            help="Allowed IP address or network. Repeatable.",
-        )
+        add_access_options(parser)
         parser.add_argument("--scope", action="append", help="Scope. Repeatable.")
         parser.add_argument(
             "--expires", metavar="WHEN", help="Expiry: 30d, 12h or an ISO 8601 time."
@@ -61,11 +58,6 @@ class Command(JsonCommand):
             action="store_true",
             help="Allow chat templates in requests. The provider runs them as code.",
         )
-        parser.add_argument(
-            "--allow-any-address",
-            action="store_true",
-            help="Confirm IP rules that allow every address.",
-        )
         add_limit_options(parser)
 
     @transaction.atomic
@@ -74,8 +66,6 @@ class Command(JsonCommand):
         *,
         workspace: str,
         label: str,
-        model: list[str] | None,
-        ip: list[str] | None,
         scope: list[str] | None,
         expires: str | None,
         allow_any_address: bool,
@@ -93,8 +83,7 @@ class Command(JsonCommand):
             prefix=prefix or prefix_for(into, profile),
             label=label,
             scopes=scope,
-            allowed_models=model or (),
-            allowed_ips=ip,
+            **read_access_options(options),
             expires_at=read_moment(expires) if expires else None,
             allow_any_address=allow_any_address,
             actor=ACTOR,
@@ -114,8 +103,7 @@ class Command(JsonCommand):
             "label": key.label,
             "compat_profile": key.compat_profile,
             "scopes": key.scopes,
-            "allowed_models": key.allowed_models,
-            "allowed_ips": key.allowed_ips,
+            **{name: getattr(key, name) for name in ACCESS_FIELDS},
             "expires_at": key.expires_at.isoformat() if key.expires_at else None,
             **write_limits(key),
         }

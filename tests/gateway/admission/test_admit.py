@@ -100,8 +100,6 @@ def make_key(*, total_nusd: int = 10_000, at_once: int = 1, revoked: bool = Fals
         digest="k",
         workspace_id="w",
         scopes=scopes,
-        allowed_models=None,
-        networks=None,
         expires_at=None,
         revoked=revoked,
         workspace_locked=False,

@@ -16,10 +16,11 @@ from gateway.admission.fallback import (
 from gateway.core.chat import ChatCall
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
+from gateway.core.name_patterns import compile_names
 from gateway.endpoints.chat_completions.cost_bound import bound_cost
 from gateway.routing.plan import plan
 from gateway.snapshot.candidate import Candidate
-from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot, TargetRecord
+from gateway.snapshot.types import KeyRecord, ModelRecord, ModelRules, Snapshot, TargetRecord
 from tests.support.calls import chat_call
 
 NAMES = ("a", "b", "c", "d")
@@ -79,8 +80,7 @@ def make_key(allowed: frozenset[str] | None) -> KeyRecord:
         digest="digest",
         workspace_id="workspace",
         scopes=frozenset({"completions"}),
-        allowed_models=allowed,
-        networks=None,
+        models=None if allowed is None else ModelRules(allowed=(compile_names(tuple(allowed)),)),
         expires_at=None,
         revoked=False,
         workspace_locked=False,

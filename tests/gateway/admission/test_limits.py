@@ -67,8 +67,6 @@ def make_key(
         digest=key_id,
         workspace_id="workspace",
         scopes=frozenset(),
-        allowed_models=None,
-        networks=None,
         expires_at=None,
         revoked=False,
         workspace_locked=False,

@@ -1,0 +1,1 @@
+"""The access rules of a workspace."""

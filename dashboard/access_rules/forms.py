@@ -1,0 +1,69 @@
+"""The form of a workspace's access rules. keys.access checks what is written."""
+
+from __future__ import annotations
+
+from django import forms
+
+from dashboard.forms.values import FormValues
+from dashboard.forms.version_token import version_token
+from dashboard.keys.rules_form import (
+    DenyForm,
+    initial_access,
+    initial_denied,
+    lines_field,
+    written_lines,
+    written_networks,
+)
+from keys.models import AccessRules
+
+COUNTRIES = ("allowed_countries", "denied_countries")
+
+
+def _countries_field(label: str, help_text: str) -> forms.CharField:
+    attrs = {"autocomplete": "off", "spellcheck": "false", "placeholder": "DE, GB"}
+    return forms.CharField(
+        required=False, label=label, help_text=help_text, widget=forms.TextInput(attrs=attrs)
+    )
+
+
+class AccessRulesForm(DenyForm):
+    """Named as in keys.access.set_access_rules."""
+
+    denied_user_agents = lines_field(
+        "Blocked user agents",
+        "One per line: a part of the User-Agent header, or all of it with * for any characters.",
+        "python-requests\ncurl/*",
+    )
+    allowed_countries = _countries_field(
+        "Allowed countries", "ISO 3166 codes. XX stands for unknown. Default: all countries."
+    )
+    denied_countries = _countries_field(
+        "Denied countries", "ISO 3166 codes. Add XX to refuse calls from an unknown country."
+    )
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def rules(self) -> FormValues:
+        """Return what the service takes, from a valid form."""
+        data = self.cleaned_data
+        return {
+            **self.access(),
+            "denied_user_agents": written_lines(data["denied_user_agents"]),
+            **{name: written_networks(data[name]) for name in COUNTRIES},
+        }
+
+
+def initial_rules(rules: AccessRules) -> FormValues:
+    """Return what the form shows for rules as they are."""
+    return {
+        **initial_access(rules),
+        **initial_denied(rules),
+        "denied_user_agents": "\n".join(rules.denied_user_agents),
+        **{name: ", ".join(getattr(rules, name)) for name in COUNTRIES},
+        "seen": rules_version(rules),
+    }
+
+
+def rules_version(rules: AccessRules) -> str:
+    """Return a token that differs when anything that the form shows differs."""
+    names = ("allowed_models", "denied_models", "allowed_ips", "denied_ips", "denied_user_agents")
+    return version_token([getattr(rules, name) for name in (*names, *COUNTRIES)])

@@ -1,0 +1,61 @@
+"""The access rules that all keys of a workspace are under, for who manages it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import Workspace
+from accounts.permissions import Action
+from dashboard.access_rules.forms import AccessRulesForm, initial_rules, rules_version
+from dashboard.forms.save import save
+from dashboard.forms.service_errors import show_conflict
+from dashboard.http.current_workspace import require
+from dashboard.http.htmx import PageRequest, variables
+from dashboard.http.page_urls import page_address
+from gateway.selectors.key_use import model_names
+from keys.access import access_rules_of, set_access_rules
+
+
+@dataclass(frozen=True)
+class AccessRulesContext:
+    """Variables of dashboard/access_rules/rules.html. country_header: empty where none is set."""
+
+    form: AccessRulesForm
+    country_header: str
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_rules(request: PageRequest) -> HttpResponse:
+    workspace = require(request, Action.MANAGE_WORKSPACE)
+    stored = access_rules_of(workspace)
+    form = AccessRulesForm(
+        request.POST or None, initial=initial_rules(stored), models=model_names()
+    )
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if form.is_valid() and form.cleaned_data["seen"] != rules_version(stored):
+            show_conflict(form, "workspace")
+            status = 409
+        elif form.is_valid() and _save(request, workspace, form):
+            return HttpResponseRedirect(page_address(workspace, "settings"))
+    return render(
+        request,
+        "dashboard/access_rules/rules.html",
+        variables(AccessRulesContext(form, settings.COUNTRY_HEADER)),
+        status=status,
+    )
+
+
+def _save(request: PageRequest, workspace: Workspace, form: AccessRulesForm) -> bool:
+    def write() -> bool:
+        return set_access_rules(workspace, actor=request.user.email, **form.rules())
+
+    return save(request, form, write)

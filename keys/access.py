@@ -1,0 +1,117 @@
+"""The access rules of a workspace, which all its keys are under besides their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.changes import record_audit, record_change
+from accounts.models import ConfigChange, Workspace
+from accounts.text import is_visible
+from keys.countries import CODES
+from keys.models import AccessRules
+from keys.rules import (
+    read_all,
+    read_denied_models,
+    read_denied_networks,
+    read_model_names,
+    read_networks,
+)
+
+MAX_USER_AGENTS = 200
+USER_AGENT_CHARS = 200
+NO_HEADER = (
+    "The country of clients is unknown. An operator can set TOLLHOUSE_COUNTRY_HEADER to the header"
+    " in which your proxy names it."
+)
+
+
+def access_rules_of(workspace: Workspace) -> AccessRules:
+    """Return the workspace's rules; where there are none, some that refuse nothing, not saved."""
+    found = AccessRules.objects.filter(workspace=workspace).first()
+    return found or AccessRules(workspace=workspace)
+
+
+def set_access_rules(
+    workspace: Workspace,
+    *,
+    allowed_models: Sequence[str] = (),
+    denied_models: Sequence[str] = (),
+    allowed_ips: Sequence[str] | None = None,
+    denied_ips: Sequence[str] = (),
+    denied_user_agents: Sequence[str] = (),
+    allowed_countries: Sequence[str] = (),
+    denied_countries: Sequence[str] = (),
+    allow_any_address: bool = False,
+    actor: str,
+) -> bool:
+    """Replace all access rules of a workspace. Returns False when nothing is different.
+
+    Rules of models and IPs are as keys.services.issue_key takes them: a call has to pass those of
+    the workspace and of its key. denied_user_agents: parts of the header, or with `*` all of it, in
+    any case. Countries: ISO 3166 codes, XX for unknown; allowed_countries: empty means all.
+    Raises ValidationError with one entry for each field that cannot be taken.
+    """
+    stored = access_rules_of(workspace)
+    confirmed = allow_any_address or allowed_ips == stored.allowed_ips
+    wanted = read_all(
+        {
+            "allowed_models": lambda: read_model_names(allowed_models),
+            "denied_models": lambda: read_denied_models(denied_models),
+            "allowed_ips": lambda: read_networks(allowed_ips, allow_any_address=confirmed),
+            "denied_ips": lambda: read_denied_networks(denied_ips),
+            "denied_user_agents": lambda: read_user_agents(denied_user_agents),
+            "allowed_countries": lambda: read_countries(allowed_countries, "allowed_countries"),
+            "denied_countries": lambda: read_countries(denied_countries, "denied_countries"),
+        }
+    )
+    with transaction.atomic():
+        stored, _ = AccessRules.objects.get_or_create(workspace=workspace)
+        details = {name: [getattr(stored, name), value] for name, value in wanted.items()}
+        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
+        if details:
+            AccessRules.objects.filter(pk=stored.pk).update(**wanted)
+            record_change(ConfigChange.Kind.WORKSPACE, workspace.pk.hex)
+            record_audit(
+                actor=actor,
+                action="workspace.set_access_rules",
+                target=workspace.slug,
+                workspace=workspace,
+                details=details,
+            )
+    return bool(details)
+
+
+def read_user_agents(patterns: Sequence[str]) -> list[str]:
+    """Return the patterns trimmed, once each. Raises ValidationError."""
+    if len(patterns) > MAX_USER_AGENTS:
+        words = f"Enter at most {MAX_USER_AGENTS} patterns (now {len(patterns)})."
+        raise ValidationError({"denied_user_agents": words})
+    found = list(dict.fromkeys(pattern.strip() for pattern in patterns))
+    if errors := list(_complaints(found)):
+        raise ValidationError({"denied_user_agents": errors[:5]})
+    return found
+
+
+def _complaints(patterns: Sequence[str]) -> Iterator[str]:
+    for pattern in patterns:
+        shown = repr(pattern[:40])
+        if not pattern.strip("* "):
+            yield f"{shown} blocks every program. Enter a part of the User-Agent."
+        elif len(pattern) > USER_AGENT_CHARS or not (is_visible(pattern) and pattern.isascii()):
+            yield f"{shown} is not valid: enter at most {USER_AGENT_CHARS} ASCII characters."
+
+
+def read_countries(codes: Sequence[str], field: str) -> list[str]:
+    """Return the codes in upper case and in order, once each. Raises ValidationError."""
+    found = sorted({code.strip().upper() for code in codes})
+    unknown = [code for code in found if code not in CODES]
+    if unknown:
+        words = f"{unknown[0][:40]!r} is not an ISO 3166 country code. Use DE, GB, or XX (unknown)."
+        raise ValidationError({field: words})
+    if found and not settings.COUNTRY_HEADER:
+        raise ValidationError({field: NO_HEADER})
+    return found
