@@ -1,7 +1,6 @@
-"""The two lines that every change of ours leaves behind: for the machines, and for the people.
+"""Records a change: in the change feed for server processes, and in the audit log for people.
 
-Both belong in the transaction that makes the change, so that neither can be missing or be
-there without it.
+Both rows are written in the transaction that makes the change, so that neither is missing.
 """
 
 from __future__ import annotations

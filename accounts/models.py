@@ -15,7 +15,7 @@ from accounts.ids import new_id
 
 
 class UserManager(BaseUserManager["User"]):
-    """Makes users whose e-mail address is their name."""
+    """Creates users, who are identified by their email."""
 
     def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
         user = self.model(email=self.normalize_email(email).lower(), **fields)
@@ -44,14 +44,14 @@ class User(AbstractBaseUser):
 
 
 class LimitedCalls(models.Model):
-    """Whose calls may be limited: null is no limit."""
+    """Limits on calls. null: no limit."""
 
     max_requests_per_minute = models.PositiveIntegerField(null=True, blank=True)
     burst = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many at once; null: as many as in a minute."
+        null=True, blank=True, help_text="Requests at once; null: the number per minute."
     )
     max_concurrent = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many may run at a time; others wait for their turn."
+        null=True, blank=True, help_text="Concurrent requests; further ones wait in a queue."
     )
 
     class Meta:
@@ -68,7 +68,7 @@ class Workspace(LimitedCalls):
     locked_reason = models.CharField(max_length=200, blank=True)
     stores_bodies = models.BooleanField(default=False)
     compat_profile = models.CharField(
-        max_length=20, blank=True, help_text="Of keys that have none; empty: the installation's."
+        max_length=20, blank=True, help_text="Of keys without their own; empty: the installation's."
     )
     created_at = models.DateTimeField(auto_now_add=True)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
@@ -93,7 +93,7 @@ class Role(models.TextChoices):
 
 
 class Membership(models.Model):
-    """One person's place in one workspace."""
+    """The membership of a user in a workspace."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -112,10 +112,10 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """Somebody asked to become a member, and has not come yet: accepted or withdrawn, it is gone.
+    """A pending invitation. It is deleted when it is accepted or revoked.
 
-    Whoever has its code may accept it, once. Like a key's secret the code carries 256 random
-    bits and is kept as its SHA-256 digest alone (docs/adr/0030).
+    Its code can be used once. Like the secret of a key, the code has 256 random bits and only its
+    SHA-256 digest is stored (docs/adr/0030).
     """
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -123,7 +123,7 @@ class Invitation(models.Model):
     email = models.EmailField()
     role = models.CharField(max_length=12, choices=Role.choices)
     digest = models.CharField(max_length=64, unique=True, editable=False)
-    invited_by = models.CharField(max_length=254, help_text="Who asked, as the audit log says.")
+    invited_by = models.CharField(max_length=254, help_text="The actor, as in the audit log.")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
 
@@ -188,9 +188,9 @@ class LedgerEntry(models.Model):
     amount_nusd = models.BigIntegerField(help_text="Signed: usage is negative.")
     balance_nusd = models.BigIntegerField(help_text="posted_nusd after this entry.")
     source = models.CharField(max_length=160)
-    key_id = models.UUIDField(null=True, blank=True, help_text="Of usage: the key that spent.")
-    calls = models.PositiveIntegerField(default=0, help_text="Of usage: how many calls it sums.")
-    actor = models.CharField(max_length=254, blank=True, help_text="Of the rest: who did it.")
+    key_id = models.UUIDField(null=True, blank=True, help_text="For usage: the key.")
+    calls = models.PositiveIntegerField(default=0, help_text="For usage: the number of calls.")
+    actor = models.CharField(max_length=254, blank=True, help_text="For other kinds: who made it.")
     reason = models.CharField(max_length=200, blank=True)
     created_at = models.DateTimeField()
 
@@ -259,10 +259,10 @@ class LedgerMark(models.Model):
 
 
 class Purse(models.Model):
-    """The part of a wallet that one serving process may spend without asking."""
+    """The part of a wallet that one server process may spend without asking the database."""
 
     wallet = models.ForeignKey(Wallet, on_delete=models.PROTECT, related_name="purses")
-    process_id = models.UUIDField(help_text="gateway.ServingProcess; no foreign key upwards.")
+    process_id = models.UUIDField(help_text="A gateway.ServingProcess, without a foreign key.")
     amount_nusd = models.BigIntegerField(default=0)
 
     class Meta:
@@ -280,7 +280,7 @@ class Purse(models.Model):
 
 
 class ConfigChange(models.Model):
-    """A line of the change feed: something the hot path keeps in memory is no longer true.
+    """A row of the change feed: configuration changed that server processes have in memory.
 
     Written by services in the transaction that makes the change; read by every serving
     process (docs/adr/0003).

@@ -1,4 +1,4 @@
-"""How much of the machine others used while we measured: figures taken in a crowd say so."""
+"""How much of the machine others used while we measured: the report says so."""
 
 from __future__ import annotations
 

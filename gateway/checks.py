@@ -1,5 +1,7 @@
-"""Settings that must not meet the outside world. `manage.py up` refuses to start on an error, and
-every server logs what is warned of."""
+"""System checks: settings that are unsafe where others can reach the server.
+
+`manage.py up` does not start on an error, and every server logs warnings.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What log lines may not say."""
+"""Removes secrets from log lines."""
 
 from __future__ import annotations
 

@@ -49,10 +49,10 @@ class KeyQuerySet(models.QuerySet["ApiKey"]):
 
 
 class LimitedSpending(models.Model):
-    """Whose spending may be limited: null is no limit."""
+    """Budgets. null: no limit."""
 
     daily_limit_nusd = models.BigIntegerField(
-        null=True, blank=True, help_text="What it may spend a day (UTC); null: no limit."
+        null=True, blank=True, help_text="Daily budget (UTC); null: no limit."
     )
     monthly_limit_nusd = models.BigIntegerField(null=True, blank=True)
     total_limit_nusd = models.BigIntegerField(null=True, blank=True)
@@ -89,11 +89,11 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     workspace = models.ForeignKey(Workspace, on_delete=models.PROTECT, related_name="keys")
     label = models.CharField(max_length=80)
-    prefix = models.CharField(max_length=24, blank=True, help_text="Cosmetic start of the secret.")
+    prefix = models.CharField(max_length=24, blank=True, help_text="Start of the secret.")
     hint = models.CharField(max_length=4, blank=True, help_text="Last characters of the secret.")
     digest = models.CharField(max_length=64, unique=True, editable=False)
     is_imported = models.BooleanField(
-        default=False, help_text="Its secret was issued elsewhere; imported by digest: no hint."
+        default=False, help_text="Issued elsewhere. Without a hint if imported by digest."
     )
     scopes = models.JSONField(default=default_scopes)
     compat_profile = models.CharField(
@@ -102,12 +102,12 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
     allows_profile_override = models.BooleanField(default=True)
     allows_chat_template = models.BooleanField(default=False)
     total_baseline_nusd = models.BigIntegerField(
-        default=0, help_text="What it had spent when its total was last reset."
+        default=0, help_text="Spending when the total was last reset."
     )
     refused_until = models.DateTimeField(
         null=True,
         blank=True,
-        help_text="Its calls cost more than the balance had, and are refused until then.",
+        help_text="Calls are refused until then: they cost more than the balance.",
     )
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
@@ -126,7 +126,7 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
 
     @property
     def shown_secret(self) -> str:
-        """What people know the secret by, which is of no use to anybody else."""
+        """Start and end of the secret, by which people recognise it."""
         return f"{self.prefix}…{self.hint}" if self.hint else f"SHA-256 {self.digest[:8]}…"
 
     @property
@@ -148,16 +148,16 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
 
 
 class DeveloperKeyPolicy(LimitedCalls, LimitedSpending):
-    """The most that a key made by a developer may do in one workspace. No row: no maximum."""
+    """The maximum for keys that developers create in a workspace. No row: no maximum."""
 
     workspace = models.OneToOneField(
         Workspace, on_delete=models.CASCADE, primary_key=True, related_name="developer_key_policy"
     )
     max_keys = models.PositiveIntegerField(
-        null=True, blank=True, help_text="How many keys each developer may have; null: no limit."
+        null=True, blank=True, help_text="Maximum number of keys per developer; null: no limit."
     )
     scopes = models.JSONField(
-        null=True, blank=True, help_text="null means all that developers may give."
+        null=True, blank=True, help_text="null means all that developers can assign."
     )
     allowed_models = models.JSONField(
         default=list, help_text="Model names, with * for any characters; empty means all."

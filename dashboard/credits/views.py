@@ -1,4 +1,4 @@
-"""The workspace's money: what there is, what runs, every movement, and giving more."""
+"""The credits of a workspace: balances, the ledger, and grants."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The pages for what goes wrong: 400, 403, 404, 405, 429, 500, 503."""
+"""The error pages: 400, 403, 404, 405, 429, 500, 503."""

@@ -1,4 +1,4 @@
-"""Pages for what goes wrong, and JSON for the same under the API's paths.
+"""Error pages, and JSON for the same under the API's paths.
 
 Who is signed in gets them inside the frame of the pages. Nothing else here reads the database: an
 error page comes up, without the frame, when that is what failed.

@@ -1,4 +1,4 @@
-"""The people of a workspace: who they are, inviting more, their roles, ending a membership."""
+"""The members of a workspace: list, invite, change the role, remove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a model is, costs and can, as a form. What is written is checked by gateway.services."""
+"""The form of a model: details, prices, limits, capabilities.
+
+gateway.services checks what is written.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of the installation, for its operators: what each is, costs and can."""
+"""The models of the installation, for its operators."""
 
 from __future__ import annotations
 

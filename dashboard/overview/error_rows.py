@@ -1,4 +1,4 @@
-"""What went wrong in a period, by provider and by error code: how often, since when, when most."""
+"""Errors of a period, by provider and by code: how many, since when, and any spike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the frame around the pages does: choose a theme, search."""
+"""The views of the frame around the pages: choose a theme, search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Form controls in our dress. Django adds the ids of help and errors by itself."""
+"""Form controls with the classes of our style sheets.
+
+Django adds the ids of help and errors by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small turns of phrase for figures: a unit set apart, a change with its sign."""
+"""Formats figures: a unit set apart, a change with its sign."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The first thing a byte meets: what is not decent HTTP is refused before any application runs."""
+"""The HTTP protocol of the server: invalid requests are refused before any application runs."""

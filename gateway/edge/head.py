@@ -1,5 +1,5 @@
-"""Is this head one that every server on the way reads alike? The parser knows the grammar; here
-is what it lets pass."""
+"""Checks the head of a request beyond the parser's grammar: whatever two servers could read in two
+ways is refused."""
 
 from __future__ import annotations
 

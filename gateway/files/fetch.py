@@ -1,4 +1,4 @@
-"""Fetching a file from an address that a caller gave, without becoming the caller's hand inside.
+"""Fetches a file from a URL that a caller gave, without access to internal networks.
 
 What went wrong behind a name is never told: whoever asks would learn what our network knows. Runs
 in a process of its own (gateway.files.fetch_worker), as what a server sends costs time to read.

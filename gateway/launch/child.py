@@ -1,4 +1,4 @@
-"""A child process that ends when we do, and is told from a stranger."""
+"""A child process: it ends with its parent, and is not confused with other processes."""
 
 from __future__ import annotations
 

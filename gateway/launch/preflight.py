@@ -1,4 +1,4 @@
-"""What must be true before anything is started. Each failure is one sentence."""
+"""Checks before anything is started. Each failure is one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it there yet?"""
+"""Waits until a server that was started responds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py up`, told in order."""
+"""The steps of `manage.py up`, in order."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def add_provider_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--passthrough",
         choices=("yes", "no"),
-        help="Allow provider/model as a model name in calls.",
+        help="Allow provider/provider-model-id as a model name in calls.",
     )
     # Never an argument: every user of the machine can read those.
     source = parser.add_mutually_exclusive_group()

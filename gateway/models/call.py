@@ -48,7 +48,7 @@ class CallRecord(models.Model):
     error_code = models.CharField(max_length=60, blank=True)
     charge_basis = models.CharField(max_length=16, choices=ChargeBasis.choices, blank=True)
 
-    model = models.CharField(max_length=200, blank=True, help_text="Public name that served.")
+    model = models.CharField(max_length=200, blank=True, help_text="Model that served it.")
     requested_model = models.CharField(max_length=256, blank=True)
     provider = models.CharField(max_length=60, blank=True)
     native_model = models.CharField(max_length=200, blank=True)
@@ -61,7 +61,7 @@ class CallRecord(models.Model):
     attempts = models.JSONField(default=list)
     finish_reason = models.CharField(max_length=32, blank=True)
     native_finish_reason = models.CharField(
-        max_length=32, blank=True, help_text="In the provider's own word."
+        max_length=32, blank=True, help_text="As the provider names it."
     )
     user = models.CharField(max_length=256, blank=True)
     client_request_id = models.CharField(max_length=128, blank=True)
@@ -70,10 +70,10 @@ class CallRecord(models.Model):
     episode_id = models.UUIDField(null=True, blank=True)
     dropped_params = models.JSONField(default=list)
     fallback_from = models.CharField(
-        max_length=200, blank=True, help_text="Public name that was meant, where another was tried."
+        max_length=200, blank=True, help_text="Requested model, if a fallback model was tried."
     )
     fallback_depth = models.PositiveSmallIntegerField(
-        default=0, help_text="How many models further down the one is that was tried last."
+        default=0, help_text="Position of the last fallback model tried; 0: none."
     )
 
     prompt_tokens = models.BigIntegerField(default=0)
@@ -83,35 +83,35 @@ class CallRecord(models.Model):
     num_tool_calls = models.BigIntegerField(default=0)
     units = models.JSONField(
         null=True,
-        help_text="Of units without columns of their own (gateway.core.units): the count, and the "
-        'price that applied, as {"cache_write": {"count": 12, "pusd": 3750000}}.',
+        help_text="Count and price of units without their own columns (gateway.core.units), "
+        'as {"cache_write": {"count": 12, "pusd": 3750000}}.',
     )
     tool_uses = models.JSONField(
         null=True,
-        help_text="What tools other than pdf_pages did: [{name, uses, nusd_each}].",
+        help_text="Uses of tools other than pdf_pages: [{name, uses, nusd_each}].",
     )
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)
     output_pusd_per_token = models.BigIntegerField(default=0)
     pdf_pages = models.BigIntegerField(
-        default=0, help_text="Pages of PDFs that were made into pictures for the model."
+        default=0, help_text="PDF pages that were converted to images."
     )
-    pdf_page_nusd = models.BigIntegerField(default=0, help_text="What each of them costs.")
+    pdf_page_nusd = models.BigIntegerField(default=0, help_text="Price of such a page.")
     hold_nusd = models.BigIntegerField(default=0)
     charge_nusd = models.BigIntegerField(default=0)
     absorbed_nusd = models.BigIntegerField(
-        default=0, help_text="What the price says beyond the charge: cost that we took on."
+        default=0, help_text="Price minus charge: cost absorbed by the installation."
     )
 
     total_us = models.BigIntegerField(default=0)
     admit_us = models.BigIntegerField(default=0)
     queued_us = models.BigIntegerField(default=0)
-    failed_us = models.BigIntegerField(default=0, help_text="Attempts that did not serve.")
-    ttft_us = models.BigIntegerField(null=True, help_text="Request to first upstream event.")
-    upstream_us = models.BigIntegerField(default=0, help_text="The attempt that served.")
+    failed_us = models.BigIntegerField(default=0, help_text="Time of failed attempts.")
+    ttft_us = models.BigIntegerField(null=True, help_text="From the request to the first event.")
+    upstream_us = models.BigIntegerField(default=0, help_text="Time of the attempt that served it.")
 
     counted_calls = models.BigIntegerField(
-        db_default=1, help_text="How many refused calls the row stands for; 1 for any other."
+        db_default=1, help_text="Number of refused calls in the row; 1 for other calls."
     )
 
     class Meta:

@@ -24,7 +24,7 @@ class Provider(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.SlugField(max_length=60, unique=True)
-    kind = models.CharField(max_length=40, help_text="A row of gateway.providers.registry.")
+    kind = models.CharField(max_length=40, help_text="A name in gateway.providers.catalogue.")
     base_url = models.CharField(max_length=400, blank=True)
     credential = models.BinaryField(
         null=True,
@@ -36,12 +36,12 @@ class Provider(models.Model):
         max_length=20,
         choices=StructuredDialect.choices,
         default=StructuredDialect.STRUCTURED_OUTPUTS,
-        help_text="Of vLLM: how it spells guided decoding.",
+        help_text="For vLLM: the parameters of guided decoding.",
     )
-    is_local = models.BooleanField(default=False, help_text="Runs on our own premises.")
-    location = models.CharField(max_length=60, blank=True, help_text="Of the data centre.")
+    is_local = models.BooleanField(default=False, help_text="On-premises.")
+    location = models.CharField(max_length=60, blank=True, help_text="Data center region.")
     allows_passthrough = models.BooleanField(
-        default=False, help_text="Calls may name it: its name, a slash, its own name for a model."
+        default=False, help_text="Calls can use provider/provider-model-id as the model."
     )
     # How it is reached: gateway.services.provider_connections.
     transport = models.CharField(
@@ -108,10 +108,8 @@ class LanguageModel(models.Model):
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     name = models.CharField(max_length=200, unique=True)
-    aliases = models.JSONField(default=list, blank=True, help_text="Other names it has.")
-    fallbacks = models.JSONField(
-        default=list, blank=True, help_text="Models that serve its calls when it cannot, in order."
-    )
+    aliases = models.JSONField(default=list, blank=True, help_text="Further names for callers.")
+    fallbacks = models.JSONField(default=list, blank=True, help_text="Fallback models, in order.")
     display_name = models.CharField(max_length=200, blank=True)
     description = models.TextField(blank=True)
     owned_by = models.CharField(max_length=80, blank=True)
@@ -130,16 +128,16 @@ class LanguageModel(models.Model):
         max_length=8, choices=UnknownFields.choices, default=UnknownFields.FORWARD
     )
     default_params = models.JSONField(
-        default=dict, blank=True, help_text="Members sent upstream where the caller does not say."
+        default=dict, blank=True, help_text="Parameters that are sent unless the caller sets them."
     )
     template_render_mode = models.CharField(
         max_length=8,
         choices=TemplateMode.choices,
         default=TemplateMode.OFF,
-        help_text="What becomes of names in braces: gateway.prompts.",
+        help_text="How template variables are rendered (gateway.prompts).",
     )
     default_system_prompt = models.TextField(
-        blank=True, help_text="Goes before the system messages of every call."
+        blank=True, help_text="Added before the system messages of every call."
     )
     # Abilities: null where nobody has said; only a plain no refuses a call.
     supports_vision = models.BooleanField(null=True, blank=True)
@@ -150,7 +148,7 @@ class LanguageModel(models.Model):
         max_length=20,
         blank=True,
         default="",
-        help_text="Of gateway.core.operations: what it is for alone. Empty: nobody has said.",
+        help_text="The only operation it is for (gateway.core.operations); empty: any.",
     )
     enabled = models.BooleanField(default=True)
     created_at = models.DateTimeField(auto_now_add=True)

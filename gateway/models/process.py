@@ -57,7 +57,9 @@ class JournalFault(models.Model):
     segment = models.BigIntegerField(null=True)
     start_byte = models.BigIntegerField(null=True)
     end_byte = models.BigIntegerField(null=True)
-    records = models.PositiveIntegerField(help_text="How many records; at least, where damaged.")
+    records = models.PositiveIntegerField(
+        help_text="Number of records; a minimum if they are damaged."
+    )
     reason = models.CharField(max_length=500)
     file = models.CharField(max_length=200, blank=True, help_text="Relative to the home.")
     found_at = models.DateTimeField()
@@ -77,7 +79,7 @@ class LedgerCheck(models.Model):
 
     checked_at = models.DateTimeField()
     since = models.DateTimeField(
-        null=True, help_text="Only what came since this moment was looked at; null: everything."
+        null=True, help_text="Start of the rows that were verified; null: all rows."
     )
     duration_ms = models.PositiveIntegerField()
     entries = models.BigIntegerField()

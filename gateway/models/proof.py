@@ -11,7 +11,9 @@ class ProofMark(models.Model):
     The rows of ProvenWallet and ProvenKey belong to it: all three are of the same moment.
     """
 
-    since = models.DateTimeField(help_text="A quarter of an hour: calls begun from it on count.")
+    since = models.DateTimeField(
+        help_text="Start of a quarter of an hour; later calls are included."
+    )
     marked_at = models.DateTimeField()
 
     def __str__(self) -> str:
@@ -38,7 +40,7 @@ class ProvenKey(models.Model):
     workspace_id = models.UUIDField()
     key_id = models.UUIDField()
     charge_nusd = models.BigIntegerField()
-    calls = models.BigIntegerField(help_text="Those that cost something.")
+    calls = models.BigIntegerField(help_text="Calls with a charge.")
 
     def __str__(self) -> str:
         return f"key {self.key_id}: {self.charge_nusd} nUSD"

@@ -1,4 +1,4 @@
-"""grant_credits: give a workspace money to spend."""
+"""grant_credits: grant credit to a workspace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""reset_password: a person who cannot sign in any more."""
+"""reset_password: set a new password for a user who cannot sign in."""
 
 from __future__ import annotations
 

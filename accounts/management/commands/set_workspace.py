@@ -1,4 +1,4 @@
-"""set_workspace: change how the keys of a workspace speak, and how much they may call."""
+"""set_workspace: change the profile and the limits of a workspace."""
 
 from __future__ import annotations
 

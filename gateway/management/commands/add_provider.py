@@ -1,4 +1,4 @@
-"""add_provider: an account at a company, or a server of ours, that answers calls."""
+"""add_provider: add a provider, an account at a company or a server of your own."""
 
 from __future__ import annotations
 

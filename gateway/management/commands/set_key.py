@@ -1,4 +1,4 @@
-"""set_key: change what a key may be used for, and how much it may call and spend."""
+"""set_key: change the rules and limits of a key."""
 
 from __future__ import annotations
 

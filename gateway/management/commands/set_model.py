@@ -1,4 +1,4 @@
-"""set_model: change what a public model is, costs and can."""
+"""set_model: change a model: its prices, limits and capabilities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""set_provider: change where a provider is, what it is shown and how it is spoken to."""
+"""set_provider: change the base URL, credential and connection of a provider."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""test_provider: is a provider reachable, and does it take our credential?"""
+"""test_provider: test whether a provider is reachable and accepts the credential."""
 
 from __future__ import annotations
 

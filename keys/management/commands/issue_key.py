@@ -45,8 +45,8 @@ class Command(JsonCommand):
         parser.add_argument(
             "--prefix",
             default="",
-            help="How the secret begins; if not said, as those of the profile do. A prefix of one "
-            "product alone chooses its profile, if none is said.",
+            help="Start of the secret. Default: the prefix of the profile. Without --profile, the "
+            "prefix of a single product sets its profile.",
         )
         parser.add_argument(
             "--fixed-profile",
