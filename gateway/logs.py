@@ -1,4 +1,4 @@
-"""Removes secrets from log lines."""
+"""Where log lines go, and the filter that removes secrets from them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,45 @@ _SECRET = re.compile(
     r"|(?i:(?<=authorization: )|(?<=x-api-key: ))[^\s\"']+"
 )
 HIDDEN = "[hidden]"
+# uvicorn gives them handlers of its own, which write text.
+SERVER_LOGGERS = ("uvicorn", "uvicorn.error", "uvicorn.access")
 
 
 def hide_secrets(text: str) -> str:
     """Return the text with everything that looks like a credential taken out."""
     return _SECRET.sub(HIDDEN, text)
+
+
+def logging_config(level: str, form: str) -> dict[str, object]:
+    """Return the configuration of logging. form: text or json."""
+    loggers: dict[str, object] = {
+        # Django would add a console of its own under DEBUG, and e-mail under nothing.
+        "django": {"handlers": [], "propagate": True},
+    }
+    if form == "json":
+        loggers |= {name: {"handlers": [], "propagate": True} for name in SERVER_LOGGERS}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "filters": {
+            "limit_lines": {"()": "gateway.log_limits.LimitLines"},
+            "hide_secrets": {"()": "gateway.logs.HideSecrets"},
+            "shorten_refusals": {"()": "gateway.log_limits.ShortenRefusals"},
+        },
+        "formatters": {
+            "text": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+            "json": {"()": "gateway.json_logs.make_formatter"},
+        },
+        "handlers": {
+            "stderr": {
+                "class": "logging.StreamHandler",
+                "formatter": form,
+                "filters": ["limit_lines", "hide_secrets", "shorten_refusals"],
+            },
+        },
+        "root": {"handlers": ["stderr"], "level": level},
+        "loggers": loggers,
+    }
 
 
 class HideSecrets(logging.Filter):

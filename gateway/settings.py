@@ -30,6 +30,7 @@ from gateway.env import (
     read_url,
 )
 from gateway.home import find_or_make_secret
+from gateway.logs import logging_config
 from gateway.providers.catalogue import BY_NAME as KINDS
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -279,28 +280,9 @@ METRICS_TOKEN = read_secret("TOLLHOUSE_METRICS_TOKEN")
 COUNTS_CALLS = bool(METRICS_PORT or METRICS_TOKEN)
 
 LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))
-LOGGING: dict[str, object] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "filters": {
-        "limit_lines": {"()": "gateway.log_limits.LimitLines"},
-        "hide_secrets": {"()": "gateway.logs.HideSecrets"},
-        "shorten_refusals": {"()": "gateway.log_limits.ShortenRefusals"},
-    },
-    "formatters": {
-        "plain": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
-    },
-    "handlers": {
-        "stderr": {
-            "class": "logging.StreamHandler",
-            "formatter": "plain",
-            "filters": ["limit_lines", "hide_secrets", "shorten_refusals"],
-        },
-    },
-    "root": {"handlers": ["stderr"], "level": LOG_LEVEL},
-    # Django would add a console of its own under DEBUG, and e-mail under nothing.
-    "loggers": {"django": {"handlers": [], "propagate": True}},
-}
+# text, or json: an object a line (gateway.json_logs).
+LOG_FORMAT = read_choice("TOLLHOUSE_LOG_FORMAT", "text", ("text", "json"))
+LOGGING = logging_config(LOG_LEVEL, LOG_FORMAT)
 
 # Signing in (django-allauth): by e-mail and password, then a code or passkey where one is set up.
 # Nothing is sent by mail and nobody signs up uninvited (see accounts.adapter).

@@ -56,7 +56,8 @@ def keep_record(
     text = _as_text(record)
     name = f"{process_id}-{sha256(text).hexdigest()[:16]}-{kind.value}.json"
     reason = _plain(repr(error), REASON_CHARS)
-    log.critical("call %s is %s: %s", record.call_id, kind.value, reason)
+    call_id = {"call_id": record.call_id}
+    log.critical("call %s is %s: %s", record.call_id, kind.value, reason, extra=call_id)
     JournalFault.objects.create(
         kind=kind,
         process_id=process_id,

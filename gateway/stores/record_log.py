@@ -44,7 +44,7 @@ class RecordLog:
         call_id = record.identity.call_id
         if call_id not in self._open:
             self.late_settles += 1
-            log.warning("late settle of call %s dropped", call_id)
+            log.warning("late settle of call %s dropped", call_id, extra={"call_id": call_id})
             return
         self._open.discard(call_id)
         self._steps.backlog.append_surely(record)
