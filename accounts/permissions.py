@@ -69,7 +69,7 @@ WORDS: Mapping[Action, str] = {
     Action.VIEW_OWN_USAGE: "View usage and calls of your own keys",
     Action.VIEW_KEYS: "View all keys and their rules, never their secrets",
     Action.MAKE_KEYS: "Create keys within the workspace's maximum for developers. Rename, "
-    "restrict and revoke your own keys",
+    "restrict, rotate and revoke your own keys",
     Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, reset a key's "
     "total, assign the scope `usage.workspace`, set the maximum for developers' keys, import keys "
     "issued elsewhere",

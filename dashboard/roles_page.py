@@ -38,10 +38,10 @@ KEYS = """
 
 Owners and admins can set a maximum for keys that developers create (*Settings*, *Developers'
 keys*): limits of each key, models, networks, scopes, and the number of keys per developer. Keys
-that developers create start with that maximum and cannot exceed it. Developers can rename, restrict
-and revoke their own keys. They cannot extend limits, models, networks, scopes or the expiry beyond
-what the key has, including what an owner or admin has set. Only owners and admins can change keys
-of others and reset the total of a key.
+that developers create start with that maximum and cannot exceed it. Developers can rename,
+restrict, rotate and revoke their own keys. They cannot extend limits, models, networks, scopes or
+the expiry beyond what the key has, including what an owner or admin has set. Only owners and admins
+can change keys of others and reset the total of a key.
 
 Owners and admins can import keys issued elsewhere by entering the key itself. Only operators can
 import a key by its SHA-256 digest alone, because a digest does not prove possession of the key.
@@ -69,6 +69,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:key-import": Form(Action.MANAGE_KEYS),
     "dashboard:key-import-confirm": Form(Action.MANAGE_KEYS),
     "dashboard:key-edit": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
+    "dashboard:key-rotate": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-revoke": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-reset-total": Form(Action.MANAGE_KEYS),
     "dashboard:member-invite": Form(Action.MANAGE_MEMBERS),
@@ -128,6 +129,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "reseal_credentials": None,
     "reset_password": None,
     "revoke_key": Action.MANAGE_KEYS,
+    "rotate_key": Action.MANAGE_KEYS,
     "set_access_rules": Action.MANAGE_WORKSPACE,
     "set_key": Action.MANAGE_KEYS,
     "set_model": Action.MANAGE_CATALOGUE,

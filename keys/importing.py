@@ -23,6 +23,7 @@ from keys.imported_secret import read_secret
 from keys.models import ApiKey, KeyImport
 from keys.rules import as_json
 from keys.secret import KeptSecret
+from keys.selectors import keys_by_digest
 from keys.services import refuse_more_than_held
 
 PREVIEW_LIFE = timedelta(hours=1)
@@ -63,7 +64,7 @@ def read_imported_secret(text: str, workspace: Workspace) -> KeptSecret:
         kept = read_secret(text)
     except ValueError as error:
         raise ValidationError({SECRET: str(error)}) from None
-    known = ApiKey.objects.filter(digest=kept.digest).first()
+    known = keys_by_digest([kept.digest]).get(kept.digest)
     if known is not None:
         raise ValidationError({SECRET: _words_of(known, workspace) or HERE})
     return kept
@@ -183,10 +184,9 @@ def _words_of(key: ApiKey, workspace: Workspace) -> str:
 
 
 def _find_keys(digests: Collection[str]) -> dict[str, ApiKey]:
-    wanted, found = sorted(digests), {}
+    wanted, found = sorted(digests), dict[str, ApiKey]()
     for start in range(0, len(wanted), BATCH):
-        for key in ApiKey.objects.filter(digest__in=wanted[start : start + BATCH]):
-            found[key.digest] = key
+        found |= keys_by_digest(wanted[start : start + BATCH])
     return found
 
 

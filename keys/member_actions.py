@@ -8,6 +8,7 @@ with an entry for each field that reaches further than they may go.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -15,7 +16,7 @@ from django.db import transaction
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
 from accounts.untyped import Arguments
-from keys import importing, services
+from keys import importing, rotation, services
 from keys.importing import read_imported_secret
 from keys.models import ApiKey
 from keys.policy import count_keys_made, find_wider, policy_of, reach_of, reach_of_policy
@@ -96,6 +97,15 @@ def change_key(
             raise ValidationError(wider)
         _refuse_beyond_policy(key)
     return any(changed)
+
+
+def rotate_key(key: ApiKey, *, person: User, overlap: timedelta) -> IssuedKey:
+    """Give a key a new secret: see keys.rotation. Who gets it can do all that the key may."""
+    if not may_change(person, key):
+        raise NotAllowed(REFUSED)
+    if key.revoked_at is None and not may_edit(person, key):
+        raise NotAllowed(ABOVE)
+    return rotation.rotate_key(key, overlap=overlap, actor=person.email)
 
 
 def revoke_key(key: ApiKey, *, person: User) -> bool:

@@ -110,6 +110,9 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
         help_text="Calls are refused until then: they cost more than the balance.",
     )
     expires_at = models.DateTimeField(null=True, blank=True)
+    rotated_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it got the secret that it has; null: at creation."
+    )
     revoked_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(
         User, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
@@ -130,6 +133,12 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
         return f"{self.prefix}…{self.hint}" if self.hint else f"SHA-256 {self.digest[:8]}…"
 
     @property
+    def old_secrets(self) -> list[RetiredSecret]:
+        """Secrets from before it was rotated that still work; the newest first."""
+        working = self.retired_secrets.filter(ends_at__gt=timezone.now())
+        return list(working.order_by("-pk")) if self.rotated_at else []
+
+    @property
     def profile_words(self) -> str:
         """The product whose clients the key serves, empty when that is the workspace's."""
         return str(dict(CompatProfile.choices).get(self.compat_profile, self.compat_profile))
@@ -145,6 +154,22 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
         if self.revoked_at is not None:
             return False
         return self.expires_at is None or self.expires_at > timezone.now()
+
+
+class RetiredSecret(models.Model):
+    """A secret that a key had before it was rotated, and that works beside the new one for a while.
+
+    Calls with it are calls of the key: the same limits, the same spending.
+    """
+
+    key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="retired_secrets")
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    shown = models.CharField(max_length=40, help_text="ApiKey.shown_secret of it.")
+    ends_at = models.DateTimeField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.shown} of {self.key_id}"
 
 
 class DeveloperKeyPolicy(LimitedCalls, LimitedSpending):

@@ -9,7 +9,7 @@ from django.db.models import Count, QuerySet
 
 from accounts.models import Membership, User, Workspace
 from accounts.permissions import Action, may
-from keys.models import ApiKey, Scope
+from keys.models import ApiKey, RetiredSecret, Scope
 from keys.secret import HINT_CHARS, digest_secret
 
 # What somebody must be allowed to do to give a key the scope. `usage` reads what the key itself
@@ -74,6 +74,13 @@ def grantable_scopes(user: User, workspace: Workspace) -> frozenset[str]:
     return frozenset(scope for scope, action in _NEEDED.items() if action in held)
 
 
+def keys_by_digest(digests: Collection[str]) -> dict[str, ApiKey]:
+    """Return the key of each digest of a secret, also of one that it had before."""
+    found = {key.digest: key for key in ApiKey.objects.filter(digest__in=digests)}
+    retired = RetiredSecret.objects.filter(digest__in=digests).select_related("key")
+    return {one.digest: one.key for one in retired} | found
+
+
 def get_key(text: str) -> ApiKey:
     """Return the key with this id, secret, or last four characters of the secret.
 
@@ -85,7 +92,7 @@ def get_key(text: str) -> ApiKey:
         found = list(ApiKey.objects.filter(hint=text)[:10])
     else:
         # An imported secret may look like an id: whose secret it is, comes second.
-        found = _by_id(text) or list(ApiKey.objects.filter(digest=digest_secret(text)))
+        found = _by_id(text) or list(keys_by_digest([digest_secret(text)]).values())
     if len(found) > 1:
         ids = ", ".join(str(key.pk) for key in found)
         raise LookupError(f"Several keys end in these characters. Use an ID: {ids}.")

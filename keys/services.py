@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.changes import record_audit, record_change
+from accounts.changes import record_audit, record_changes
 from accounts.models import ConfigChange, User, Workspace
 from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
@@ -332,7 +332,8 @@ def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace:
 
 
 def _record(key: ApiKey, *, actor: str, action: str, details: Mapping[str, object]) -> None:
-    record_change(ConfigChange.Kind.KEY, key.digest)
+    digests = [key.digest, *(retired.digest for retired in key.old_secrets)]
+    record_changes(ConfigChange.Kind.KEY, digests)
     record_audit(
         actor=actor, action=action, target=str(key.pk), workspace=key.workspace, details=details
     )

@@ -31,6 +31,7 @@ _DONE = {
     "invitation.withdraw": "Invitation revoked",
     "key.issue": "Created",
     "key.import": "Imported",
+    "key.rotate": "Rotated",
     "key.revoke": "Revoked",
     "key.refuse": "Calls refused until midnight UTC",
     "key.compatibility": "Compatibility changed",

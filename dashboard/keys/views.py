@@ -27,6 +27,7 @@ from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
 from dashboard.key_policy.limits_text import policy_lines
 from dashboard.keys.forms import KeyForm, NewKeyForm, initial_of, initial_of_new, rules_version
+from dashboard.keys.issued import show_issued
 from dashboard.keys.rows import (
     STATES,
     KeyFilters,
@@ -36,7 +37,6 @@ from dashboard.keys.rows import (
     with_use,
 )
 from dashboard.keys.rules_form import models_within
-from dashboard.keys.snippets import curl_line, python_lines
 from dashboard.keys.spending import SpendingRow, spending_rows
 from dashboard.keys.table import key_table
 from dashboard.ui.confirm import Question, ask
@@ -74,16 +74,6 @@ class KeyFormContext:
     maximum: list[str]
 
 
-@dataclass(frozen=True)
-class IssuedContext:
-    """Variables of dashboard/keys/issued.html, _issued.html. Holds the secret: never stored."""
-
-    key: ApiKey
-    secret: str
-    curl: str
-    python: str
-
-
 @dataclass(frozen=True, kw_only=True)
 class KeyPageContext:
     """Variables of dashboard/keys/key.html. form: None for who may only look. is_tightened_only:
@@ -95,6 +85,7 @@ class KeyPageContext:
     form: KeyForm | None
     history: list[Line]
     may_revoke: bool
+    may_rotate: bool
     may_reset: bool
     is_tightened_only: bool
     why_not: str
@@ -150,7 +141,7 @@ def create_key(request: PageRequest) -> HttpResponse:
         return _new_key(request, form, policy, status=409)
     if issued is None:
         return _new_key(request, form, policy, status=422)
-    return _issued(request, issued) if issued.secret else _imported(request, issued.key)
+    return show_issued(request, issued) if issued.secret else _imported(request, issued.key)
 
 
 @login_required
@@ -279,23 +270,6 @@ def _new_key(
     )
 
 
-@sensitive_variables()
-def _issued(request: PageRequest, issued: IssuedKey) -> HttpResponse:
-    models = models_within(model_names(), issued.key.allowed_models) or ["a-model"]
-    return render_page(
-        request,
-        page="dashboard/keys/issued.html",
-        partial="dashboard/keys/_issued.html",
-        context=IssuedContext(
-            key=issued.key,
-            secret=issued.secret,
-            curl=curl_line(request, issued.secret, models[0]),
-            python=python_lines(request, issued.secret, models[0]),
-        ),
-        status=201,
-    )
-
-
 def _imported(request: PageRequest, key: ApiKey) -> HttpResponse:
     messages.success(request, f"{key.label} is imported. Calls with it are accepted.")
     url = page_address(key.workspace, "key-edit", key.pk)
@@ -321,6 +295,7 @@ def _key_page(
         form=form,
         history=history(history_of(workspace, str(key.pk), limit=SHOWN)),
         may_revoke=is_live and may_change(person, key),
+        may_rotate=key.is_usable and may_edit(person, key),
         may_reset=is_live
         and manages
         and spending[-1].limit_nusd is not None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from django.conf import settings
 from django.db import Error, connection
@@ -12,25 +13,46 @@ from accounts.models import LimitedCalls, Workspace
 from gateway.models import UsageRollup
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 from gateway.stores.access_rules import compile_addresses, compile_callers, compile_models
-from keys.models import AccessRules, ApiKey
+from keys.models import AccessRules, ApiKey, RetiredSecret
 
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 KEYS_PER_QUERY = 500
 
 
 def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
-    """Return the key of each digest, None where there is none. One query; call in a thread.
+    """Return the key of each digest, None where there is none. One query, and
+    one more where there is none; call in a thread.
 
     Raises django.db.Error when the database cannot answer: that says nothing about the keys. The
     thread's connection is closed then, so that the next look-up gets a fresh one.
     """
     try:
         keys = list(_with_rules().filter(digest__in=digests))
+        found = {key.digest: _compile(key) for key in keys}
+        if missing := [digest for digest in digests if digest not in found]:
+            found |= _load_retired(missing)
     except Error:
         connection.close()
         raise
-    found = {key.digest: _compile(key) for key in keys}
     return [found.get(digest) for digest in digests]
+
+
+def _load_retired(digests: Sequence[str]) -> dict[str, KeyRecord]:
+    """Return the records of keys by secrets that they had before. Those that work no
+    longer have expired: the key itself lives on, and so do its calls."""
+    retired = RetiredSecret.objects.filter(digest__in=digests)
+    ends = {one.digest: (one.key_id, one.ends_at.timestamp()) for one in retired}
+    if not ends:
+        return {}
+    of_secrets = _with_rules().filter(pk__in=[key_id for key_id, _ in ends.values()])
+    keys = {key.pk: _compile(key) for key in of_secrets}
+    return {digest: _until(keys[pk], digest, ends_at) for digest, (pk, ends_at) in ends.items()}
+
+
+def _until(record: KeyRecord, digest: str, ends_at: float) -> KeyRecord:
+    """Return the record of a key for a secret that works until then."""
+    expires_at = ends_at if record.expires_at is None else min(record.expires_at, ends_at)
+    return replace(record, digest=digest, expires_at=expires_at)
 
 
 def load_recent_key_records(most: int) -> list[KeyRecord]:

@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -30,6 +31,7 @@ from gateway.services.proving import prove  # noqa: E402
 from keys import services as keys  # noqa: E402
 from keys.access import set_access_rules  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
+from keys.rotation import rotate_key  # noqa: E402
 from keys.rules import KeyRules  # noqa: E402
 
 ACTOR = "operator"
@@ -98,6 +100,12 @@ def spent(*, key_id: str) -> list[int]:
 
 def revoke(*, key_id: str) -> bool:
     return keys.revoke_key(ApiKey.objects.get(pk=key_id), actor=ACTOR)
+
+
+def rotate(*, key_id: str, overlap_s: float) -> str:
+    """Return the new secret of a key."""
+    overlap = timedelta(seconds=overlap_s)
+    return rotate_key(ApiKey.objects.get(pk=key_id), overlap=overlap, actor=ACTOR).secret
 
 
 def lock(*, workspace_id: str) -> bool:
@@ -234,6 +242,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             describe_provider,
             describe_model,
             access_rules,
+            rotate,
             compatibility,
             limit_key,
             limit_workspace,

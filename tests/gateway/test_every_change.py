@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from datetime import timedelta
 from types import ModuleType
 from typing import Any
 
@@ -21,7 +22,7 @@ from gateway.services import (
     provider_connections,
     providers,
 )
-from keys import access, memberships
+from keys import access, memberships, rotation
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
 
@@ -35,6 +36,7 @@ MODULES: tuple[ModuleType, ...] = (
         invitations,
         key_services,
         access,
+        rotation,
         memberships,
         models,
         providers,
@@ -201,6 +203,7 @@ ORDERS: dict[str, tuple[Start, str]] = {
         "key",
     ),
     "disown_key": (_disown, "key"),
+    "rotate_key": (_on_key(rotation.rotate_key, overlap=timedelta(hours=1)), "key"),
     "revoke_key": (_on_key(key_services.revoke_key), "key"),
     "add_provider": (
         lambda: lambda: providers.add_provider(name="up", kind="simulated", actor=WHO),
