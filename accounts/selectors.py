@@ -47,6 +47,7 @@ def get_workspace(text: str) -> Workspace:
 
     Raises LookupError with a sentence for people when there is none, or several of that name.
     """
+    text = text.replace("\x00", "")  # which PostgreSQL takes in no text
     try:
         by_id = Workspace.objects.filter(pk=UUID(text)).first()
     except ValueError:

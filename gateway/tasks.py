@@ -10,6 +10,7 @@ from django.core.management import call_command
 from accounts.ledger_days import add_up_ledger
 from gateway.services.checkpointing import checkpoint
 from gateway.services.error_backfill import backfill_errors
+from gateway.services.leases import hold_lease
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
@@ -22,14 +23,19 @@ _reaper = Reaper()  # it remembers its doubts from one look to the next
 
 @shared_task(name="gateway.reap")
 def reap_task() -> None:
-    """Settle what dead serving processes left behind, also while no other process serves."""
+    """Settle what dead serving processes left behind, also while no other process serves.
+
+    On every host: each can tell which of its own are dead. Work that one host does for all is kept
+    by the one that has it.
+    """
+    hold_lease()
     _reaper.run()
 
 
 @shared_task(name="gateway.prove")
 def prove_task() -> None:
     """Check the ledger and record the verdict for the dashboard."""
-    proof = prove_what_is_due()
+    proof = prove_what_is_due() if hold_lease() else None
     if proof is None:
         return
     record_proof(proof)
@@ -41,14 +47,16 @@ def prove_task() -> None:
 def roll_up_task() -> None:
     """Add the totals of quarters of an hour up to those of hours and days, and errors of calls
     that are older than their totals."""
-    roll_up()
-    backfill_errors()
+    if hold_lease():
+        roll_up()
+        backfill_errors()
 
 
 @shared_task(name="gateway.add_up_ledger")
 def add_up_ledger_task() -> None:
     """Add usage in the ledger up to one row a day and key."""
-    add_up_ledger()
+    if hold_lease():
+        add_up_ledger()
 
 
 @shared_task(name="gateway.checkpoint")
@@ -60,5 +68,6 @@ def checkpoint_task() -> None:
 @shared_task(name="gateway.prune")
 def prune_task() -> None:
     """Delete what has outlived its use, sessions included."""
-    prune()
-    call_command("clearsessions")
+    if hold_lease():
+        prune()
+        call_command("clearsessions")

@@ -60,6 +60,7 @@ from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
 from gateway.stores.key_records import load_key_records, load_recent_key_records
 from gateway.stores.key_spend import KeySpend
+from gateway.stores.process import Company
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.queries import Batches, QueryThreads
 from gateway.stores.request_ids import RequestIds
@@ -82,7 +83,7 @@ class Runtime:
         self.snapshot = SnapshotHolder()
         self.supervisor = CallSupervisor(timeouts)
         space = FreeSpace(settings.HOME, settings.MIN_FREE_MB, settings.MIN_FREE_PERCENT)
-        writer = self.writer = Writer(settings.HOME / "journal", space)
+        writer = self.writer = Writer(settings.HOME / "journal", space, company=company())
         self.stores = ProcessStores(writer)
         self.key_spend = KeySpend(writer)
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
@@ -289,6 +290,14 @@ class Runtime:
         )
         if self.limits.spendings:
             self.limits.charged(grant, receipt.charge_nusd, self.key_spend.recorded)
+
+
+def company() -> Company:
+    """Return what other processes are to this one. The home's lock keeps a database in the home to
+    one process."""
+    file = settings.DATABASE_FILE
+    is_elsewhere = file is None or file.parent != settings.HOME
+    return Company(counts_alone=settings.COUNTERS == "memory", is_possible=is_elsewhere)
 
 
 def spare_the_collector() -> None:

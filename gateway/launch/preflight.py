@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import socket
 import tempfile
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from django.conf import settings
@@ -15,9 +16,11 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from gateway.database_lock import PREPARING, locked
 from gateway.database_url import FILE_NAME, describe_database
 from gateway.home import signs_of_use
 from gateway.launch.failure import CannotStart
+from gateway.services.sealing_check import OtherSealingKeys, check_sealing_keys
 
 OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
 
@@ -138,6 +141,27 @@ def check_database_is_current() -> None:
             f"The database {_name()} is older than this version of Tollhouse: "
             "run `manage.py migrate` after a backup."
         )
+
+
+@contextmanager
+def preparing_alone() -> Iterator[None]:
+    """Prepare the database in the block, one host at a time. Raises CannotStart."""
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(locked(PREPARING))
+        except DatabaseError:
+            raise CannotStart(
+                f"Another host is preparing the database {_name()}. Try again when it has started."
+            ) from None
+        yield
+
+
+def check_keys() -> None:
+    """Raises CannotStart when the database's secrets are encrypted with a key that is not here."""
+    try:
+        check_sealing_keys()
+    except OtherSealingKeys as error:
+        raise CannotStart(str(error)) from None
 
 
 def applied_migrations() -> Collection[object]:

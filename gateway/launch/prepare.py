@@ -29,11 +29,18 @@ def prepare(*, say: Callable[[str], object], new_database: bool = False) -> Quic
     preflight.check_home(home)
     preflight.check_settings()
     preflight.make_database(is_wanted=new_database)
+    make_broker_folders()
+    _collect_static(home)
+    preflight.check_database()
+    with preflight.preparing_alone():
+        return _prepare_database(home, say)
+
+
+def _prepare_database(home: Path, say: Callable[[str], object]) -> Quickstart:
     if preflight.check_database():
         say("Migrating the database.")
         call_command("migrate", interactive=False, verbosity=0)
-    make_broker_folders()
-    _collect_static(home)
+    preflight.check_keys()
     quickstart = seed(home, base_url=f"{public_origin()}/v1")
     for line in add_found_providers(os.environ):
         say(f"Found an API key in the environment. Added {line}.")

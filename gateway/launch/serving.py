@@ -14,7 +14,7 @@ from django.db import connections
 
 from gateway.checks import log_warnings
 from gateway.launch.exclusive import SERVER, only_one
-from gateway.launch.preflight import check_database_is_current, check_home
+from gateway.launch.preflight import check_database_is_current, check_home, check_keys
 
 M_MMAP_THRESHOLD = -3  # malloc.h
 LARGE_BLOCK_BYTES = 1024 * 1024
@@ -32,6 +32,7 @@ def enter(stack: ExitStack) -> None:
     stack.enter_context(only_one(home, SERVER))
     try:
         check_database_is_current()
+        check_keys()
     finally:
         connections.close_all()
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 
 THREADS = 2
 
@@ -16,12 +17,15 @@ def run() -> int:
     """Work until SIGTERM or SIGINT, finish what is being done, return the exit code."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
     from celery.beat import EmbeddedService
+    from django.db import DatabaseError
 
     from gateway.celery import app, make_broker_folders
 
     make_broker_folders()
     app.set_default()
     app.loader.import_default_modules()
+    from gateway.services.leases import release_lease
+
     worker = app.Worker(
         pool="threads",
         concurrency=THREADS,
@@ -37,6 +41,8 @@ def run() -> int:
         worker.start()
     finally:
         clock.stop()
+        with suppress(DatabaseError):
+            release_lease()
     return int(worker.exitcode or 0)
 
 

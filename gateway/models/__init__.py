@@ -2,7 +2,7 @@
 
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
-from gateway.models.process import JournalFault, LedgerCheck, ServingProcess
+from gateway.models.process import JournalFault, Lease, LedgerCheck, SealingKey, ServingProcess
 from gateway.models.proof import ProofMark, ProofProgress, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import (
@@ -27,6 +27,7 @@ __all__ = [
     "KeyUsage",
     "LanguageModel",
     "LatencyRollup",
+    "Lease",
     "LedgerCheck",
     "ProofMark",
     "ProofProgress",
@@ -35,6 +36,7 @@ __all__ = [
     "Provider",
     "ProviderHealth",
     "RollupMark",
+    "SealingKey",
     "ServingProcess",
     "Target",
     "UsageRollup",

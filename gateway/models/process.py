@@ -29,6 +29,9 @@ class ServingProcess(models.Model):
     journal_path = models.CharField(max_length=400, help_text="Relative to the home.")
     drained_segment = models.BigIntegerField(default=0)
     drained_offset = models.BigIntegerField(default=0)
+    counts_alone = models.BooleanField(
+        default=False, help_text="It counts limits in its own memory: no other process may serve."
+    )
 
     class Meta:
         indexes: ClassVar[list[models.Index]] = [
@@ -37,6 +40,30 @@ class ServingProcess(models.Model):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid} {self.state}"
+
+
+class Lease(models.Model):
+    """Who does what only one program of all hosts should do. By the database's clock."""
+
+    name = models.CharField(max_length=40, primary_key=True)
+    owner = models.CharField(max_length=500, help_text="Host and home.")
+    expires_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.owner}"
+
+
+class SealingKey(models.Model):
+    """A sealing key that this database's secrets are encrypted with: how to tell it from others.
+
+    The key cannot be found from it.
+    """
+
+    check_value = models.CharField(max_length=64, primary_key=True)
+    added_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.check_value
 
 
 class JournalFault(models.Model):

@@ -61,6 +61,11 @@ def decrypt(encrypted: bytes, row_id: UUID) -> str:
         raise DecryptionFailed("It was altered, or encrypted for another row.") from None
 
 
+def check_value(key: str) -> str:
+    """Return what tells this key from others, and from which it cannot be found."""
+    return hashlib.sha256(b"tollhouse sealing key check" + _derive(key)).hexdigest()
+
+
 def uses_first_key(encrypted: bytes) -> bool:
     return encrypted[:_HEADER_BYTES] == next(iter(_ciphers()))
 
@@ -109,10 +114,14 @@ def _ciphers() -> dict[bytes, AESGCM]:
 
 
 def _cipher(key: str) -> tuple[bytes, AESGCM]:
+    derived = _derive(key)
+    key_id = hashlib.sha256(b"tollhouse sealing key id" + derived).digest()[:_KEY_ID_BYTES]
+    return _VERSION + key_id, AESGCM(derived)
+
+
+def _derive(key: str) -> bytes:
     if len(key) < MIN_KEY_CHARS:
         raise ImproperlyConfigured(
             f"Each of TOLLHOUSE_SEALING_KEYS needs at least {MIN_KEY_CHARS} random characters."
         )
-    derived = HKDF(SHA256(), length=32, salt=None, info=b"tollhouse sealing 1").derive(key.encode())
-    key_id = hashlib.sha256(b"tollhouse sealing key id" + derived).digest()[:_KEY_ID_BYTES]
-    return _VERSION + key_id, AESGCM(derived)
+    return HKDF(SHA256(), length=32, salt=None, info=b"tollhouse sealing 1").derive(key.encode())

@@ -17,7 +17,7 @@ from typing import TypedDict
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Max, Min, OuterRef, Subquery
+from django.db.models import Min, OuterRef, Subquery
 
 from accounts.ids import stored_id
 from accounts.models import Workspace
@@ -107,7 +107,9 @@ class StepwiseProof:
         """Set the mark up to which the ledger will be proved."""
         with reading_one_moment():
             plan = plan_mark(now)
-            newest = CallRecord.objects.aggregate(newest=Max("id"))["newest"] or UUID(int=0)
+            # Not MAX, which PostgreSQL before 18 does not have for UUIDs.
+            ids = CallRecord.objects.order_by("-id").values_list("id", flat=True)
+            newest = ids.first() or UUID(int=0)
         return cls(
             {
                 "format": FORMAT,

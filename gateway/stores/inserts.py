@@ -2,7 +2,7 @@
 
 Most of what a row costs SQLite's caller is handing over its values one by one, and asking for the
 interpreter's lock again after each statement. So rows that have values in common go in together,
-and what they have in common is handed over once.
+and what they have in common is handed over once. PostgreSQL takes rows fastest by COPY.
 """
 
 from __future__ import annotations
@@ -19,8 +19,16 @@ Row = tuple[SqlValue, ...]
 # Rows by what they have in common: the values of the common columns, and of the others.
 Groups = Mapping[Row, Sequence[Row]]
 
+NUL = "\x00"
 # Rows per statement: as many of the largest as fit, then of the next.
 CHUNKS = (64, 16, 4, 1)
+
+
+def storable(row: Row) -> Row:
+    """Return the row without NUL characters, which texts cannot have on PostgreSQL."""
+    if not any(isinstance(value, str) and NUL in value for value in row):
+        return row
+    return tuple(value.replace(NUL, "\ufffd") if isinstance(value, str) else value for value in row)
 
 
 class Insert:
@@ -37,6 +45,7 @@ class Insert:
     ) -> None:
         """common, own: together the columns; the names are put into SQL as they are."""
         names = ", ".join(f'"{column}"' for column in (*common, *own))
+        self._copy = "" if on_conflict else f"COPY {table} ({names}) FROM STDIN"
         self._into = f"{verb} INTO {table} ({names}) VALUES "
         self._on_conflict = f" {on_conflict}"
         self._common = len(common)
@@ -48,13 +57,21 @@ class Insert:
     def run(self, cursor: CursorWrapper, groups: Groups) -> None:
         """Insert the rows, in their order."""
         if connection.vendor != "sqlite":
-            rows = [common + own for common, owns in groups.items() for own in owns]
-            cursor.executemany(self._single, rows)
+            self._run_on_server(cursor, groups)
             return
         # Not by the cursor: Django would look for %s in all of a long statement, each time.
         with connection.wrap_database_errors:
             for common, owns in groups.items():
                 self._run_in_chunks(common, owns)
+
+    def _run_on_server(self, cursor: CursorWrapper, groups: Groups) -> None:
+        rows = [storable(common + own) for common, owns in groups.items() for own in owns]
+        if not self._copy:
+            cursor.executemany(self._single, rows)
+        elif rows:
+            with connection.wrap_database_errors, cursor.copy(self._copy) as copying:
+                for row in rows:
+                    copying.write_row(row)
 
     def _run_in_chunks(self, common: Row, owns: Sequence[Row]) -> None:
         execute = connection.connection.execute

@@ -17,12 +17,13 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connection
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.ids import new_id, stored_id
 from gateway.journal.file import Position
 from gateway.models import ServingProcess
+from gateway.stores.sole_process import refuse_company
 
 LEASE = timedelta(seconds=30)
 HEARTBEAT_S = 10.0
@@ -45,27 +46,41 @@ class Registration:
     lock_file: int
 
 
-def register(journal_home: Path) -> Registration:
+@dataclass(frozen=True, slots=True)
+class Company:
+    """counts_alone: this process counts limits in its own memory. is_possible: other processes may
+    use its database, and are looked for."""
+
+    counts_alone: bool = False
+    is_possible: bool = False
+
+
+def register(journal_home: Path, company: Company) -> Registration:
     """Enter this process as alive and make its journal's folder.
 
-    Raises OSError when the folder cannot be made, DatabaseError when the row cannot.
+    Raises OSError when the folder cannot be made, DatabaseError when the row cannot, CannotStart
+    when another process is in the way.
     """
     process_id = new_id()
     folder = journal_home / str(process_id)
     folder.mkdir(mode=0o700, parents=True)
     lock_file = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock_file, fcntl.LOCK_EX)
-    now = timezone.now()
     try:
-        ServingProcess.objects.create(
-            id=process_id,
-            host=socket.gethostname(),
-            pid=os.getpid(),
-            started_at=now,
-            heartbeat_at=now,
-            lease_until=now + LEASE,
-            journal_path=_stored_path(folder),
-        )
+        with transaction.atomic():
+            if company.is_possible:
+                refuse_company(counts_alone=company.counts_alone)
+            now = timezone.now()
+            ServingProcess.objects.create(
+                id=process_id,
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                started_at=now,
+                heartbeat_at=now,
+                lease_until=now + LEASE,
+                journal_path=_stored_path(folder),
+                counts_alone=company.counts_alone,
+            )
     except BaseException:
         os.close(lock_file)
         shutil.rmtree(folder, ignore_errors=True)

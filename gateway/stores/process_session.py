@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gateway.journal.file import START, JournalWriter
 from gateway.models import ServingProcess
-from gateway.stores.process import register
+from gateway.stores.process import Company, register
 from gateway.stores.reaping import end_process
 from gateway.stores.wallet_client import WalletClient
 
@@ -15,9 +15,9 @@ from gateway.stores.wallet_client import WalletClient
 class ProcessSession:
     """Begins with a row in the database and ends with end() or, for the dead, release_files()."""
 
-    def __init__(self, journal_home: Path) -> None:
-        """Raises DatabaseError or OSError when the process cannot be entered."""
-        self._registration = register(journal_home)
+    def __init__(self, journal_home: Path, company: Company) -> None:
+        """Raises DatabaseError, OSError or CannotStart when the process cannot be entered."""
+        self._registration = register(journal_home, company)
         self.process_id = self._registration.process_id
         self.folder = self._registration.folder
         self.journal = JournalWriter(self.folder)

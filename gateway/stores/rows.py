@@ -6,6 +6,7 @@ pays it. Texts that callers and providers choose are cut to the column's width.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -17,7 +18,7 @@ from django.db import connection
 from gateway.core.money import Price
 from gateway.core.receipt import PDF, ToolUse
 from gateway.journal.record import Admitted, Refused, Settled
-from gateway.stores.inserts import Insert, Row
+from gateway.stores.inserts import Insert, Row, storable
 
 # What calls of one key to one model mostly have in common, and what is each call's own.
 COMMON_COLUMNS = (
@@ -115,6 +116,7 @@ BLANK: dict[str, object] = {
     "episode_id": None,
 }
 MICROS_PER_S = 1_000_000
+ESCAPED_NUL = "\\u0000"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Parts = tuple[Row, Row]
 
@@ -151,6 +153,7 @@ class Rows:
     def __init__(self, process_id: str) -> None:
         self._id: Callable[[str], str | bytes] = raw_id if connection.vendor == "sqlite" else str
         self._moment = sqlite_moment if connection.vendor == "sqlite" else moment
+        self._storable: Callable[[Row], Row] = tuple if connection.vendor == "sqlite" else storable
         self._process = self._id(process_id)
 
     def id_of(self, call_id: str) -> str | bytes:
@@ -239,16 +242,18 @@ class Rows:
 
     def ending_of(self, record: Settled) -> Row:
         """Return the values of END_CALL."""
-        return tuple(_ending(self.common_of(record) + self.own_of(record)))
+        return self._storable(_ending(self.common_of(record) + self.own_of(record)))
 
     def of_body(self, record: Settled) -> Row:
         """Return the row of what was said."""
-        return (
-            self._id(record.call_id),
-            self._id(record.workspace_id),
-            self._moment(record.at),
-            record.request_body,
-            record.response_body,
+        return self._storable(
+            (
+                self._id(record.call_id),
+                self._id(record.workspace_id),
+                self._moment(record.at),
+                record.request_body,
+                record.response_body,
+            )
         )
 
     def _parts(self, record: Admitted | Refused, **known: object) -> Parts:
@@ -267,7 +272,14 @@ class Rows:
 
 
 def _as_json(value: object) -> str:
-    return msgspec.json.encode(value).decode()
+    text = msgspec.json.encode(value).decode()
+    return text if ESCAPED_NUL not in text else _without_nul(text)
+
+
+def _without_nul(text: str) -> str:
+    """Return JSON without NUL characters, which PostgreSQL's cannot have."""
+    # An escaped backslash before the letters makes them six letters of their own.
+    return re.sub(r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", text)
 
 
 def _units(counts: Mapping[str, int], price: Price) -> str:

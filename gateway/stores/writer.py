@@ -24,6 +24,7 @@ from gateway.stores.client import Client
 from gateway.stores.database_file import DatabaseFile
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.jobs import Jobs
+from gateway.stores.process import Company
 from gateway.stores.stall_monitor import StallMonitor
 from gateway.stores.writer_inbox import Question, WriterInbox
 from gateway.stores.writer_steps import DRAIN_EVERY_S, WriterSteps
@@ -42,14 +43,24 @@ class Writer:
     inbox: what to do next. steps: how it is done; its methods are for the writer's thread.
     """
 
-    def __init__(self, journal_home: Path, space: FreeSpace | None = None) -> None:
-        """journal_home: the folder that gets a folder per process (HOME / "journal")."""
+    def __init__(
+        self,
+        journal_home: Path,
+        space: FreeSpace | None = None,
+        *,
+        company: Company | None = None,
+    ) -> None:
+        """journal_home: the folder that gets a folder per process (HOME / "journal"). company: what
+        other processes may be to this one; by default nobody looks."""
         self._space = space or FreeSpace(journal_home, 0, 0)
         self._file = DatabaseFile()
         self._stalls = StallMonitor()
         self._jobs = Jobs()
         self.inbox = WriterInbox()
-        self.steps = WriterSteps(journal_home, self.inbox, self._jobs, self._file, self._stalls)
+        self.steps = WriterSteps(
+            *(journal_home, self.inbox, self._jobs, self._file, self._stalls),
+            company=company or Company(),
+        )
         self._thread = threading.Thread(target=self._run, name="database-writer", daemon=True)
         self._syncer = threading.Thread(target=self._sync, name="journal-sync", daemon=True)
         self._opened = threading.Event()

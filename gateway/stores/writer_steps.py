@@ -16,10 +16,11 @@ from gateway.stores.client import Client
 from gateway.stores.database_file import DatabaseFile
 from gateway.stores.drain import Fenced
 from gateway.stores.jobs import Jobs
-from gateway.stores.process import HEARTBEAT_S, renew_lease
+from gateway.stores.process import HEARTBEAT_S, Company, renew_lease
 from gateway.stores.process_session import ProcessSession
 from gateway.stores.queries import wait_briefly
 from gateway.stores.reaping import Reaper
+from gateway.stores.sole_process import wait_for_others
 from gateway.stores.stall_monitor import StallMonitor
 from gateway.stores.wallet_client import Draw, GiveBack
 from gateway.stores.writer_inbox import WriterInbox
@@ -45,7 +46,10 @@ class WriterSteps:
         jobs: Jobs,
         file: DatabaseFile,
         stalls: StallMonitor,
+        *,
+        company: Company,
     ) -> None:
+        self._company = company
         self._journal_home = journal_home
         self._inbox = inbox
         self._jobs = jobs
@@ -63,7 +67,10 @@ class WriterSteps:
         """Begin a session, after ending those of dead processes."""
         self._connect()
         self._reaper.run()
-        self.session = ProcessSession(self._journal_home)
+        if self._company.is_possible:
+            alone = self._company.counts_alone
+            wait_for_others(counts_alone=alone, end_dead=self._reaper.run)
+        self.session = ProcessSession(self._journal_home, self._company)
         self.backlog = Backlog(self.session)
         now = time.monotonic()
         self.next_beat, self.next_reap = now + HEARTBEAT_S, now + REAP_EVERY_S
@@ -175,7 +182,8 @@ class WriterSteps:
         if not self.client.may_rejoin:
             return
         stalls = self._stalls.stalls
-        former, self.session = self.session, ProcessSession(self._journal_home)
+        former = self.session
+        self.session = ProcessSession(self._journal_home, self._company)
         self.backlog = Backlog(self.session)
         former.release_files()
         self._stalls.outlive(stalls)

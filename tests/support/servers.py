@@ -127,6 +127,22 @@ class GatewayServer:
         with urllib.request.urlopen(_models_request(self), timeout=60) as answer:
             return [model["id"] for model in json.load(answer)["data"]]
 
+    def chat(self, content: str = "Hello", **fields: object) -> dict[str, Any]:
+        """Make a buffered call to the simulated model and return the answer."""
+        messages = [{"role": "user", "content": content}]
+        body = {"model": self.model, "messages": messages} | fields
+        request = urllib.request.Request(
+            f"{self.base_url}/chat/completions",
+            data=json.dumps(body).encode(),
+            headers={
+                "Authorization": f"Bearer {self.key}",
+                "Content-Type": "application/json",
+            },
+        )
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            made: dict[str, Any] = json.load(answer)
+        return made
+
     def wait_for_model(self, name: str) -> None:
         """Return once calls can name the model, and obey all that was changed before it."""
         wait_until(lambda: name in self.offered(), what=f"{name} to be offered")

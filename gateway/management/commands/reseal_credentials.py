@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
+
 from django.db import transaction
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.services.credential_encryption import DecryptionFailed, reencrypt_all
 from gateway.services.factor_encryption import reencrypt_factors
+from gateway.services.sealing_check import forget_other_keys
+
+ACCEPT_LOSS = (
+    "Re-encrypt nothing, and start from now on without keys that are lost. What they have encrypted"
+    " cannot be decrypted any more: enter credentials again, and reset second factors."
+)
 
 
 class Command(JsonCommand):
@@ -15,13 +23,22 @@ class Command(JsonCommand):
         " You can remove the other keys afterwards."
     )
 
-    def answer(self, **options: object) -> Answer:
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--accept-loss", action="store_true", help=ACCEPT_LOSS)
+
+    def answer(self, *, accept_loss: bool, **options: object) -> Answer:
+        if accept_loss:
+            forget_other_keys()
+            return {"resealed": 0, "resealed_factors": 0}
         try:
             with transaction.atomic():
-                return {
+                answer: Answer = {
                     "resealed": reencrypt_all(actor=ACTOR),
                     "resealed_factors": reencrypt_factors(actor=ACTOR),
                 }
+                forget_other_keys()
+                return answer
         except DecryptionFailed as error:
             raise ValueError(str(error)) from error
 

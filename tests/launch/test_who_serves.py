@@ -1,0 +1,107 @@
+"""Who may serve a database: its rows say so, whatever home or host a process has."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gateway.launch.programs import server_command
+from tests.launch.installation import assert_refused_with, up_process
+from tests.support.ports import free_port
+from tests.support.servers import ROOT, environment, run_manage, running_gateway
+from tests.support.storage import database_of, use_postgresql
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def other_home(postgresql_home: Path, tmp_path: Path) -> Path:
+    """A home of another host on the same database, with the same secrets."""
+    other = Path(shutil.copytree(postgresql_home, tmp_path / "other-home"))
+    use_postgresql(other, database_of(postgresql_home))
+    return other
+
+
+def start(home: Path) -> subprocess.CompletedProcess[str]:
+    """Start a server that is expected to end by itself."""
+    return subprocess.run(
+        server_command(host="127.0.0.1", port=free_port()),
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def test_a_second_home_on_one_database_is_refused_without_redis(
+    postgresql_home: Path, other_home: Path
+) -> None:
+    with running_gateway(postgresql_home) as server:
+        done = start(other_home)
+
+        assert f"Process {server.process.pid} on " in done.stderr
+        assert "set REDIS_URL" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert done.returncode != 0
+        assert server.offered()
+        server.stop()
+    with running_gateway(other_home) as successor:
+        assert successor.offered()
+
+
+def test_a_home_goes_on_at_once_after_a_kill(postgresql_home: Path) -> None:
+    with running_gateway(postgresql_home) as server:
+        server.kill()
+        server.restart()
+
+        assert server.offered()
+        assert "Waiting to see" not in server.log.read_text()
+
+
+def test_a_killed_process_of_another_home_is_waited_for(
+    postgresql_home: Path, other_home: Path
+) -> None:
+    with running_gateway(postgresql_home) as server:
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait()
+    with running_gateway(other_home) as successor:
+        assert successor.offered()
+        assert "still serves this database" in successor.log.read_text()
+
+
+def test_another_sealing_key_is_refused_until_the_loss_is_accepted(other_home: Path) -> None:
+    (other_home / "secrets" / "sealing_key").write_text("another-" * 8)
+
+    served = start(other_home)
+    prepared = up_process(other_home, port=free_port())
+    accepted = run_manage(other_home, "reseal_credentials", "--accept-loss", "--json")
+
+    assert "with a sealing key that this program does not have" in served.stderr
+    assert served.returncode != 0
+    assert_refused_with(prepared, "TOLLHOUSE_SEALING_KEYS")
+    assert accepted.returncode == 0, accepted.stderr
+    with running_gateway(other_home) as server:
+        assert server.offered()
+
+
+def test_a_key_that_was_added_in_front_is_asked_of_all_until_it_is_the_only_one(
+    other_home: Path,
+) -> None:
+    old, new = (other_home / "secrets" / "sealing_key").read_text(), "new-key-" * 8
+    both = {"TOLLHOUSE_SEALING_KEYS": f"{new},{old}"}
+    with running_gateway(other_home, env=both) as server:
+        assert server.offered()
+
+    late = start(other_home)  # it would not be able to read what the other encrypts
+    resealed = run_manage(other_home, "reseal_credentials", env=both)
+
+    assert late.returncode != 0
+    assert resealed.returncode == 0, resealed.stderr
+    with running_gateway(other_home, env={"TOLLHOUSE_SEALING_KEYS": new}) as server:
+        assert server.offered()
