@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from gateway.core.money import read_usd
+from gateway.core.redis_address import RedisAddress, read_redis_url
 from gateway.outbound.proxies import EnvironmentProxies, read_environment
 
 TRUE = {"1", "true", "yes", "on"}
@@ -66,6 +67,18 @@ def read_url(name: str) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
         raise SettingError(f"{name} must look like https://gateway.example.com, not {text!r}.")
     return text
+
+
+def read_redis(name: str) -> RedisAddress | None:
+    """Return the address of a Redis server, or None when the variable is not set."""
+    text = read_secret(name).strip()
+    if not text:
+        return None
+    try:
+        return read_redis_url(text)
+    except ValueError as error:
+        # Without the text: it may have a password.
+        raise SettingError(f"{name} {error}.") from None
 
 
 def read_choice(name: str, default: str, choices: Collection[str]) -> str:

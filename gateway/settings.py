@@ -24,6 +24,7 @@ from gateway.env import (
     read_origins,
     read_prefixes,
     read_proxies,
+    read_redis,
     read_secret,
     read_secrets,
     read_str,
@@ -253,8 +254,12 @@ KEY_BURST = read_int("TOLLHOUSE_KEY_BURST", 0, least=0, most=1_000_000)
 # Calls beyond the concurrency limit of a key or workspace wait, so many in one queue.
 QUEUE_TIMEOUT_S = read_int("TOLLHOUSE_QUEUE_TIMEOUT_MS", 30_000, least=0, most=600_000) / 1000
 MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
+# The Redis or Valkey server where several processes count limits together; None: there is none.
+REDIS = read_redis("REDIS_URL")
+# How long a call may wait for it before limits are enforced by shares.
+REDIS_WAIT_S = read_int("TOLLHOUSE_REDIS_WAIT_MS", 50, least=5, most=5_000) / 1000
 # Where limits are counted: a row of gateway.counter_backends.
-COUNTERS = "memory"
+COUNTERS = "memory" if REDIS is None else "redis"
 # How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)
 # Timeouts of calls (gateway.streaming.timeouts).

@@ -87,7 +87,8 @@ class Runtime:
         self.stores = ProcessStores(writer)
         self.key_spend = KeySpend(writer)
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
-        self.limits = Limits(make_counters(settings.COUNTERS, self.key_spend.read), queue)
+        counters = make_counters(settings.COUNTERS, self.key_spend.read, self.stores)
+        self.limits = Limits(counters, queue)
         self.stores.on_ledger_replaced = self.limits.invalidate_spending
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
@@ -187,6 +188,7 @@ class Runtime:
         self.feed = ChangeFeed(hand_over, after=await read(newest_change))
         await self._loader.load()
         self.keyring.fill(await read(load_recent_key_records, WARM_KEYS))
+        await self.limits.start()
         self.feed.start()
 
     async def stop(self) -> None:

@@ -31,6 +31,10 @@ class ConcurrencyLimiter:
     def waiting(self) -> int:
         return len(self._queue)
 
+    @property
+    def is_idle(self) -> bool:
+        return not (self.in_use or self._queue)
+
     def try_acquire(self) -> bool:
         """Take a slot if one is free. None ever is while a call waits: see _wake_next."""
         if self.in_use >= self.limit:
@@ -46,7 +50,7 @@ class ConcurrencyLimiter:
         """
         loop = asyncio.get_running_loop()
         waiter: Waiter = loop.create_future()
-        self._queue.append(waiter)
+        self._join(waiter)
         timer = loop.call_later(timeout_s, _fail, waiter, TimeoutError())
         listener = asyncio.ensure_future(wait_for_hang_up())
         listener.add_done_callback(partial(_leave_with_caller, waiter))
@@ -81,6 +85,9 @@ class ConcurrencyLimiter:
             if not waiter.done():
                 self.in_use += 1
                 waiter.set_result(None)
+
+    def _join(self, waiter: Waiter) -> None:
+        self._queue.append(waiter)
 
     def _leave(self, waiter: Waiter) -> None:
         if waiter in self._queue:

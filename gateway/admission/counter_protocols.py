@@ -5,13 +5,14 @@ several processes share keep them, too, and are one row in gateway.counter_backe
 
 Each counter has a `try_` method, which answers at once, and one to wait for. A counter that has to
 ask another machine returns False from the first and does its work in the second; the counters in
-memory are never waited for unless a limit is reached.
+memory are never waited for unless a limit is reached. Counters of another machine may also be asked
+about all levels of a call at once (SharedLevels).
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gateway.core.spent import Reading
 from gateway.snapshot.types import SpendingLimits
@@ -64,6 +65,10 @@ class ConcurrencyCounter(Protocol):
     @property
     def waiting(self) -> int: ...
 
+    @property
+    def is_idle(self) -> bool:
+        """True when forgetting the counter forgets nothing."""
+
     def try_acquire(self) -> bool:
         """Take a slot if it is known at once that one is free."""
 
@@ -109,15 +114,71 @@ class SpendingCounter(Protocol):
         """The ledger was replaced: what has been spent must be read again."""
 
 
+class Level(Protocol):
+    """What is counted for a workspace or a key (gateway.admission.limiter_state)."""
+
+    @property
+    def rate(self) -> RateCounter | None: ...
+
+    @property
+    def concurrency(self) -> ConcurrencyCounter | None: ...
+
+
+class Entry(NamedTuple):
+    """What came of a request. refused: the index of the level that refuses it, None when it is
+    counted. wait_ns: how long until that level's rate lets one pass; 0 when it has no slot.
+    has_slot: for each level, whether a slot was taken."""
+
+    refused: int | None
+    wait_ns: int
+    has_slot: tuple[bool, bool]
+
+
+class ServerState(NamedTuple):
+    """How the machine is that counts for several processes. since: when this began, in seconds
+    since the epoch. outages: how often it was away. trouble: why it is."""
+
+    is_up: bool
+    since: float
+    outages: int
+    trouble: str
+
+
+class SharedLevels(Protocol):
+    """Asks about a call once: its workspace and its key, its request and its slots."""
+
+    @property
+    def state(self) -> ServerState: ...
+
+    async def enter(
+        self, levels: tuple[Level, Level], may_queue: tuple[bool, bool], *, wants_slots: bool
+    ) -> Entry:
+        """Count a request at both levels and take their slots, or nothing at all.
+
+        levels: the workspace and the key. Where there is no slot and the call may queue for one,
+        the request is counted and the slot is left to be acquired; the key's comes first. Safe to
+        cancel: nothing stays taken.
+        """
+
+
 class Counters(Protocol):
     """Makes the counters of keys and workspaces, one for each, when they first have a limit.
 
-    owner: the id of the key or the workspace.
+    owner: the id of the key or the workspace. workspace_id: of the workspace it belongs to.
     """
 
-    def rate(self, owner: str, per_minute: int, burst: int) -> RateCounter: ...
+    @property
+    def levels(self) -> SharedLevels | None:
+        """For counters that are asked about all levels at once; None for others."""
 
-    def concurrency(self, owner: str, limit: int) -> ConcurrencyCounter: ...
+    async def start(self) -> None:
+        """Begin, before the first call."""
+
+    def rate(
+        self, owner: str, per_minute: int, burst: int, *, workspace_id: str
+    ) -> RateCounter: ...
+
+    def concurrency(self, owner: str, limit: int, *, workspace_id: str) -> ConcurrencyCounter: ...
 
     def spending(self, key_id: str) -> SpendingCounter: ...
 

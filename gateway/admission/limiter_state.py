@@ -21,11 +21,12 @@ class LimiterState:
     owner: its id. level: "token" or "organisation", as callers are told.
     """
 
-    __slots__ = ("_counters", "concurrency", "level", "owner", "rate")
+    __slots__ = ("_counters", "_workspace_id", "concurrency", "level", "owner", "rate")
 
-    def __init__(self, owner: str, level: str, counters: Counters) -> None:
+    def __init__(self, owner: str, workspace_id: str, level: str, counters: Counters) -> None:
         self.owner = owner
         self.level = level
+        self._workspace_id = workspace_id
         self._counters = counters
         self.rate: RateCounter | None = None
         self.concurrency: ConcurrencyCounter | None = None
@@ -36,7 +37,9 @@ class LimiterState:
         if limits.per_minute is None:
             self.rate = None
         elif rate is None:
-            self.rate = self._counters.rate(self.owner, limits.per_minute, limits.burst)
+            self.rate = self._counters.rate(
+                self.owner, limits.per_minute, limits.burst, workspace_id=self._workspace_id
+            )
         elif (rate.per_minute, rate.burst) != (limits.per_minute, limits.burst):
             rate.change(limits.per_minute, limits.burst, now_ns)
         limit = maxsize if limits.at_once is None else limits.at_once
@@ -44,14 +47,14 @@ class LimiterState:
             if concurrency.limit != limit:
                 concurrency.resize(limit)
         elif limits.at_once is not None:
-            self.concurrency = self._counters.concurrency(self.owner, limit)
+            self.concurrency = self._counters.concurrency(
+                self.owner, limit, workspace_id=self._workspace_id
+            )
 
     def is_idle(self, now_ns: int) -> bool:
         """True when forgetting the state forgets nothing."""
         is_full = self.rate is None or not self.rate.full_in_ns(now_ns)
-        return is_full and (
-            self.concurrency is None or not (self.concurrency.in_use or self.concurrency.waiting)
-        )
+        return is_full and (self.concurrency is None or self.concurrency.is_idle)
 
 
 class RateLimitStatus(NamedTuple):

@@ -18,6 +18,8 @@ from gateway.admission.counter_protocols import (
     Counters,
     HangUp,
     RateCounter,
+    ServerState,
+    SharedLevels,
     SpendingCounter,
 )
 from gateway.admission.limiter_state import LimiterState, Rates, concurrency_limited, rate_limited
@@ -57,6 +59,9 @@ class Lease:
 
     def acquired(self, limiter: ConcurrencyCounter) -> None:
         self._acquired.append(limiter)
+
+    def has(self, limiter: ConcurrencyCounter) -> bool:
+        return limiter in self._acquired
 
     def settle(self) -> None:
         """End the hold: what the call has cost is known."""
@@ -100,6 +105,7 @@ class Limits:
 
     def __init__(self, counters: Counters, queue_limits: QueueLimits | None = None) -> None:
         self._counters = counters
+        self._levels = counters.levels
         self._queue_limits = queue_limits or QueueLimits()
         self._states: dict[str, LimiterState] = {}
         self.spendings: dict[str, SpendingCounter] = {}
@@ -121,7 +127,9 @@ class Limits:
                 await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
             now_ns = time.monotonic_ns()
             states = self._follow(key, limits, now_ns)
-            if unsure := self._try_count(states, lease, now_ns):
+            if self._levels is not None:
+                await self._enter(self._levels, states, model, lease, wants_slots=False)
+            elif unsure := self._try_count(states, lease, now_ns):
                 await self._count(unsure, model, lease)
         finally:
             lease.withdraw()
@@ -141,12 +149,14 @@ class Limits:
                 await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
             now_ns = time.monotonic_ns()
             states = self._follow(key, limits, now_ns)
-            if unsure := self._try_count(states, lease, now_ns):
+            if self._levels is not None:
+                await self._enter(self._levels, states, model, lease)
+            elif unsure := self._try_count(states, lease, now_ns):
                 await self._count(unsure, model, lease)
             # The key's own first: a call that waits there takes no slot from other keys.
             for state in reversed(states):
                 limiter = state.concurrency
-                if limiter is None:
+                if limiter is None or (self._levels is not None and lease.has(limiter)):
                     continue
                 if not limiter.try_acquire():
                     await self._queue(state, limiter, model, lease, hang_up)
@@ -183,12 +193,21 @@ class Limits:
         for spending in self.spendings.values():
             spending.invalidate()
 
+    @property
+    def server_state(self) -> ServerState | None:
+        """How the machine is that counts for several processes; None where there is none."""
+        return None if self._levels is None else self._levels.state
+
     def close(self) -> None:
         """Fail every call in a queue, and let none queue any more."""
         self._is_closed = True
         for state in self._states.values():
             if state.concurrency is not None:
                 state.concurrency.reject_waiting(ServerStopping)
+
+    async def start(self) -> None:
+        """Connect the counters, before the first call."""
+        await self._counters.start()
 
     async def aclose(self) -> None:
         """Close the connections of the counters, after the last call."""
@@ -200,18 +219,20 @@ class Limits:
         """Return the states of the workspace and of the key, in this order."""
         workspace = self._states.get(key.workspace_id)
         if workspace is None:
-            workspace = self._keep_state(key.workspace_id, "organisation", now_ns)
+            workspace = self._keep_state(key.workspace_id, key, now_ns)
         own = self._states.get(key.key_id)
         if own is None:
-            own = self._keep_state(key.key_id, "token", now_ns)
+            own = self._keep_state(key.key_id, key, now_ns)
         workspace.follow(limits.of_workspace, now_ns)
         own.follow(limits.of_key, now_ns)
         return workspace, own
 
-    def _keep_state(self, owner: str, level: str, now_ns: int) -> LimiterState:
+    def _keep_state(self, owner: str, key: KeyRecord, now_ns: int) -> LimiterState:
         if len(self._states) >= MAX_KEPT:
             forget_one(self._states, lambda kept: kept.is_idle(now_ns))
-        state = self._states[owner] = LimiterState(owner, level, self._counters)
+        level = "token" if owner == key.key_id else "organisation"
+        state = LimiterState(owner, key.workspace_id, level, self._counters)
+        self._states[owner] = state
         return state
 
     def _try_count(
@@ -235,6 +256,36 @@ class Limits:
             if wait_ns := await state.rate.take(time.monotonic_ns()):
                 raise rate_limited(state, state.rate, model, wait_ns)
             lease.counted(state.rate)
+
+    async def _enter(
+        self,
+        shared: SharedLevels,
+        states: tuple[LimiterState, LimiterState],
+        model: str,
+        lease: Lease,
+        *,
+        wants_slots: bool = True,
+    ) -> None:
+        """Ask about both states at once; the lease gets what was taken. Raises as acquire does."""
+        may_queue = (self._may_queue(states[0]), self._may_queue(states[1]))
+        entry = await shared.enter(states, may_queue, wants_slots=wants_slots)
+        if entry.refused is not None:
+            state = states[entry.refused]
+            if entry.wait_ns and state.rate is not None:
+                raise rate_limited(state, state.rate, model, entry.wait_ns)
+            if state.concurrency is not None:
+                raise concurrency_limited(state, state.concurrency, model, "and the queue is full")
+        for state, has_slot in zip(states, entry.has_slot, strict=True):
+            if state.rate is not None:
+                lease.counted(state.rate)
+            if has_slot and state.concurrency is not None:
+                lease.acquired(state.concurrency)
+
+    def _may_queue(self, state: LimiterState) -> bool:
+        limiter = state.concurrency
+        return limiter is None or (
+            not self._is_closed and limiter.waiting < self._queue_limits.max_queue
+        )
 
     async def _queue(
         self,

@@ -15,13 +15,18 @@ from gateway.snapshot.types import SpendingLimits
 class MemoryCounters:
     """For one process and one event loop."""
 
+    levels = None
+
     def __init__(self, read_spent: ReadSpent) -> None:
         self._read_spent = read_spent
 
-    def rate(self, owner: str, per_minute: int, burst: int) -> TokenBucket:
+    async def start(self) -> None:
+        """Nothing has to be opened."""
+
+    def rate(self, owner: str, per_minute: int, burst: int, *, workspace_id: str) -> TokenBucket:
         return TokenBucket(per_minute, burst, time.monotonic_ns())
 
-    def concurrency(self, owner: str, limit: int) -> ConcurrencyLimiter:
+    def concurrency(self, owner: str, limit: int, *, workspace_id: str) -> ConcurrencyLimiter:
         return ConcurrencyLimiter(limit)
 
     def spending(self, key_id: str) -> MemorySpending:

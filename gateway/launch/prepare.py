@@ -16,6 +16,7 @@ from gateway.celery import make_broker_folders
 from gateway.launch import preflight
 from gateway.launch.from_environment import add_found_providers
 from gateway.launch.quickstart import Quickstart
+from gateway.launch.redis_check import check_redis
 from gateway.launch.seed import seed
 
 
@@ -28,6 +29,8 @@ def prepare(*, say: Callable[[str], object], new_database: bool = False) -> Quic
     home = Path(settings.HOME)
     preflight.check_home(home)
     preflight.check_settings()
+    if trouble := check_redis():
+        say(trouble)
     preflight.make_database(is_wanted=new_database)
     make_broker_folders()
     _collect_static(home)

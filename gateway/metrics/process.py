@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from gateway import __version__
 from gateway.edge.connection_limits import ConnectionLimiter
-from gateway.metrics.families import gauge, histogram
+from gateway.metrics.families import counter, gauge, histogram
 from gateway.metrics.loop_lag import LoopLag
 from gateway.metrics.readiness import find_problems
 
@@ -38,6 +38,7 @@ class ProcessCollector(Collector):
         is_ready = not find_problems(self._runtime, self._limiter)
         yield gauge("ready", "1 if new calls are admitted (/readyz).", int(is_ready))
         yield from self._load()
+        yield from self._limits()
         yield from self._journal()
         yield from self._purses()
         yield from self._catalogue()
@@ -61,6 +62,22 @@ class ProcessCollector(Collector):
             (),
             [((), self._lag.lag)],
         )
+
+    def _limits(self) -> Iterator[Metric]:
+        state = self._runtime.limits.server_state
+        if state is not None:
+            yield gauge(
+                "redis_up",
+                "1 if limits on requests are counted in Redis, 0 while this process enforces its"
+                " share of them.",
+                int(state.is_up),
+            )
+            yield counter(
+                "redis_outages",
+                "How often Redis was away since this process started.",
+                (),
+                {(): state.outages},
+            )
 
     def _journal(self) -> Iterator[Metric]:
         writer = self._runtime.writer

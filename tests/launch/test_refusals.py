@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.launch.installation import assert_refused_with, up_process
 from tests.support.ports import free_port
+from tests.support.redis import running_redis
 from tests.support.servers import run_manage
 
 
@@ -105,3 +106,21 @@ def test_debug_pages_for_the_outside_world(home: Path) -> None:
     done = up_process(home, port=free_port(), env=exposed)
 
     assert_refused_with(done, "TOLLHOUSE_DEBUG")
+
+
+def test_a_redis_url_that_cannot_be_read_is_not_repeated(home: Path) -> None:
+    done = up_process(home, port=free_port(), env={"REDIS_URL": "redis://:s3cret@localhost/first"})
+
+    assert_refused_with(done, "REDIS_URL must end with the number of a database")
+    assert "s3cret" not in done.stdout + done.stderr
+
+
+def test_a_redis_that_rejects_the_password(home: Path) -> None:
+    with running_redis() as server:
+        server.client.config_set("requirepass", "another")
+        done = up_process(
+            home, port=free_port(), env={"REDIS_URL": f"unix://:s3cret@{server.socket}"}
+        )
+
+    assert_refused_with(done, "rejects the user or password of REDIS_URL")
+    assert "s3cret" not in done.stdout + done.stderr

@@ -6,19 +6,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable
 
 import pytest
 
 from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.counter_protocols import Counters, HangUp, ReadSpent
+from gateway.admission.counter_protocols import HangUp, ReadSpent
 from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.request_rate import TokenBucket
 from gateway.admission.spending import Spending
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
 from gateway.core.spent import Reading, Spent
+from gateway.counter_backends import MakeCounters
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
+
+
+class Process:
+    process_id = "process"
 
 
 class Server:
@@ -104,13 +108,18 @@ class SharedSpending:
 
 
 class SharedCounters:
+    levels = None
+
     def __init__(self, server: Server, read_spent: ReadSpent) -> None:
         self._server, self._read_spent = server, read_spent
 
-    def rate(self, owner: str, per_minute: int, burst: int) -> SharedRate:
+    async def start(self) -> None:
+        """Nothing has to be opened."""
+
+    def rate(self, owner: str, per_minute: int, burst: int, *, workspace_id: str) -> SharedRate:
         return SharedRate(self._server, owner, per_minute, burst)
 
-    def concurrency(self, owner: str, limit: int) -> SharedConcurrency:
+    def concurrency(self, owner: str, limit: int, *, workspace_id: str) -> SharedConcurrency:
         return SharedConcurrency(self._server, owner, limit)
 
     def spending(self, key_id: str) -> SharedSpending:
@@ -132,13 +141,13 @@ async def never() -> None:
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     """Counters of a new name, added as one row."""
     server = Server()
-    backend: Callable[[ReadSpent], Counters] = lambda read: SharedCounters(server, read)  # noqa: E731
+    backend: MakeCounters = lambda read, process: SharedCounters(server, read)  # noqa: E731
     monkeypatch.setitem(counter_backends.COUNTERS, "shared", backend)
     return server
 
 
 def process() -> Limits:
-    counters = counter_backends.make_counters("shared", nothing_spent)
+    counters = counter_backends.make_counters("shared", nothing_spent, Process())
     return Limits(counters, QueueLimits(queue_s=0.01))
 
 

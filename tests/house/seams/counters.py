@@ -18,5 +18,5 @@ class StrictBucket(TokenBucket):
 class StrictCounters(MemoryCounters):
     """Counters (gateway.admission.counter_protocols)."""
 
-    def rate(self, owner: str, per_minute: int, burst: int) -> TokenBucket:
+    def rate(self, owner: str, per_minute: int, burst: int, *, workspace_id: str) -> TokenBucket:
         return StrictBucket(1, 2, time.monotonic_ns())

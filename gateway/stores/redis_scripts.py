@@ -1,0 +1,230 @@
+"""The Lua scripts that count limits in Redis. Each runs whole before the next begins.
+
+Every moment is Redis's own TIME in microseconds: the clocks of hosts differ. Three keys for each
+key or workspace, all of a workspace in one hash slot:
+
+    rate     a hash: used, at. What TokenBucket (gateway.admission.request_rate) counts.
+    slots    a hash: process → "<slots> <until>". A process that stops renewing loses its slots.
+    waiters  a hash: process → "<arrived> <until>". The call that waits first in each process.
+
+`declared` is what a process knows to hold, or to have heard: it counts where Redis has lost its
+memory, so that an emptied server learns from the processes what they have admitted.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha1
+
+CALL_US = 60 * 10**6
+LEASE_US = 35 * 10**6
+# A process that waits asks again before this.
+WAITER_US = 2 * 10**6
+WAKE_CHANNEL = "tollhouse:wake:"
+
+_NUMBERS = f"""
+local CALL, LEASE, WAITER, WAKE = {CALL_US}, {LEASE_US}, {WAITER_US}, '{WAKE_CHANNEL}'
+"""
+_COMMON = """local time = redis.call('TIME')
+local now = time[1] * 1000000 + time[2]
+local process = ARGV[1]
+
+local function text(number) return string.format('%.0f', number) end
+
+local function used_of(key, per_minute, declared)
+  local kept = redis.call('HMGET', key, 'used', 'at')
+  if not kept[1] then return declared end
+  local passed = now - tonumber(kept[2])
+  if passed < 0 then
+    redis.call('HSET', key, 'at', text(now))
+    passed = 0
+  end
+  return math.max(tonumber(kept[1]) - passed * per_minute, 0)
+end
+
+local function set_used(key, per_minute, used)
+  redis.call('HSET', key, 'used', text(used), 'at', text(now))
+  redis.call('PEXPIRE', key, text(math.ceil(used / per_minute / 1000) + 1000))
+end
+
+local function slots_of(key, declared)
+  local others, own = 0, declared
+  local kept = redis.call('HGETALL', key)
+  for n = 1, #kept, 2 do
+    local count, ends = string.match(kept[n + 1], '^(%d+) (%d+)$')
+    local lives = ends and tonumber(ends) > now
+    if lives and kept[n] == process then
+      own = tonumber(count)
+    elseif lives then
+      others = others + tonumber(count)
+    elseif kept[n] ~= process then
+      redis.call('HDEL', key, kept[n])
+    end
+  end
+  return others, own
+end
+
+local function set_slots(key, count)
+  if count > 0 then
+    redis.call('HSET', key, process, text(count) .. ' ' .. text(now + LEASE))
+    redis.call('PEXPIRE', key, text(2 * LEASE / 1000))
+  else
+    redis.call('HDEL', key, process)
+  end
+end
+
+local function waiters_before(key, arrived)
+  local count, first, first_arrived = 0, nil, nil
+  local kept = redis.call('HGETALL', key)
+  for n = 1, #kept, 2 do
+    local came, ends = string.match(kept[n + 1], '^(%d+) (%d+)$')
+    if not ends or tonumber(ends) <= now then
+      redis.call('HDEL', key, kept[n])
+    else
+      came = tonumber(came)
+      if kept[n] ~= process and (not arrived or came < arrived
+          or (came == arrived and kept[n] < process)) then
+        count = count + 1
+      end
+      if not first_arrived or came < first_arrived then
+        first, first_arrived = kept[n], came
+      end
+    end
+  end
+  return count, first
+end
+
+local function wake_next(slots, waiters)
+  local _, first = waiters_before(waiters, nil)
+  if first then redis.call('PUBLISH', WAKE .. first, slots) end
+end
+"""
+
+# Counts a request and takes slots for the workspace (level 1) and the key (2), or nothing at all.
+# KEYS: rate, slots and waiters of each level. ARGV: process; then for each level per_minute (0: no
+# limit), burst, declared, limit of slots, declared slots, wants a slot (0: no, 1: yes, 2: only in
+# turn), may queue.
+# Returns what happened (0: entered, 1: too many requests, 2: no slot and no queue), at which level,
+# microseconds until a request may pass, used of both levels, slots in use of both, slots taken.
+# Where a slot is missing and the call may queue for it, the request is counted and the slot not
+# taken; the key comes first, so a call that waits for it takes no slot of its workspace.
+ENTER = """
+local function of(level, n) return tonumber(ARGV[1 + (level - 1) * 7 + n]) end
+local used, in_use, taken, owns = {0, 0}, {0, 0}, {0, 0}, {0, 0}
+local refused, wait = 0, 0
+for level = 1, 2 do
+  local per_minute, burst = of(level, 1), of(level, 2)
+  if per_minute > 0 then
+    used[level] = used_of(KEYS[3 * level - 2], per_minute, of(level, 3))
+    local over = used[level] - (burst - 1) * CALL
+    if over > 0 and refused == 0 then
+      refused, wait = level, math.ceil(over / per_minute)
+    end
+  end
+end
+if refused > 0 then return {1, refused, wait, used[1], used[2], 0, 0, 0, 0} end
+for level = 2, 1, -1 do
+  local wants = of(level, 6)
+  if wants > 0 then
+    local slots = KEYS[3 * level - 1]
+    local others, own = slots_of(slots, of(level, 5))
+    in_use[level] = others + own
+    local free = of(level, 4) - others - own
+    if wants == 1 and free > 0 and free > waiters_before(KEYS[3 * level], nil) then
+      taken[level], owns[level] = 1, own
+    elseif of(level, 7) == 1 then
+      break
+    else
+      return {2, level, 0, used[1], used[2], in_use[1], in_use[2], 0, 0}
+    end
+  end
+end
+for level = 1, 2 do
+  local per_minute = of(level, 1)
+  if per_minute > 0 then
+    used[level] = used[level] + CALL
+    set_used(KEYS[3 * level - 2], per_minute, used[level])
+  end
+  if taken[level] == 1 then
+    set_slots(KEYS[3 * level - 1], owns[level] + 1)
+    in_use[level] = in_use[level] + 1
+  end
+end
+return {0, 0, 0, used[1], used[2], in_use[1], in_use[2], taken[1], taken[2]}
+"""
+
+# The first call in a process's queue asks for its slot. KEYS: slots, waiters. ARGV: process, limit,
+# declared, microseconds it has waited. Returns whether it has got one, and the slots in use.
+TAKE = """
+local others, own = slots_of(KEYS[1], tonumber(ARGV[3]))
+local arrived = now - tonumber(ARGV[4])
+local free = tonumber(ARGV[2]) - others - own
+if free > 0 and free > waiters_before(KEYS[2], arrived) then
+  set_slots(KEYS[1], own + 1)
+  redis.call('HDEL', KEYS[2], process)
+  if free > 1 then wake_next(KEYS[1], KEYS[2]) end
+  return {1, others + own + 1}
+end
+redis.call('HSET', KEYS[2], process, text(arrived) .. ' ' .. text(now + WAITER))
+redis.call('PEXPIRE', KEYS[2], text(2 * WAITER / 1000))
+return {0, others + own}
+"""
+
+# Gives a slot back. KEYS: slots, waiters. ARGV: process, declared before.
+RELEASE = """
+local _, own = slots_of(KEYS[1], tonumber(ARGV[2]))
+set_slots(KEYS[1], own - 1)
+wake_next(KEYS[1], KEYS[2])
+return 0
+"""
+
+# Renews a process's slots. KEYS: slots, waiters. ARGV: process, declared, 1 when that is sure.
+RENEW = """
+local count = tonumber(ARGV[2])
+if ARGV[3] ~= '1' then
+  local _, own = slots_of(KEYS[1], count)
+  count = own
+end
+set_slots(KEYS[1], count)
+wake_next(KEYS[1], KEYS[2])
+return 0
+"""
+
+# Nobody waits in a process any more. KEYS: slots, waiters. ARGV: process.
+LEAVE = """
+redis.call('HDEL', KEYS[2], process)
+wake_next(KEYS[1], KEYS[2])
+return 0
+"""
+
+# Counts requests that were counted elsewhere, or takes some back. KEYS: rate. ARGV: process,
+# per_minute, burst, declared, the amount.
+ADJUST = """
+local per_minute, amount = tonumber(ARGV[2]), tonumber(ARGV[5])
+local used = used_of(KEYS[1], per_minute, tonumber(ARGV[4])) + amount
+set_used(KEYS[1], per_minute, math.max(math.min(used, tonumber(ARGV[3]) * CALL), 0))
+return 0
+"""
+
+
+class Script:
+    """A script and the name that the server gives it."""
+
+    def __init__(self, body: str) -> None:
+        self.text = _NUMBERS + _COMMON + body
+        self.sha = sha1(self.text.encode(), usedforsecurity=False).hexdigest()
+
+
+ENTER_SCRIPT = Script(ENTER)
+TAKE_SCRIPT = Script(TAKE)
+RELEASE_SCRIPT = Script(RELEASE)
+RENEW_SCRIPT = Script(RENEW)
+LEAVE_SCRIPT = Script(LEAVE)
+ADJUST_SCRIPT = Script(ADJUST)
+SCRIPTS = (
+    ENTER_SCRIPT,
+    TAKE_SCRIPT,
+    RELEASE_SCRIPT,
+    RENEW_SCRIPT,
+    LEAVE_SCRIPT,
+    ADJUST_SCRIPT,
+)
