@@ -233,6 +233,8 @@ def _refuse_to_leave_ownerless(membership: Membership, role: str, *, field: str 
 def _record_member(
     membership: Membership, *, actor: str, action: str, details: dict[str, object]
 ) -> None:
+    # What keys of theirs may do depends on their role.
+    record_change(ConfigChange.Kind.WORKSPACE, membership.workspace.pk.hex)
     record_audit(
         actor=actor,
         action=action,

@@ -46,6 +46,11 @@ can change keys of others and reset the total of a key.
 Owners and admins can import keys issued elsewhere by entering the key itself. Only operators can
 import a key by its SHA-256 digest alone, because a digest does not prove possession of the key.
 
+A key of a member never does more than the member may: when their role changes, scopes that the new
+role cannot assign stop working within a second, and all of them where the role cannot create keys.
+`usage.workspace` and `admin` keep working on a developer's key if an owner or admin assigned them.
+When a member leaves, their keys are revoked or transferred to the workspace.
+
 A key with the scope `usage` reads its own usage and calls. With `usage.workspace`, which only
 owners and admins can assign, it reads those of the workspace.
 """

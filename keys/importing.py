@@ -23,7 +23,7 @@ from keys.imported_secret import read_secret
 from keys.models import ApiKey, KeyImport
 from keys.rules import as_json
 from keys.secret import KeptSecret
-from keys.selectors import keys_by_digest
+from keys.selectors import ADMIN_SCOPES, keys_by_digest
 from keys.services import refuse_more_than_held
 
 PREVIEW_LIFE = timedelta(hours=1)
@@ -148,6 +148,7 @@ def import_keys(
             workspace=workspace,
             created_by_id=members.get(row.member),
             compat_profile=row.profile,
+            granted_scopes=sorted(ADMIN_SCOPES & set(row.rules["scopes"])),
             **row.kept._asdict(),
             **row.rules,
             **row.limits,

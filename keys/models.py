@@ -96,6 +96,10 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
         default=False, help_text="Issued elsewhere. Without a hint if imported by digest."
     )
     scopes = models.JSONField(default=default_scopes)
+    granted_scopes = models.JSONField(
+        default=list,
+        help_text="Of the scopes: those its owner could not assign, assigned by an owner or admin.",
+    )
     compat_profile = models.CharField(
         max_length=20, blank=True, help_text="Empty means the workspace's."
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 from uuid import UUID
 
 from django.db.models import Count, QuerySet
 
 from accounts.models import Membership, User, Workspace
-from accounts.permissions import Action, may
+from accounts.permissions import RULES, Action, may
 from keys.models import ApiKey, RetiredSecret, Scope
 from keys.secret import HINT_CHARS, digest_secret
 
@@ -18,6 +19,9 @@ _NEEDED: dict[str, Action] = dict.fromkeys(Scope.values, Action.MAKE_KEYS) | {
     Scope.USAGE_WORKSPACE: Action.MANAGE_KEYS,
     Scope.ADMIN: Action.MANAGE_WORKSPACE,
 }
+
+# Those that not everybody who makes keys may give.
+ADMIN_SCOPES = frozenset(s for s, action in _NEEDED.items() if action != Action.MAKE_KEYS)
 
 # Those that everybody who makes keys may give.
 DEVELOPER_SCOPES = [scope for scope, action in _NEEDED.items() if action == Action.MAKE_KEYS]
@@ -79,6 +83,38 @@ def keys_by_digest(digests: Collection[str]) -> dict[str, ApiKey]:
     found = {key.digest: key for key in ApiKey.objects.filter(digest__in=digests)}
     retired = RetiredSecret.objects.filter(digest__in=digests).select_related("key")
     return {one.digest: one.key for one in retired} | found
+
+
+@lru_cache(maxsize=32)
+def scopes_of_role(role: str, *, is_operator: bool = False) -> frozenset[str]:
+    """Return the scopes that somebody with the role may put on a key. Empty role: no member."""
+    return frozenset(
+        scope for scope, action in _NEEDED.items() if is_operator or role in RULES[action]
+    )
+
+
+def scopes_in_effect(key: ApiKey, held: frozenset[str]) -> frozenset[str]:
+    """Return the scopes that a member's key has now (docs/adr/0050).
+
+    held: those that its owner may give now. Where that is none, the key has none either; else it
+    has besides those what somebody assigned who may.
+    """
+    return frozenset(key.scopes) & (held | frozenset(key.granted_scopes)) if held else held
+
+
+def scopes_without_effect(key: ApiKey) -> list[str]:
+    """Return the scopes of a key that its owner may not give any more."""
+    if key.created_by is None:
+        return []
+    held = grantable_scopes(key.created_by, key.workspace)
+    return sorted(set(key.scopes) - scopes_in_effect(key, held))
+
+
+def beyond_owner(scopes: Collection[str], owner: User | None, workspace: Workspace) -> list[str]:
+    """Return the scopes that the owner of a key could not assign, but owners and admins can."""
+    if owner is None:
+        return []
+    return sorted((set(scopes) & ADMIN_SCOPES) - grantable_scopes(owner, workspace))
 
 
 def get_key(text: str) -> ApiKey:

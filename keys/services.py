@@ -28,7 +28,7 @@ from keys.rules import (
     read_scopes,
 )
 from keys.secret import KeptSecret, digest_secret, keep_secret, new_secret
-from keys.selectors import grantable_scopes
+from keys.selectors import beyond_owner, grantable_scopes
 
 MAX_KEYS = 10_000
 
@@ -135,7 +135,7 @@ def update_key(
     Raises ValidationError as issue_key does, and when the key is revoked.
     """
     with transaction.atomic():
-        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+        stored = ApiKey.objects.select_related("workspace", "created_by").get(pk=key.pk)
         # What stays as it was needs no second confirmation, and may have expired meanwhile.
         rules = read_rules(
             label=label,
@@ -150,13 +150,17 @@ def update_key(
         refuse_more_than_held([*stored.scopes, *rules["scopes"]], changed_by, stored.workspace)
         before = {name: getattr(stored, name) for name in rules}
         changed = {name: value for name, value in rules.items() if before[name] != value}
-        if not changed:
+        granted = beyond_owner(rules["scopes"], stored.created_by, stored.workspace)
+        if not changed and granted == stored.granted_scopes:
             return False
         # Conditional: a revocation, also one in between, is for good.
-        if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**changed):
+        current = ApiKey.objects.filter(pk=key.pk, revoked_at=None)
+        if not current.update(**changed, granted_scopes=granted):
             raise ValidationError("A revoked key cannot be changed. Create a new key.")
         old, new = as_json(cast(KeyRules, before)), as_json(rules)
         details = {name: [old[name], new[name]] for name in changed}
+        if granted != stored.granted_scopes:
+            details["granted_scopes"] = [stored.granted_scopes, granted]
         _record(stored, actor=actor, action="key.update", details=details)
     key.refresh_from_db()
     return True

@@ -47,7 +47,13 @@ from keys import member_actions
 from keys.access import access_rules_of
 from keys.models import ApiKey, DeveloperKeyPolicy
 from keys.policy import policy_of
-from keys.selectors import grantable_scopes, keys_visible_to, may_change, may_edit
+from keys.selectors import (
+    grantable_scopes,
+    keys_visible_to,
+    may_change,
+    may_edit,
+    scopes_without_effect,
+)
 from keys.services import IssuedKey
 
 
@@ -90,6 +96,7 @@ class KeyPageContext:
     is_tightened_only: bool
     why_not: str
     workspace_rules: list[str]
+    lost_scopes: list[str]
 
 
 @login_required
@@ -302,6 +309,7 @@ def _key_page(
         and spending[-1].spent_nusd > 0,
         is_tightened_only=not manages,
         why_not=_why_not(person, key) if form is None and is_live else "",
+        lost_scopes=scopes_without_effect(key) if is_live else [],
         workspace_rules=rule_lines(access_rules_of(workspace)),
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)

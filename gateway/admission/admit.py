@@ -48,6 +48,8 @@ from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyLimits, KeyRecord, ModelRecord
 
+LOST = "The owner of the API key may no longer assign this scope. An owner or admin can."
+
 
 class Money(Protocol):
     """What admission asks of the CreditReserver (gateway.stores.credit_reserver)."""
@@ -129,9 +131,9 @@ class Admission:
             raise InvalidKey("The API key has expired.")
         self._check_rules(key, caller.ip, head)
         if scope and scope not in key.scopes:
-            raise InsufficientScope(
-                f"The API key does not have the scope {scope}.", details={"required_scope": scope}
-            )
+            lacks = f"The API key does not have the scope {scope}."
+            why = LOST if scope in key.lost_scopes else lacks
+            raise InsufficientScope(why, details={"required_scope": scope})
 
     def _check_rules(self, key: KeyRecord, ip: str, head: RequestHead) -> None:
         """Raise IpNotAllowed, RequestBlocked."""

@@ -218,11 +218,13 @@ class KeyRecord:
     key_id: str
     digest: str
     workspace_id: str
+    # Those in effect. lost_scopes: others of the key, which its owner may not give any more.
     scopes: frozenset[str]
     expires_at: float | None
     revoked: bool
     workspace_locked: bool
     stores_bodies: bool
+    lost_scopes: frozenset[str] = frozenset()
     models: ModelRules | None = None
     addresses: AddressRules | None = None
     callers: CallerRules | None = None

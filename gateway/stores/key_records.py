@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from django.conf import settings
 from django.db import Error, connection
-from django.db.models import Max, QuerySet
+from django.db.models import Max, OuterRef, QuerySet, Subquery
 
-from accounts.models import LimitedCalls, Workspace
+from accounts.models import LimitedCalls, Membership, Workspace
 from gateway.models import UsageRollup
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 from gateway.stores.access_rules import compile_addresses, compile_callers, compile_models
 from keys.models import AccessRules, ApiKey, RetiredSecret
+from keys.selectors import scopes_in_effect, scopes_of_role
 
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 KEYS_PER_QUERY = 500
@@ -72,16 +73,32 @@ def is_workspace_locked(workspace_id: str) -> bool:
 
 
 def _with_rules() -> QuerySet[ApiKey]:
-    return ApiKey.objects.select_related("workspace__access_rules")
+    """Return keys with all that their records take, in one query. owner_role: of created_by."""
+    member = Membership.objects.filter(workspace=OuterRef("workspace"), user=OuterRef("created_by"))
+    keys = ApiKey.objects.select_related("workspace__access_rules", "created_by")
+    return keys.annotate(owner_role=Subquery(member.values("role")[:1]))
+
+
+def _scopes_of(key: ApiKey) -> frozenset[str]:
+    """Return the scopes in effect: a member's key does no more than the member may."""
+    owner = key.created_by
+    if owner is None:
+        return frozenset(key.scopes)
+    role: str = getattr(key, "owner_role") or ""  # noqa: B009  # an annotation
+    is_operator = owner.is_operator and owner.is_active
+    held = scopes_of_role(role if owner.is_active else "", is_operator=is_operator)
+    return scopes_in_effect(key, held)
 
 
 def _compile(key: ApiKey) -> KeyRecord:
     of_workspace: AccessRules | None = getattr(key.workspace, "access_rules", None)
+    scopes = _scopes_of(key)
     return KeyRecord(
         key_id=str(key.pk),
         digest=key.digest,
         workspace_id=str(key.workspace_id),
-        scopes=frozenset(key.scopes),
+        scopes=scopes,
+        lost_scopes=frozenset(key.scopes) - scopes,
         models=compile_models(key, of_workspace),
         addresses=compile_addresses(key, of_workspace),
         callers=compile_callers(of_workspace),

@@ -23,11 +23,12 @@ from django.db.models import Sum  # noqa: E402
 
 from accounts import ledger  # noqa: E402
 from accounts import services as accounts  # noqa: E402
-from accounts.models import ConfigChange, Wallet, Workspace  # noqa: E402
+from accounts.models import ConfigChange, Membership, User, Wallet, Workspace  # noqa: E402
 from gateway.models import CallBody, CallRecord, LanguageModel, Provider  # noqa: E402
 from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, provider_connections, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
+from keys import memberships  # noqa: E402
 from keys import services as keys  # noqa: E402
 from keys.access import set_access_rules  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
@@ -50,9 +51,21 @@ def person(*, workspace_id: str, email: str, password: str, role: str) -> None:
     accounts.add_member(found, user=made, role=role, actor=ACTOR)
 
 
-def key(*, workspace_id: str, **rules: Any) -> dict[str, str]:
+def set_role(*, workspace_id: str, email: str, role: str) -> bool:
+    found = Membership.objects.get(workspace__pk=workspace_id, user__email=email)
+    return accounts.change_role(found, role=role, actor=ACTOR)
+
+
+def end_membership(*, workspace_id: str, email: str, keeps_keys: bool) -> int:
+    found = Membership.objects.get(workspace__pk=workspace_id, user__email=email)
+    return memberships.end_membership(found, keeps_keys=keeps_keys, actor=ACTOR)
+
+
+def key(*, workspace_id: str, owner: str = "", **rules: Any) -> dict[str, str]:
+    """owner: the email of the member whose key it is, if it is one's."""
     found = Workspace.objects.get(pk=workspace_id)
-    made = keys.issue_key(workspace=found, label="A key", actor=ACTOR, **rules)
+    person = User.objects.get(email=owner) if owner else None
+    made = keys.issue_key(workspace=found, label="A key", actor=ACTOR, created_by=person, **rules)
     return {"key_id": str(made.key.pk), "secret": made.secret}
 
 
@@ -242,6 +255,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
             describe_provider,
             describe_model,
             access_rules,
+            set_role,
+            end_membership,
             rotate,
             compatibility,
             limit_key,

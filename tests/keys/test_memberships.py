@@ -41,7 +41,8 @@ def test_the_keys_of_who_leaves_are_revoked_and_processes_hear_of_it(workspace: 
     assert keys == 2
     assert set(revoked) == {own, expired}
     assert other.is_usable
-    assert set(ConfigChange.objects.values_list("ref", flat=True)) == {own.digest, expired.digest}
+    refs = set(ConfigChange.objects.values_list("ref", flat=True))
+    assert refs == {own.digest, expired.digest, workspace.pk.hex}
     assert not Membership.objects.filter(user=member).exists()
 
 
