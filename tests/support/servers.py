@@ -164,9 +164,9 @@ class GatewayServer:
         _wait_for_gateway(self)
 
 
-def prepare_home(home: Path, *, root: Path = ROOT) -> None:
+def prepare_home(home: Path, *, root: Path = ROOT, env: Mapping[str, str] | None = None) -> None:
     """Migrate and seed a home, as `make up` does, without starting servers."""
-    done = run_manage(home, "prepare", "--json", root=root)
+    done = run_manage(home, "prepare", "--json", root=root, env=env)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

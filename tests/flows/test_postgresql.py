@@ -1,0 +1,168 @@
+"""The product on PostgreSQL: calls, limits, pages, commands, crashes and outages, over sockets."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.flows.caller import Answer
+from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site, running_site
+from tests.flows.test_sessions import Visitor
+from tests.support.postgresql import PostgresqlServer, running_postgresql
+from tests.support.servers import prepare_home
+from tests.support.storage import database_of
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+ODD = "%00'%25_\\%22%F0%9F%98%80"
+PAGES = (
+    *("", "/calls", "/calls?status=ok&model=fake-model&stream=yes", "/calls?period=90d&latency=1"),
+    *(f"/calls?id={ODD}", f"/calls?user={ODD}&error={ODD}&provider={ODD}&ip={ODD}&key={ODD}"),
+    *("/calls/export", "/keys", f"/keys?q={ODD}&state=revoked", "/credits", "/credits?show=entries"),
+    *("/members", f"/members?q={ODD}", "/settings", "/audit", f"/audit?q={ODD}", "/?period=90d"),
+)
+INSTALLATION = (
+    *("/models", f"/models?q={ODD}", "/providers", f"/providers?q={ODD}", "/workspaces"),
+    *(f"/workspaces?q={ODD}", "/audit", f"/search?q={ODD}", "/account"),
+)
+
+
+@pytest.fixture(scope="module")
+def site(postgresql_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    home = Path(shutil.copytree(postgresql_template, tmp_path_factory.mktemp("pg") / "home"))
+    with running_site(home) as running:
+        yield running
+
+
+@contextmanager
+def locked(server: PostgresqlServer, database: str, table: str) -> Iterator[None]:
+    """Keep everybody else from writing to a table."""
+    with psycopg.connect(server.url(database)) as connection:
+        connection.execute(f"LOCK TABLE {table} IN EXCLUSIVE MODE")
+        yield
+
+
+def database(site: Site) -> str:
+    return database_of(site.gateway.home)
+
+
+def test_calls_are_charged_recorded_and_read_back(site: Site) -> None:
+    caller = site.caller()
+
+    whole = caller.ask("script:say&text=a\u0000b", max_tokens=10)
+    stream = caller.stream("a", max_tokens=10)
+    twice = [caller.ask("a", headers={"idempotency-key": "one"}) for _ in range(2)]
+    refused = caller.ask("a", model="nobody")
+
+    answers: list[Answer] = [whole, stream, *twice]
+    assert [answer.status for answer in answers] == [200] * 4
+    assert refused.status == 404
+    assert twice[0].body == twice[1].body
+    records = site.records(caller, count=4)
+    charged = sum(record["charge_nusd"] for record in records)
+    assert charged > INPUT_NUSD + OUTPUT_NUSD
+    wait_until(lambda: site.balance_nusd(caller) == 10**9 - charged, what="the charges")
+    read = caller.ask(method="GET", raw=b"", path=f"/v1/generation?id={stream.call_id}")
+    usage = caller.ask(method="GET", raw=b"", path="/v1/usage")
+    assert (read.status, usage.status) == (200, 200), read.body + usage.body
+
+
+def test_limits_and_budgets_hold_for_calls_at_once(site: Site) -> None:
+    cost_nusd = INPUT_NUSD + 10 * OUTPUT_NUSD
+    poor = site.caller(credit_nusd=5 * cost_nusd + cost_nusd // 2)
+    limited = site.limited_caller(max_requests_per_minute=6, burst=6)
+
+    with ThreadPoolExecutor(16) as threads:
+        paid = list(threads.map(lambda _: poor.ask("a", max_tokens=10).status, range(16)))
+        let_in = list(threads.map(lambda _: limited.ask("a").status, range(16)))
+
+    assert set(paid) <= {200, 402}
+    assert 5 <= paid.count(200) <= 6
+    assert let_in.count(200) == 6
+    assert let_in.count(429) == 10
+    assert 0 <= site.balance_nusd(poor)
+
+
+def test_every_page_answers_whatever_is_looked_for(site: Site) -> None:
+    caller = site.caller()
+    caller.ask("a")
+    site.records(caller)
+    visitor = Visitor(site.gateway.port)
+    assert visitor.sign_in(site.gateway.email, site.gateway.password)
+    visitor.get("/calls")
+
+    own = {path: visitor.get(f"{visitor.workspace}{path}") for path in PAGES}
+    others = {path: visitor.get(path) for path in INSTALLATION}
+
+    found: dict[str, Any] = own | others
+    assert {path: status for path, status in found.items() if status != 200} == {}
+
+
+def test_who_has_to_wait_for_a_lock_is_told_so(site: Site, postgresql: PostgresqlServer) -> None:
+    caller = site.caller()
+    assert caller.ask("a").status == 200
+    visitor = Visitor(site.gateway.port)
+
+    with locked(postgresql, database(site), "gateway_keptanswer"):
+        claim = caller.ask("a", headers={"idempotency-key": "locked"})
+        ordinary = caller.ask("a")
+    with locked(postgresql, database(site), "django_session"):
+        status = visitor.post(
+            "/sign-in", {"login": site.gateway.email, "password": site.gateway.password}
+        )
+
+    assert (claim.status, claim.error["code"]) == (503, "database_unavailable")
+    assert int(claim.headers["retry-after"]) >= 1
+    assert ordinary.status == 200
+    assert status == 503
+    assert "The database is busy" in visitor.text
+
+
+def test_a_killed_server_goes_on_where_it_was(site: Site) -> None:
+    caller = site.caller()
+    before = caller.ask("a", max_tokens=10)
+    with caller.begin(f"script:gate&gate={caller.key_id}", stream=True) as live:
+        site.running(caller, count=1)
+        site.gateway.kill()
+        live.close()
+
+    site.gateway.restart()
+
+    assert site.record(before.call_id)["status"] == "ok"
+    statuses = {record["status"] for record in site.records(caller, count=2)}
+    assert statuses == {"ok", "platform_aborted"}
+    assert caller.ask("a").status == 200
+
+
+def test_a_database_server_that_is_killed_costs_no_answered_call(tmp_path: Path) -> None:
+    with running_postgresql() as own:
+        home, env = tmp_path / "home", {"DATABASE_URL": own.url()}
+        prepare_home(home, env=env)
+        with running_site(home, env) as site:
+            caller = site.caller()
+            answers = [caller.ask("a", max_tokens=10) for _ in range(5)]
+
+            own.stop()
+            during = [caller.ask("a", max_tokens=10) for _ in range(5)]
+            cold = caller.with_(secret="sk-gw-nobody").ask("a")
+            own.start()
+
+            wait_until(lambda: caller.ask("a").status == 200, what="calls to be admitted again")
+            page = wait_until(
+                lambda: Visitor(site.gateway.port).get("/sign-in") == 200, what="pages again"
+            )
+
+            assert page
+            assert {answer.status for answer in during} <= {200, 503}
+            assert all("retry-after" in a.headers for a in during if a.status == 503)
+            assert cold.status == 503
+            served = [answer.call_id for answer in answers + during if answer.status == 200]
+            assert {site.record(call_id)["status"] for call_id in served} == {"ok"}
