@@ -128,6 +128,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "import_keys": Action.MANAGE_KEYS,
     "invite_member": Action.MANAGE_MEMBERS,
     "issue_key": Action.MANAGE_KEYS,
+    "move_to_postgres": None,
     "prepare": None,
     "prove": None,
     "remove_member": Action.MANAGE_MEMBERS,

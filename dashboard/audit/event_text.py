@@ -97,7 +97,7 @@ _UNITS = ("_nusd", "_pusd", "_per_token")
 def words_of(event: AuditEvent) -> str:
     """Return what was done, without what to: that is said beside it."""
     if event.action.endswith(".update"):
-        return f"Changed {', '.join(map(_called, event.details)) or 'nothing'}"
+        return f"Changed {', '.join(sorted(map(_called, event.details))) or 'nothing'}"
     return _DONE.get(event.action, event.action)
 
 

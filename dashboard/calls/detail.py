@@ -152,7 +152,7 @@ def _cost_lines(call: CallRecord) -> list[CostLine]:
         "prompt": (call.prompt_tokens, call.input_pusd_per_token),
         "cached": (call.cached_tokens, call.cached_input_pusd_per_token),
         "completion": (call.completion_tokens, call.output_pusd_per_token),
-        **{name: (one["count"], one["pusd"]) for name, one in (call.units or {}).items()},
+        **{name: (one["count"], one["pusd"]) for name, one in sorted((call.units or {}).items())},
     }
     lines: list[CostLine] = []
     for name, unit in UNITS.items():

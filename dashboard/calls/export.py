@@ -120,7 +120,7 @@ def _cells(call: CallRecord, key_label: str) -> tuple[str, ...]:
         str(call.cached_tokens),
         str(call.completion_tokens),
         str(call.reasoning_tokens),
-        " ".join(f"{name}={one['count']}" for name, one in (call.units or {}).items()),
+        " ".join(f"{name}={one['count']}" for name, one in sorted((call.units or {}).items())),
         format_usd(call.charge_nusd),
         call.charge_basis,
         format_usd(call.absorbed_nusd),

@@ -120,7 +120,7 @@ class StepwiseProof:
                     for wallet in plan.wallets
                 ],
                 "keys": [
-                    (key.workspace_id.hex, key.key_id.hex, key.charge_nusd, key.calls)
+                    (key.workspace_id.hex, key.key_id.hex, int(key.charge_nusd), key.calls)
                     for key in plan.keys
                 ],
                 "newest": newest.hex,
@@ -309,8 +309,7 @@ class _Part:
     def ask(self, question: str) -> list[SqlRow]:
         with connection.cursor() as cursor:
             cursor.execute(self._names + question, self._values)
-            rows: list[SqlRow] = cursor.fetchall()
-        return rows
+            return stepwise_sums.whole(cursor.fetchall())
 
     def check(self, rule: str) -> Finding:
         return self.check_rule(rule, _RULES[rule].count, _RULES[rule].breaks)

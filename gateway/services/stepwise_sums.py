@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
+from decimal import Decimal
 
 from django.db import connection
 
@@ -49,6 +50,11 @@ def question(of: str) -> str:
     return of.format(quarter=quarter_of_calls())
 
 
+def whole(rows: Iterable[SqlRow]) -> list[SqlRow]:
+    """Return the rows with whole numbers: PostgreSQL's sums of 64-bit numbers are decimals."""
+    return [tuple(int(each) if isinstance(each, Decimal) else each for each in row) for row in rows]
+
+
 def add(groups: Groups, rows: Iterable[SqlRow], columns: int) -> int:
     """Add rows of so many columns that name a group, then sums. Return how many calls they are."""
     calls = 0
@@ -70,10 +76,10 @@ def take_off(usage: Groups, latency: Groups, since: datetime, until: datetime) -
     moments = [adapt(since), adapt(until)]
     with connection.cursor() as cursor:
         cursor.execute(_ROLLED_USAGE, moments)
-        rows = cursor.fetchall()
+        rows = whole(cursor.fetchall())
         add(usage, rows, 5)
         cursor.execute(_ROLLED_LATENCY, moments)
-        calls = -add(latency, cursor.fetchall(), 3)
+        calls = -add(latency, whole(cursor.fetchall()), 3)
     for groups in (usage, latency):
         for name in [name for name, sums in groups.items() if not any(sums)]:
             del groups[name]

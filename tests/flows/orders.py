@@ -19,6 +19,7 @@ import django
 
 django.setup()
 
+from django.db import connection  # noqa: E402
 from django.db.models import Sum  # noqa: E402
 
 from accounts import ledger  # noqa: E402
@@ -281,6 +282,7 @@ def main() -> None:
             answer = {"value": ORDERS[wish.pop("do")](**wish)}
         except Exception as error:
             answer = {"error": repr(error)}
+            connection.close()  # the database may have been restarted
         sys.stdout.write(json.dumps(answer, default=str) + "\n")
         sys.stdout.flush()
 

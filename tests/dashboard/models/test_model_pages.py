@@ -169,7 +169,7 @@ def test_an_edit_is_saved_and_in_the_ledger(client: Client, operator: User) -> N
         "model.update",
         "model.set_prices",
     }
-    assert "Changed unknown parameters, audio" in page
+    assert "Changed audio, unknown parameters" in page
     assert "Prices changed" in page
 
 

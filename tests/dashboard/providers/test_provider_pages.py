@@ -103,7 +103,7 @@ def test_an_empty_credential_keeps_the_one_there_is(client: Client) -> None:
     provider.refresh_from_db()
     assert (provider.structured_dialect, provider.is_local) == ("guided", True)
     assert credential_of(provider) == SECRET
-    assert "Changed structured dialect, on-premises" in answer.content.decode()
+    assert "Changed on-premises, structured dialect" in answer.content.decode()
 
 
 def test_a_credential_is_replaced(client: Client) -> None:
