@@ -73,13 +73,10 @@ def ledger_lines(
     streams: list[Iterator[LedgerLine]] = [
         (
             _line_of_day(row)
-            for row in days.order_by(f"{order}last_sequence").iterator(chunk_size=size + 1)
+            for row in days.order_by(f"{order}last_sequence")[: size + 1 + len(recent)]
             if (row.day, row.key_id) not in recent
         ),
-        map(
-            _line_of_entry,
-            others.order_by(f"{order}sequence").iterator(chunk_size=size + 1),
-        ),
+        map(_line_of_entry, others.order_by(f"{order}sequence")[: size + 1]),
         iter(sorted(_lines_between(recent, place), key=_sequence, reverse=not is_newer)),
     ]
     merged = heapq.merge(*streams, key=_sequence, reverse=not is_newer)

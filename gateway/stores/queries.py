@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 
 BUSY_MS = 250  # how long a query waits for a lock that another program holds
 STATEMENT_MS = 5_000  # and for its answer, from a server that may be far away
+ANSWER_S = 5.0  # a server that says nothing is waited for by the thread alone
 MAX_BATCH = 500
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -93,7 +94,7 @@ class Batches(Generic[Q, A]):
         self._work: asyncio.Task[None] | None = None
 
     async def ask(self, question: Q) -> A:
-        """Return the answer. Raises DatabaseUnavailable when there was none for anybody."""
+        """Return the answer. Raises DatabaseUnavailable when there was none for anybody in time."""
         future: asyncio.Future[A] = asyncio.get_running_loop().create_future()
         self._waiting.append((question, future))
         if self._work is None:
@@ -111,8 +112,9 @@ class Batches(Generic[Q, A]):
 
     async def _answer_batch(self, batch: list[tuple[Q, asyncio.Future[A]]]) -> None:
         try:
-            answers = await self._run(self._answer, [question for question, _ in batch])
-        except DatabaseError as error:
+            async with asyncio.timeout(ANSWER_S):
+                answers = await self._run(self._answer, [question for question, _ in batch])
+        except (DatabaseError, TimeoutError) as error:
             # Those who came meanwhile would only wait as long again.
             for _, future in batch + self._waiting:
                 _fail(future, DatabaseUnavailable(detail=repr(error), retry_after_s=1))

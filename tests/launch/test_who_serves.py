@@ -5,14 +5,25 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from urllib.error import HTTPError
 
 import pytest
 
 from gateway.launch.programs import server_command
 from tests.launch.installation import assert_refused_with, up_process
 from tests.support.ports import free_port
-from tests.support.servers import ROOT, environment, run_manage, running_gateway
+from tests.support.redis import running_redis
+from tests.support.servers import (
+    ROOT,
+    GatewayServer,
+    environment,
+    manage_json,
+    run_manage,
+    running_gateway,
+)
 from tests.support.storage import database_of, use_postgresql
 
 pytestmark = pytest.mark.slow
@@ -53,6 +64,47 @@ def test_a_second_home_on_one_database_is_refused_without_redis(
         server.stop()
     with running_gateway(other_home) as successor:
         assert successor.offered()
+
+
+def test_with_redis_several_homes_spend_no_more_than_there_is(
+    postgresql_home: Path, other_home: Path
+) -> None:
+    with running_redis() as redis:
+        env = {"REDIS_URL": redis.url}
+        with (
+            running_gateway(postgresql_home, env=env) as one,
+            running_gateway(other_home, env=env) as two,
+        ):
+            workspace = one.manage("create_workspace", "Poor", "--credit", "0.0002")["slug"]
+            secret = one.manage("issue_key", workspace, "shared")["secret"]
+            callers = [replace(server, key=secret) for server in (one, two) for _ in range(16)]
+            with ThreadPoolExecutor(16) as threads:
+                statuses = list(threads.map(status_of_a_call, callers))
+
+    proof = manage_json(postgresql_home, "prove")
+    assert set(statuses) == {200, 402}
+    assert (proof["holds"], proof["calls"]) == (True, len(callers))
+
+
+def status_of_a_call(server: GatewayServer) -> int:
+    try:
+        server.chat(max_tokens=50)
+    except HTTPError as refusal:
+        return refusal.code
+    return 200
+
+
+def test_who_counts_alone_is_refused_beside_those_who_do_not(
+    postgresql_home: Path, other_home: Path
+) -> None:
+    with (
+        running_redis() as redis,
+        running_gateway(postgresql_home, env={"REDIS_URL": redis.url}) as server,
+    ):
+        done = start(other_home)
+
+        assert "set REDIS_URL" in done.stderr
+        assert server.offered()
 
 
 def test_a_home_goes_on_at_once_after_a_kill(postgresql_home: Path) -> None:
