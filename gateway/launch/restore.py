@@ -1,0 +1,159 @@
+"""`manage.py restore`: an installation as a backup has it, proved."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import ExitStack
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.utils import timezone
+
+from gateway.home import made_here
+from gateway.launch import database_copies, preflight
+from gateway.launch.backup import FORMAT, MANIFEST, Manifest, describe, files_in, fingerprint
+from gateway.launch.exclusive import SERVER, only_one
+from gateway.launch.failure import CannotStart
+from gateway.models import ServingProcess
+from gateway.services.proving import Proof, prove, record_proof
+from gateway.services.replaying import Replayed, replay_journals
+
+KEPT = ("secrets", "journal", "quarantine", "quickstart.json")
+
+
+class Restored(NamedTuple):
+    """aside: where what was here before has gone; None where there was nothing."""
+
+    manifest: Manifest
+    proof: Proof
+    replayed: Replayed
+    aside: Path | None
+    warnings: list[str]
+
+
+def restore(source: Path, *, replace: bool) -> Restored:
+    """Make the home and its database what the backup has. Raises CannotStart before anything is
+    changed, where the backup is damaged or this installation runs or has a database.
+
+    replace: put what is here aside.
+    """
+    home = Path(settings.HOME)
+    manifest = read_manifest(source)
+    preflight.check_home(home)
+    with ExitStack() as stack:
+        stack.enter_context(only_one(home))
+        stack.enter_context(only_one(home, SERVER))
+        _check_target(manifest, replace=replace)
+        aside = home / f"replaced-{datetime.now(UTC):%Y%m%d-%H%M%S}"
+        database_copies.load(source / database_copies.file_name(), aside)
+        for name in KEPT:
+            _put(source / name, home / name, aside)
+        if preflight.check_database():
+            call_command("migrate", interactive=False, verbosity=0)
+        replayed = replay_journals()
+        proof = prove()
+        record_proof(proof)
+    was_moved = aside if aside.exists() or _has_schema(aside) else None
+    return Restored(manifest, proof, replayed, was_moved, _find_warnings(manifest, home))
+
+
+def read_manifest(source: Path) -> Manifest:
+    """Return what a backup says of itself, once every file was compared with it."""
+    try:
+        manifest = msgspec.json.decode((source / MANIFEST).read_bytes(), type=Manifest)
+    except (OSError, msgspec.DecodeError):
+        raise CannotStart(f"{source} is no backup: it has no readable {MANIFEST}.") from None
+    if manifest.format != FORMAT:
+        raise CannotStart(f"The backup was made by a newer version: {manifest.version}. Use that.")
+    names = files_in(source)
+    wrong = sorted(manifest.files.keys() ^ set(names))
+    wrong += [name for name in names if manifest.files.get(name) != describe(source / name)]
+    if wrong:
+        raise CannotStart(f"The backup is damaged: {wrong[0]} is missing or was changed.")
+    return manifest
+
+
+def _check_target(manifest: Manifest, *, replace: bool) -> None:
+    kind = "sqlite" if database_copies.is_sqlite() else "postgresql"
+    if manifest.database != kind:
+        raise CannotStart(
+            f"The backup is of {manifest.database}, and this installation uses {kind}. "
+            "Set or unset DATABASE_URL."
+        )
+    loader = MigrationLoader(None)
+    known = {f"{app}.{name}" for app, name in loader.disk_migrations}
+    unknown = sorted(set(manifest.migrations) - known)
+    if unknown:
+        raise CannotStart(
+            f"The backup was made by version {manifest.version}, which is newer: this one does not "
+            f"know {unknown[-1]}. Use that version."
+        )
+    if not database_copies.has_contents():
+        return
+    if not replace:
+        raise CannotStart(
+            "This installation has a database. To put it aside and restore the backup, add "
+            "--replace."
+        )
+    if kind == "postgresql":
+        _check_nobody_serves()
+
+
+def _check_nobody_serves() -> None:
+    if ServingProcess._meta.db_table not in connection.introspection.table_names():
+        return
+    alive = ServingProcess.objects.filter(
+        state=ServingProcess.State.ALIVE, lease_until__gt=timezone.now()
+    ).first()
+    if alive is not None:
+        raise CannotStart(
+            f"The database is in use by process {alive.pid} on {alive.host}. Stop it first. After "
+            "a crash, wait 30 s."
+        )
+
+
+def _put(source: Path, target: Path, aside: Path) -> None:
+    if target.name == "secrets":
+        if not source.exists():
+            return  # they are in the environment
+        if made_here.issuperset(path.name for path in target.glob("*")):
+            shutil.rmtree(target)  # by this command, a moment ago
+    if target.exists():
+        database_copies.move_aside(target, aside)
+    if source.is_dir():
+        shutil.copytree(source, target)
+    elif source.exists():
+        shutil.copy2(source, target)
+
+
+def _has_schema(aside: Path) -> bool:
+    if database_copies.is_sqlite():
+        return False
+    with connection.cursor() as cursor:
+        name = aside.name.replace("-", "_")
+        cursor.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [name])
+        return cursor.fetchone() is not None
+
+
+def _find_warnings(manifest: Manifest, home: Path) -> list[str]:
+    found = []
+    file = home / "secrets" / "sealing_key"
+    keys = [file.read_text().strip()] if file.exists() else []
+    if manifest.sealing_key_sha256 not in map(fingerprint, [*settings.SEALING_KEYS, *keys]):
+        found.append(
+            "The key that encrypts credentials is not in the backup. Set TOLLHOUSE_SEALING_KEYS, "
+            "or enter the credentials of providers again."
+        )
+    if manifest.other_hosts or manifest.missing_journals:
+        number = manifest.other_hosts + manifest.missing_journals
+        found.append(
+            f"Journals of {number} serving processes are not in the backup: calls that only they "
+            "had are missing."
+        )
+    return found
