@@ -230,6 +230,8 @@ KEY_LOSS_NUSD_PER_DAY = read_nusd("TOLLHOUSE_KEY_LOSS_USD_PER_DAY", "1", most="1
 # calls that run (gateway.stores.free_space). 0 and 0: it is not looked at.
 MIN_FREE_MB = read_int("TOLLHOUSE_MIN_FREE_MB", 512, least=0, most=100_000_000)
 MIN_FREE_PERCENT = read_int("TOLLHOUSE_MIN_FREE_PERCENT", 2, least=0, most=50)
+# How many server processes `up` starts. More than one needs PostgreSQL and Redis.
+WORKERS = read_int("WORKERS", 1, least=1, most=64)
 # What one connection may ask of us before any application runs (gateway.edge.limits).
 EDGE = {
     "head_s": read_int("TOLLHOUSE_HEAD_S", 10, least=1, most=300),

@@ -93,6 +93,8 @@ class ConnectionLimiter:
         self._reads: LoopQuota | None = None
         self._memory = Memory(limits.memory_bytes)
         self._is_draining = False
+        # Answers end their connections: other processes take the next ones.
+        self.is_retiring = False
         # None while requests are taken; else makes the refusal of each.
         self.refuse: Callable[[], GatewayError] | None = None
         # How many requests were refused here, by error code.

@@ -249,6 +249,12 @@ class GuardedHttpProtocol(ErrorProtocol):
         self.deadline = NEVER
         self.loop.call_later(LAST_LOOK_S, self._close_if_idle, self.cycle)
 
+    def close_idle(self, *, since: float) -> None:
+        """Close a connection that has waited for a request since that moment, or for longer."""
+        idle_since = self._idle.get(self, NEVER)
+        if idle_since < since and self.deadline != NEVER and self._phase == BETWEEN:
+            self.dismiss()
+
     def _close_if_idle(self, last: RequestResponseCycle | None) -> None:
         if self in self._idle and self.cycle is last and self._phase == BETWEEN:
             self._idle.pop(self, None)

@@ -17,6 +17,7 @@ from gateway.edge.refusal_rate import RefusalRate
 
 # Up to here one write of a copy costs less than a write of two pieces.
 MAX_JOINED_BYTES = 64 * 1024
+CLOSE = (b"connection", b"close")
 # All that may be in a header: no control characters.
 PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + b"\t"
 
@@ -30,6 +31,8 @@ class Reply(RequestResponseCycle):
     # application has that body: it gives the memory back then, else the protocol does.
     hold: BodyHold | None = None
     body_owner = ""
+    # The client is told that the connection ends with this answer.
+    says_close = False
     _head = b""
     _length_bytes = 0
     _ends_with_connection = False
@@ -49,17 +52,21 @@ class Reply(RequestResponseCycle):
         elif self._take_head(message):
             return
         elif message["type"] == "http.response.start":
-            await self._wait_if_refused(message["status"])
+            message = await self._begin(message)
         if self._ends_with_connection:
             self.expected_content_length = len(message.get("body", b""))  # so far as uvicorn asks
         await super().send(message)  # type: ignore[arg-type]
 
-    async def _wait_if_refused(self, status: int) -> None:
-        """Let a client that is refused often wait for the answer (gateway.edge.refusal_rate)."""
+    async def _begin(self, message: Message) -> Message:
+        """Return the head of an answer as it is to be written. A client that is refused often waits
+        for it (gateway.edge.refusal_rate)."""
         now = asyncio.get_running_loop().time()
-        delay_s = self.refusal_rate.delay_s(status, self.scope, now)
+        delay_s = self.refusal_rate.delay_s(message["status"], self.scope, now)
         if delay_s:
             await asyncio.sleep(delay_s)
+        if not self.says_close:
+            return message
+        return {**message, "headers": [*message.get("headers", ()), CLOSE]}
 
     def claim_body(self, owner: str) -> None:
         """Take note of whose the body is. Raises Overloaded for one that says it is longer than

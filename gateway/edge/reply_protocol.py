@@ -26,7 +26,7 @@ class ReplyProtocol(HttpToolsProtocol):
         In place of uvicorn's method, which makes replies of its own class. Left out is what is not
         used: WebSockets and --limit-concurrency. tests/contract/test_uvicorn.py compares both.
         """
-        parser, scope = self.parser, self.scope
+        parser, scope, is_retiring = self.parser, self.scope, self.limiter.is_retiring
         before: RequestResponseCycle | None = self.cycle
         version = parser.get_http_version()
         scope["method"] = parser.get_method().decode("ascii")
@@ -46,10 +46,12 @@ class ReplyProtocol(HttpToolsProtocol):
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
             expect_100_continue=self.expect_100_continue,
-            keep_alive=version != "1.0" and parser.should_keep_alive(),
+            keep_alive=version != "1.0" and parser.should_keep_alive() and not is_retiring,
             on_response=self.on_response_complete,
         )
         reply.refusal_rate = self.limiter.refusal_rate
+        if is_retiring:
+            reply.says_close = True
         if before is None or before.response_complete:
             self._start_asgi_task(reply, self.app)
         else:

@@ -31,11 +31,15 @@ class Child:
         self.started_at = 0.0  # time.monotonic()
 
     def start(self) -> None:
+        self._spawn({}, ())
+
+    def _spawn(self, more_environ: Mapping[str, str], descriptors: Sequence[int]) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - our own command lines
             self._command,
-            env=self._environ,
+            env=self._environ | dict(more_environ),
             stdin=subprocess.DEVNULL,
             process_group=0,
+            pass_fds=descriptors,
             preexec_fn=_die_with(os.getpid()) if _LIBC else None,
         )
         self.started_at = time.monotonic()
@@ -48,8 +52,11 @@ class Child:
         return self._process is not None and self._process.poll() is None
 
     def ask_to_stop(self) -> None:
+        self._send(signal.SIGTERM)
+
+    def _send(self, number: signal.Signals) -> None:
         if self._process is not None and self.is_running():
-            self._process.terminate()
+            self._process.send_signal(number)
 
     def kill(self) -> None:
         """End it and everything it started, now. What it left behind when it ended goes too."""

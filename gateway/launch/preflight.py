@@ -22,6 +22,7 @@ from gateway.home import signs_of_use
 from gateway.launch.failure import CannotStart
 from gateway.services.sealing_check import OtherSealingKeys, check_sealing_keys
 
+BACKLOG = 2048
 OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
 
 
@@ -52,6 +53,38 @@ def check_port(host: str, port: int) -> None:
                     f"TOLLHOUSE_PORT={port + 1 if port < 65_535 else port - 1}."
                 ) from None
             raise CannotStart(f"{host}:{port} cannot be used: {error.strerror}.") from None
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Return a socket that listens there, for server processes to share. Raises CannotStart."""
+    check_port(host, port)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise CannotStart(f"{host}:{port} cannot be used: {error.strerror}.") from None
+    return listener
+
+
+def check_workers() -> None:
+    """Raises CannotStart when several server processes are wanted that could not keep count of
+    limits together."""
+    if settings.WORKERS == 1:
+        return
+    if settings.DATABASE_FILE is not None:
+        raise CannotStart(
+            f"{settings.WORKERS} server processes need PostgreSQL: set DATABASE_URL, or leave "
+            "WORKERS out."
+        )
+    if settings.COUNTERS == "memory":
+        raise CannotStart(
+            f"{settings.WORKERS} server processes need Redis to count limits together: set "
+            "REDIS_URL, or leave WORKERS out."
+        )
 
 
 def make_database(*, is_wanted: bool = False) -> None:

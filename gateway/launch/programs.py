@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from gateway.launch.preflight import BACKLOG
+
 # The server's exit code when its journal could not be made durable by the time it was stopped.
 STORAGE_FAILED = 74
 
@@ -21,7 +23,7 @@ def server_command(*, host: str, port: int) -> list[str]:
         *("--ws", "none", "--lifespan", "on"),
         *("--no-proxy-headers", "--no-server-header", "--no-access-log"),
         *("--log-level", "warning", "--timeout-keep-alive", "75"),
-        *("--backlog", "2048"),
+        *("--backlog", str(BACKLOG)),
     ]
 
 

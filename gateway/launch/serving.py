@@ -29,12 +29,17 @@ def enter(stack: ExitStack) -> None:
     give_large_blocks_back()
     home = Path(settings.HOME)
     check_home(home)
-    stack.enter_context(only_one(home, SERVER))
+    stack.enter_context(only_one(home, SERVER, is_shared=has_shared_counters()))
     try:
         check_database_is_current()
         check_keys()
     finally:
         connections.close_all()
+
+
+def has_shared_counters() -> bool:
+    """True when processes count limits together, so that several can serve one database."""
+    return settings.COUNTERS != "memory"
 
 
 def leave() -> None:

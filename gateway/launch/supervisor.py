@@ -1,20 +1,26 @@
-"""Keeps the children running until somebody asks to stop, then stops them in order."""
+"""Keeps the children running until somebody asks to stop, then stops them in order. Asked to, it
+replaces the server processes one after another, without a request being refused."""
 
 from __future__ import annotations
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from types import FrameType
 
 from gateway.launch.child import Child
 from gateway.launch.failure import CannotStart
+from gateway.launch.server_child import ServerChild
 
 POLL_S = 0.1
 FIRST_BACK_OFF_S = 1.0
 LONGEST_BACK_OFF_S = 30.0
 STEADY_S = 60.0  # a child that ran this long has proved itself: its back-off starts anew
 KILL_AFTER_S = 10.0  # beyond what the calls may take
+READY_S = 60.0
+# Asks `up` to replace its server processes.
+REPLACE = signal.SIGUSR1
 
 
 class Supervisor:
@@ -27,20 +33,31 @@ class Supervisor:
         self, children: Sequence[Child], *, say: Callable[[str], object], drain_s: float
     ) -> None:
         self._children = list(children)
+        self._retiring: list[tuple[Child, float]] = []  # each with the time to end it
+        self._replaces = False
         self._kill_after_s = drain_s + KILL_AFTER_S
         self._say = say
         self._stops = 0  # how often we were asked
         self._restart_at: dict[str, float] = {}
         self._back_off_s: dict[str, float] = {}
 
-    def listen_for_signals(self) -> None:
-        """From now on Ctrl-C, SIGTERM and a closed terminal mean: stop."""
+    def listen_for_signals(self, *, can_replace: bool = False) -> None:
+        """From now on Ctrl-C, SIGTERM and a closed terminal mean: stop. With can_replace, REPLACE
+        and, where there is no terminal, SIGHUP mean: replace the server processes."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, self._on_signal)
+        if can_replace:
+            signal.signal(REPLACE, self._on_replace)
+            if not sys.stdout.isatty():
+                signal.signal(signal.SIGHUP, self._on_replace)
 
     @property
     def is_stopping(self) -> bool:
         return self._stops > 0
+
+    def exit_codes(self) -> set[int | None]:
+        """Return how the children have ended; None where they run."""
+        return {child.ended() for child in self._children}
 
     def start(self) -> None:
         for child in self._children:
@@ -64,24 +81,67 @@ class Supervisor:
     def watch(self) -> None:
         """Start again what ends by itself, until a stop is asked for."""
         while not self.is_stopping:
-            for child in self._children:
-                self._look_after(child)
+            if self._replaces:
+                self._replaces = False
+                self._replace_servers()
+            self._look_after_all()
             time.sleep(POLL_S)
 
     def stop(self) -> None:
         """Let live calls end, then end everything. A second request does not wait."""
-        for child in self._children:
+        everyone = [*self._children, *(child for child, _ in self._retiring)]
+        for child in everyone:
             child.ask_to_stop()
         asked, patience = time.monotonic(), self._stops
-        while any(child.is_running() for child in self._children):
+        while any(child.is_running() for child in everyone):
             if self._stops > max(patience, 1):
                 break
             if time.monotonic() - asked > self._kill_after_s:
                 self._say("Stopping takes too long. Ending all processes.")
                 break
             time.sleep(POLL_S)
-        for child in self._children:
+        for child in everyone:
             child.kill()
+
+    def _replace_servers(self) -> None:
+        """Start another process in the place of each server process, one after another; each of the
+        old ones ends when it has served its connections. The worker is started again."""
+        self._say("Replacing the server processes.")
+        for old in [child for child in self._children if isinstance(child, ServerChild)]:
+            new = old.successor()
+            new.start()
+            if not self._comes_up(new):
+                new.kill()
+                if not self.is_stopping:
+                    self._say(f"The new {new.name} did not start. The old one goes on.")
+                return
+            self._children[self._children.index(old)] = new
+            old.retire()
+            self._retiring.append((old, time.monotonic() + self._kill_after_s))
+        for child in self._children:
+            if not isinstance(child, ServerChild):
+                child.ask_to_stop()
+                self._restart_at[child.name] = 0.0
+        self._say("All server processes have been replaced.")
+
+    def _comes_up(self, child: ServerChild) -> bool:
+        """Wait for a server process, and return whether it serves."""
+        deadline = time.monotonic() + READY_S
+        while not child.is_ready():
+            if self.is_stopping or not child.is_running() or time.monotonic() > deadline:
+                return False
+            self._look_after_all()
+            time.sleep(POLL_S)
+        return True
+
+    def _look_after_all(self) -> None:
+        for child in self._children:
+            self._look_after(child)
+        now = time.monotonic()
+        for child, until in list(self._retiring):
+            if not child.is_running() or now > until:
+                child.kill()
+                self._retiring.remove((child, until))
 
     def _look_after(self, child: Child) -> None:
         code = child.ended()
@@ -101,6 +161,9 @@ class Supervisor:
         elif now >= due:
             del self._restart_at[child.name]
             child.start()
+
+    def _on_replace(self, number: int, frame: FrameType | None) -> None:
+        self._replaces = True
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._stops += 1
