@@ -14,7 +14,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
 
-up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a small model, DATABASE_URL=… names a database
+up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a small model, DATABASE_URL=… names a database, WORKERS=4 (with REDIS_URL=…) starts four servers
 	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
 
 # The tests start Python hundreds of times, so what it imports is compiled once, whatever the
