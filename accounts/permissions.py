@@ -71,8 +71,8 @@ WORDS: Mapping[Action, str] = {
     Action.MAKE_KEYS: "Create keys within the workspace's maximum for developers. Rename, "
     "restrict, rotate and revoke your own keys",
     Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, reset a key's "
-    "total, assign the scope `usage.workspace`, set the maximum for developers' keys, import keys "
-    "issued elsewhere",
+    "total, create service keys and transfer keys to the workspace, assign the scope "
+    "`usage.workspace`, set the maximum for developers' keys, import keys issued elsewhere",
     Action.IMPORT_DIGESTS: "Import keys by their SHA-256 digest alone",
     Action.VIEW_CREDITS: "View balance and ledger",
     Action.GRANT_CREDITS: "Add or remove credit",

@@ -51,6 +51,10 @@ role cannot assign stop working within a second, and all of them where the role 
 `usage.workspace` and `admin` keep working on a developer's key if an owner or admin assigned them.
 When a member leaves, their keys are revoked or transferred to the workspace.
 
+A service key is the workspace's own: no change of members affects it. Owners and admins create
+service keys and transfer keys of members to the workspace; keys that `issue_key` creates are
+service keys.
+
 A key with the scope `usage` reads its own usage and calls. With `usage.workspace`, which only
 owners and admins can assign, it reads those of the workspace.
 """
@@ -76,6 +80,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:key-edit": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-rotate": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-revoke": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
+    "dashboard:key-transfer": Form(Action.MANAGE_KEYS),
     "dashboard:key-reset-total": Form(Action.MANAGE_KEYS),
     "dashboard:member-invite": Form(Action.MANAGE_MEMBERS),
     "dashboard:member-role": Form(Action.MANAGE_MEMBERS),

@@ -19,6 +19,7 @@ from dashboard.join import views as join
 from dashboard.key_import import views as key_import
 from dashboard.key_policy import views as key_policy
 from dashboard.keys import rotation as key_rotation
+from dashboard.keys import transfer as key_transfer
 from dashboard.keys import views as keys
 from dashboard.members import views as members
 from dashboard.models import views as models
@@ -55,6 +56,7 @@ _PAGES = [
     path("keys/<uuid:key_id>", keys.edit_key, name="key-edit"),
     path("keys/<uuid:key_id>/revoke", keys.revoke, name="key-revoke"),
     path("keys/<uuid:key_id>/rotate", key_rotation.rotate, name="key-rotate"),
+    path("keys/<uuid:key_id>/transfer", key_transfer.transfer, name="key-transfer"),
     path("keys/<uuid:key_id>/reset-total", keys.reset_total, name="key-reset-total"),
     # Calls
     path("calls", calls.list_calls, name="call-list"),

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
 
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange, Workspace
 from accounts.text import is_visible
+from gateway.core.json_types import JsonObject
 from keys.countries import CODES
-from keys.models import AccessRules
+from keys.models import AccessRules, ApiKey
 from keys.rules import (
     read_all,
     read_denied_models,
@@ -22,6 +26,7 @@ from keys.rules import (
 )
 
 MAX_USER_AGENTS = 200
+MAX_DAYS = 3_650
 USER_AGENT_CHARS = 200
 NO_HEADER = (
     "The country of clients is unknown. An operator can set TOLLHOUSE_COUNTRY_HEADER to the header"
@@ -45,6 +50,7 @@ def set_access_rules(
     denied_user_agents: Sequence[str] = (),
     allowed_countries: Sequence[str] = (),
     denied_countries: Sequence[str] = (),
+    max_key_days: int | None = None,
     allow_any_address: bool = False,
     actor: str,
 ) -> bool:
@@ -53,7 +59,8 @@ def set_access_rules(
     Rules of models and IPs are as keys.services.issue_key takes them: a call has to pass those of
     the workspace and of its key. denied_user_agents: parts of the header, or with `*` all of it, in
     any case. Countries: ISO 3166 codes, XX for unknown; allowed_countries: empty means all.
-    Raises ValidationError with one entry for each field that cannot be taken.
+    max_key_days: new keys expire within so many days, and those there are as many days from now;
+    None is no limit. Raises ValidationError with one entry for each field that cannot be taken.
     """
     stored = access_rules_of(workspace)
     confirmed = allow_any_address or allowed_ips == stored.allowed_ips
@@ -66,14 +73,17 @@ def set_access_rules(
             "denied_user_agents": lambda: read_user_agents(denied_user_agents),
             "allowed_countries": lambda: read_countries(allowed_countries, "allowed_countries"),
             "denied_countries": lambda: read_countries(denied_countries, "denied_countries"),
+            "max_key_days": lambda: _read_days(max_key_days),
         }
     )
     with transaction.atomic():
         stored, _ = AccessRules.objects.get_or_create(workspace=workspace)
-        details = {name: [getattr(stored, name), value] for name, value in wanted.items()}
-        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
+        pairs = {name: [getattr(stored, name), value] for name, value in wanted.items()}
+        details: JsonObject = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
         if details:
             AccessRules.objects.filter(pk=stored.pk).update(**wanted)
+            if "max_key_days" in details and (capped := _cap_keys(workspace, max_key_days)):
+                details["capped_keys"] = capped
             record_change(ConfigChange.Kind.WORKSPACE, workspace.pk.hex)
             record_audit(
                 actor=actor,
@@ -83,6 +93,47 @@ def set_access_rules(
                 details=details,
             )
     return bool(details)
+
+
+def max_key_days(workspace: Workspace) -> int | None:
+    """Return how many days a secret may work at most, None for no limit."""
+    rules = AccessRules.objects.filter(workspace=workspace)
+    return rules.values_list("max_key_days", flat=True).first()
+
+
+def lifetime_complaint(
+    days: int | None, expires_at: datetime | None, *, since: datetime | None = None
+) -> str:
+    """Return what is wrong with the expiry of a key, empty for nothing.
+
+    days: see max_key_days. since: when the key got its secret; None: now.
+    """
+    if days is None:
+        return ""
+    latest = (since or timezone.now()) + timedelta(days=days)
+    if expires_at is not None and expires_at <= latest:
+        return ""
+    return (
+        f"Keys of this workspace expire within {days:,} day{'' if days == 1 else 's'}. Choose"
+        f" {latest:%Y-%m-%d %H:%M} UTC or earlier."
+    )
+
+
+def _cap_keys(workspace: Workspace, days: int | None) -> int:
+    """Let keys that would live longer expire so many days from now; return how many they are."""
+    if days is None:
+        return 0
+    latest = timezone.now() + timedelta(days=days)
+    longer = Q(expires_at=None) | Q(expires_at__gt=latest)
+    keys = ApiKey.objects.filter(longer, workspace=workspace, revoked_at=None)
+    return keys.update(expires_at=latest)
+
+
+def _read_days(days: int | None) -> int | None:
+    if days is not None and not 1 <= days <= MAX_DAYS:
+        words = f"Enter a whole number of days from 1 to {MAX_DAYS:,}, or leave empty for no limit."
+        raise ValidationError({"max_key_days": words})
+    return days
 
 
 def read_user_agents(patterns: Sequence[str]) -> list[str]:

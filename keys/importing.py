@@ -18,6 +18,7 @@ from django.utils import timezone
 from accounts.changes import record_audits, record_changes
 from accounts.models import AuditEvent, ConfigChange, User, Workspace
 from accounts.permissions import Action, NotAllowed, may
+from keys.access import lifetime_complaint, max_key_days
 from keys.import_rows import DIGEST, SECRET, ImportRow, Problem
 from keys.imported_secret import read_secret
 from keys.models import ApiKey, KeyImport
@@ -80,6 +81,7 @@ def plan_import(workspace: Workspace, rows: Sequence[ImportRow], *, person: User
     known = _find_keys({row.kept.digest for row in rows})
     members = _find_members(workspace, {row.member for row in rows})
     by_digest = person is None or may(person, Action.IMPORT_DIGESTS)
+    longest_days = max_key_days(workspace)
     plan = Plan([], [], [])
     for row in rows:
         key = known.get(row.kept.digest)
@@ -94,6 +96,8 @@ def plan_import(workspace: Workspace, rows: Sequence[ImportRow], *, person: User
                 plan.here.append(row)
         else:
             plan.problems.extend(_complaints(row, members, person, workspace))
+            if words := lifetime_complaint(longest_days, row.rules["expires_at"]):
+                plan.problems.append(Problem(row.line, "expires_at", words))
             plan.fresh.append(row)
     return plan
 

@@ -25,6 +25,7 @@ from keys.selectors import may_change, may_edit
 from keys.services import IssuedKey
 
 REFUSED = "Only owners and admins can change or revoke keys of other members."
+NO_SERVICE_KEYS = "Only owners and admins can create service keys."
 ABOVE = "This key has a scope that only owners and admins can assign."
 
 
@@ -38,8 +39,9 @@ def create_key(
     limits: Mapping[str, int | None],
     prefix: str = "",
     imported_secret: str = "",
+    is_service: bool = False,
 ) -> IssuedKey:
-    """Create a key as this person's.
+    """Create a key as this person's, or a service key, which is the workspace's own.
 
     rules, compatibility, limits: as issue_key, set_compatibility and set_limits take them. prefix:
     how the secret begins; empty for what keys of the profile begin with. imported_secret: one that
@@ -50,11 +52,15 @@ def create_key(
     is_bound = not may(person, Action.MANAGE_KEYS, workspace)
     if imported_secret and is_bound:
         raise NotAllowed(importing.REFUSED)
+    if is_service:
+        if is_bound:
+            raise NotAllowed(NO_SERVICE_KEYS)
+        services.refuse_more_than_held(rules["scopes"], person, workspace)
     if is_bound:
         _refuse_one_too_many(workspace, person)
     issued = services.issue_key(
         workspace=workspace,
-        created_by=person,
+        created_by=None if is_service else person,
         actor=person.email,
         prefix=prefix or prefix_for(workspace, compatibility["compat_profile"]),
         imported=read_imported_secret(imported_secret, workspace) if imported_secret else None,
@@ -113,6 +119,13 @@ def revoke_key(key: ApiKey, *, person: User) -> bool:
     if not may_change(person, key):
         raise NotAllowed(REFUSED)
     return services.revoke_key(key, actor=person.email)
+
+
+def transfer_key(key: ApiKey, *, person: User) -> bool:
+    """Make a member's key the workspace's own. Returns False when it was."""
+    if not may(person, Action.MANAGE_KEYS, key.workspace):
+        raise NotAllowed("Only owners and admins can transfer keys to the workspace.")
+    return services.disown_key(key, actor=person.email)
 
 
 def reset_total(key: ApiKey, *, spent_nusd: int, person: User) -> bool:

@@ -20,11 +20,12 @@ def end_membership(
     must not go on as theirs: it is revoked, or nobody's.
     asked_by: see accounts.services.remove_member. Raises ValidationError as it does.
     """
-    remove_member(membership, actor=actor, asked_by=asked_by)
+    # Before the membership ends: with it, keys lose what they may do.
     keys = list(keys_left_by(membership))
     for key in keys:
         if keeps_keys:
             disown_key(key, actor=actor)
         else:
             revoke_key(key, actor=actor)
+    remove_member(membership, actor=actor, asked_by=asked_by)
     return len(keys)

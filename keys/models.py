@@ -214,6 +214,10 @@ class AccessRules(LimitedAccess):
     )
     denied_countries = models.JSONField(default=list, help_text="ISO 3166 codes, as above.")
 
+    max_key_days = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How long a secret may work at most; null: no limit."
+    )
+
     def __str__(self) -> str:
         return f"access rules of {self.workspace_id}"
 

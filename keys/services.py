@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts.changes import record_audit, record_changes
 from accounts.models import ConfigChange, User, Workspace
+from keys.access import lifetime_complaint, max_key_days
 from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
 from keys.prefixes import prefix_for, read_prefix
@@ -28,7 +29,7 @@ from keys.rules import (
     read_scopes,
 )
 from keys.secret import KeptSecret, digest_secret, keep_secret, new_secret
-from keys.selectors import beyond_owner, grantable_scopes
+from keys.selectors import beyond_owner, grantable_scopes, scopes_without_effect
 
 MAX_KEYS = 10_000
 
@@ -95,6 +96,7 @@ def issue_key(
         allow_any_address=allow_any_address,
     )
     refuse_more_than_held(rules["scopes"], created_by, workspace)
+    _refuse_long_life(workspace, rules["expires_at"])
     secret, kept, action = "", imported, "key.import"
     if kept is None:
         prefix = read_prefix(prefix or prefix_for(workspace, ""))
@@ -147,6 +149,7 @@ def update_key(
             expires_at=None if expires_at == stored.expires_at else expires_at,
             allow_any_address=allow_any_address or allowed_ips == stored.allowed_ips,
         ) | {"expires_at": expires_at}
+        _refuse_longer_life(stored, expires_at)
         refuse_more_than_held([*stored.scopes, *rules["scopes"]], changed_by, stored.workspace)
         before = {name: getattr(stored, name) for name in rules}
         changed = {name: value for name, value in rules.items() if before[name] != value}
@@ -317,13 +320,37 @@ def revoke_key(key: ApiKey, *, actor: str) -> bool:
 
 
 def disown_key(key: ApiKey, *, actor: str) -> bool:
-    """Leave a key to its workspace, as nobody's own. Returns False when it was nobody's."""
+    """Leave a key to its workspace, as a service key. Returns False when it was one.
+
+    Scopes without effect are taken off: they would have one again.
+    """
     with transaction.atomic():
-        changed = ApiKey.objects.filter(pk=key.pk, created_by__isnull=False).update(created_by=None)
+        stored = ApiKey.objects.select_related("workspace", "created_by").get(pk=key.pk)
+        lost = scopes_without_effect(stored)
+        scopes = [scope for scope in stored.scopes if scope not in lost]
+        changed = ApiKey.objects.filter(pk=key.pk, created_by__isnull=False).update(
+            created_by=None, scopes=scopes, granted_scopes=[]
+        )
         if changed:
-            _record(key, actor=actor, action="key.disown", details={})
-    key.refresh_from_db(fields=["created_by"])
+            details = {"scopes": [stored.scopes, scopes]} if lost else {}
+            _record(stored, actor=actor, action="key.disown", details=details)
+    key.refresh_from_db(fields=["created_by", "scopes", "granted_scopes"])
     return changed == 1
+
+
+def _refuse_long_life(
+    workspace: Workspace, expires_at: datetime | None, *, since: datetime | None = None
+) -> None:
+    words = lifetime_complaint(max_key_days(workspace), expires_at, since=since)
+    if words:
+        raise ValidationError({"expires_at": words})
+
+
+def _refuse_longer_life(key: ApiKey, expires_at: datetime | None) -> None:
+    """Check an expiry that is later than the key's. An earlier one is always taken."""
+    if key.expires_at is not None and (expires_at is None or expires_at > key.expires_at):
+        since = key.rotated_at or key.created_at
+        _refuse_long_life(key.workspace, expires_at, since=since)
 
 
 def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace: Workspace) -> None:

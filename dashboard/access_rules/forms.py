@@ -40,6 +40,13 @@ class AccessRulesForm(DenyForm):
     denied_countries = _countries_field(
         "Denied countries", "ISO 3166 codes. Add XX to refuse calls from an unknown country."
     )
+    max_key_days = forms.IntegerField(
+        required=False,
+        label="Maximum key lifetime (days)",
+        help_text="New keys must expire within this time. Existing keys that live longer expire"
+        " this many days from now.",
+        widget=forms.NumberInput(attrs={"min": "1", "placeholder": "No limit"}),
+    )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def rules(self) -> FormValues:
@@ -48,6 +55,7 @@ class AccessRulesForm(DenyForm):
         return {
             **self.access(),
             "denied_user_agents": written_lines(data["denied_user_agents"]),
+            "max_key_days": data["max_key_days"],
             **{name: written_networks(data[name]) for name in COUNTRIES},
         }
 
@@ -59,6 +67,7 @@ def initial_rules(rules: AccessRules) -> FormValues:
         **initial_denied(rules),
         "denied_user_agents": "\n".join(rules.denied_user_agents),
         **{name: ", ".join(getattr(rules, name)) for name in COUNTRIES},
+        "max_key_days": rules.max_key_days,
         "seen": rules_version(rules),
     }
 
@@ -66,4 +75,4 @@ def initial_rules(rules: AccessRules) -> FormValues:
 def rules_version(rules: AccessRules) -> str:
     """Return a token that differs when anything that the form shows differs."""
     names = ("allowed_models", "denied_models", "allowed_ips", "denied_ips", "denied_user_agents")
-    return version_token([getattr(rules, name) for name in (*names, *COUNTRIES)])
+    return version_token([getattr(rules, name) for name in (*names, *COUNTRIES, "max_key_days")])

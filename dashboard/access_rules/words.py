@@ -28,6 +28,8 @@ def _lines(rules: AccessRules) -> Iterator[str]:
     for label, names in kinds.items():
         if names:
             yield f"{label}: {_some(names)}"
+    if days := rules.max_key_days:
+        yield f"Maximum key lifetime: {days:,} day{'' if days == 1 else 's'}"
 
 
 def _some(names: Sequence[str]) -> str:

@@ -86,6 +86,8 @@ _CALLED = {
     "allowed_models": "models",
     "allowed_ips": "allowed IPs",
     "denied_ips": "denied IPs",
+    "max_key_days": "maximum key lifetime (days)",
+    "capped_keys": "keys that expire earlier",
     "denied_user_agents": "blocked user agents",
     "expires_at": "expiry",
     "compat_profile": "profile",

@@ -19,6 +19,7 @@ from keys.prefixes import offered_prefixes, only_profile_of
 
 NEVER, ON = "never", "on"
 NEW, IMPORTED = "new", "imported"
+MINE, WORKSPACE = "me", "workspace"
 EXPIRY_DAYS = {"7d": 7, "30d": 30, "90d": 90, "365d": 365}
 COMPATIBILITY = ("compat_profile", "allows_profile_override", "allows_chat_template")
 
@@ -120,6 +121,13 @@ class NewKeyForm(KeyForm):
         widget=forms.RadioSelect,
         label="Secret",
     )
+    owner = forms.ChoiceField(
+        required=False,
+        choices=[(MINE, "You"), (WORKSPACE, "The workspace (service key)")],
+        initial=MINE,
+        label="Owner",
+        help_text="A service key keeps working when the person who created it leaves.",
+    )
     key_prefix = forms.ChoiceField(
         required=False,
         label="Prefix",
@@ -142,13 +150,17 @@ class NewKeyForm(KeyForm):
         models: Sequence[str],
         grantable: Collection[str],
         may_import: bool,
+        may_own: bool,
     ) -> None:
+        """may_own: whether the key can be the workspace's own."""
         super().__init__(data, initial=initial, models=models, grantable=grantable)
         offered = offered_prefixes()
         words = [(p, f"{p}… ({names})" if names else f"{p}…") for p, names in offered.items()]
         self._offer("key_prefix", [("", "Profile default"), *words])
         if not may_import:
             del self.fields["secret_mode"], self.fields["secret"]
+        if not may_own:
+            del self.fields["owner"]
 
     def clean(self) -> FormValues:
         cleaned = super().clean()
@@ -179,11 +191,16 @@ def initial_of(key: ApiKey) -> FormValues:
 
 
 def initial_of_new(
-    grantable: Collection[str], policy: DeveloperKeyPolicy | None = None
+    grantable: Collection[str],
+    policy: DeveloperKeyPolicy | None = None,
+    max_days: int | None = None,
 ) -> FormValues:
     """Return what the form of a new key shows. policy: the most that it may do, where its maker
-    is under one; the key begins with that."""
+    is under one; the key begins with that. max_days: how long it may live, None for ever."""
     initial: FormValues = {"scopes": [name for name in default_scopes() if name in grantable]}
+    if max_days is not None:
+        offered = [name for name, days in EXPIRY_DAYS.items() if days <= max_days]
+        initial["expires"] = offered[-1] if offered else ON
     return initial if policy is None else initial | limits_of(policy) | initial_access(policy)
 
 

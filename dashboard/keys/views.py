@@ -26,7 +26,14 @@ from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
 from dashboard.key_policy.limits_text import policy_lines
-from dashboard.keys.forms import KeyForm, NewKeyForm, initial_of, initial_of_new, rules_version
+from dashboard.keys.forms import (
+    WORKSPACE,
+    KeyForm,
+    NewKeyForm,
+    initial_of,
+    initial_of_new,
+    rules_version,
+)
 from dashboard.keys.issued import show_issued
 from dashboard.keys.rows import (
     STATES,
@@ -44,7 +51,7 @@ from dashboard.ui.tables import Table
 from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
 from keys import member_actions
-from keys.access import access_rules_of
+from keys.access import access_rules_of, max_key_days
 from keys.models import ApiKey, DeveloperKeyPolicy
 from keys.policy import policy_of
 from keys.selectors import (
@@ -92,6 +99,7 @@ class KeyPageContext:
     history: list[Line]
     may_revoke: bool
     may_rotate: bool
+    may_transfer: bool
     may_reset: bool
     is_tightened_only: bool
     why_not: str
@@ -134,10 +142,11 @@ def create_key(request: PageRequest) -> HttpResponse:
         models = models_within(models, policy.allowed_models)
     form = NewKeyForm(
         request.POST or None,
-        initial=initial_of_new(grantable, policy),
+        initial=initial_of_new(grantable, policy, max_key_days(workspace)),
         models=models,
         grantable=grantable,
         may_import=policy is None,
+        may_own=policy is None,
     )
     if request.method == "GET":
         return _new_key(request, form, policy, status=200)
@@ -208,6 +217,7 @@ def _issue(request: PageRequest, form: NewKeyForm, workspace: Workspace) -> Issu
             limits=form.limits(),
             prefix=form.cleaned_data["key_prefix"],
             imported_secret=form.imported_secret(),
+            is_service=form.cleaned_data.get("owner") == WORKSPACE,
         )
     except ValidationError as error:
         form.take(error)
@@ -302,6 +312,7 @@ def _key_page(
         form=form,
         history=history(history_of(workspace, str(key.pk), limit=SHOWN)),
         may_revoke=is_live and may_change(person, key),
+        may_transfer=is_live and manages and key.created_by_id is not None,
         may_rotate=key.is_usable and may_edit(person, key),
         may_reset=is_live
         and manages

@@ -23,7 +23,7 @@ _OF_WORKSPACE = {
     "deny_country": ("denied_countries", "CODE", "Denied country (ISO 3166). Repeatable."),
 }
 ACCESS_FIELDS = [name for name, _, _ in _FIELDS.values()]
-WORKSPACE_FIELDS = [name for name, _, _ in (_FIELDS | _OF_WORKSPACE).values()]
+WORKSPACE_FIELDS = [*(name for name, _, _ in (_FIELDS | _OF_WORKSPACE).values()), "max_key_days"]
 
 
 def add_access_options(parser: ArgumentParser, *, of_workspace: bool = False) -> None:
@@ -35,6 +35,21 @@ def add_access_options(parser: ArgumentParser, *, of_workspace: bool = False) ->
         action="store_true",
         help="Confirm IP rules that allow every address.",
     )
+
+
+def add_lifetime_option(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-key-days", metavar=f"N|{NONE}", help="Maximum key lifetime, in days."
+    )
+
+
+def read_lifetime_option(text: str | None) -> dict[str, int | None]:
+    """Return the maximum lifetime where it was named. Raises ValueError with a sentence."""
+    if text is None:
+        return {}
+    if text != NONE and not (text.isascii() and text.isdigit()):
+        raise ValueError(f"{text[:40]!r} is not a number of days; {NONE} is no limit.")
+    return {"max_key_days": None if text == NONE else int(text)}
 
 
 def read_access_options(options: Options) -> Arguments:

@@ -12,7 +12,9 @@ from keys.access import access_rules_of, set_access_rules
 from keys.management.access_options import (
     WORKSPACE_FIELDS,
     add_access_options,
+    add_lifetime_option,
     read_access_options,
+    read_lifetime_option,
 )
 
 
@@ -26,9 +28,17 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Workspace ID, slug or name.")
         add_access_options(parser, of_workspace=True)
+        add_lifetime_option(parser)
 
     @transaction.atomic
-    def answer(self, *, workspace: str, allow_any_address: bool, **options: object) -> Answer:
+    def answer(
+        self,
+        *,
+        workspace: str,
+        allow_any_address: bool,
+        max_key_days: str | None,
+        **options: object,
+    ) -> Answer:
         found = get_workspace(workspace)
         stored = access_rules_of(found)
         rules = {name: getattr(stored, name) for name in WORKSPACE_FIELDS}
@@ -36,7 +46,7 @@ class Command(JsonCommand):
             found,
             actor=ACTOR,
             allow_any_address=allow_any_address,
-            **{**rules, **read_access_options(options)},
+            **{**rules, **read_access_options(options), **read_lifetime_option(max_key_days)},
         )
         stored = access_rules_of(found)
         return {

@@ -48,6 +48,22 @@ def test_rules_are_saved_and_shown() -> None:
     assert again["allowed_patterns"].value() == "openai/*\nclaude-*"
 
 
+def test_a_maximum_lifetime_caps_keys_and_is_offered_to_new_ones() -> None:
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+    endless = make_key(workspace).key
+
+    answer = visitor.post(path_of("settings-access"), form(workspace, max_key_days="30"))
+    settings = visitor.get(path_of("settings")).content.decode()
+    new = visitor.get(path_of("key-create")).context["form"]
+    endless.refresh_from_db()
+
+    assert answer.status_code == 302
+    assert endless.expires_at is not None
+    assert "Maximum key lifetime: 30 days" in settings
+    assert new["expires"].value() == "30d"
+
+
 def test_wrong_rules_are_named_beside_their_fields() -> None:
     workspace = make_workspace()
     visitor = signed_in(make_member(workspace))
