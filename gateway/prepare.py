@@ -12,15 +12,18 @@ from gateway.providers.registry import adapter_of
 from gateway.providers.transports.lookup import Transports
 from gateway.snapshot.types import TargetRecord
 from gateway.streaming.relay import Exchange
+from gateway.tools.hold_bounds import most_fees_nusd
 from gateway.tools.loop import ToolLoop
 from gateway.tools.registry import TOOLS
+from gateway.tools.round_hold import GrowHold, RoundHold
 
 
 class Preparation:
     """For all calls of a process."""
 
-    def __init__(self, transports: Transports) -> None:
+    def __init__(self, transports: Transports, grow_hold: GrowHold) -> None:
         self._transports = transports
+        self._grow_hold = grow_hold
 
     def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
         """Return the attempt at one target. Nothing is sent yet."""
@@ -43,10 +46,19 @@ class Preparation:
             call = call.buffered()
         exchange: Exchange
         if payload.server_tools:
-            tools = {name: (TOOLS[name], is_shown) for name, is_shown in payload.server_tools}
-            exchange = ToolLoop(lambda one: self._ask(one, grant, target), call, tools)
+            exchange = self._loop(call, grant, target)
         else:
             exchange = self._ask(call, grant, target)
         if payload.answer_steps:
             exchange = ProcessedExchange(exchange, payload.answer_steps)
         return exchange
+
+    def _loop(self, call: ChatCall, grant: Grant, target: TargetRecord) -> ToolLoop:
+        tools = {name: (TOOLS[name], is_shown) for name, is_shown in call.payload.server_tools}
+        fees_nusd = most_fees_nusd(tool for tool, _ in tools.values())
+        hold = RoundHold(self._grow_hold, grant, target.price, fees_nusd=fees_nusd)
+
+        def ask(call: ChatCall, grant: Grant) -> Exchange:
+            return self._ask(call, grant, target)
+
+        return ToolLoop(ask, call, grant, tools=tools, hold=hold)

@@ -23,6 +23,7 @@ from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokenizer import count_output
 from gateway.admission.admit import Admission
 from gateway.admission.fallback import Fallbacks
+from gateway.admission.hold_growth import HoldGrowth
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.load_shedding import LoadShedder
@@ -156,7 +157,7 @@ class Runtime:
             admit=self.admission.admit,
             refuse=self.refuse,
             route=plan,
-            prepare=Preparation(self.transports).prepare,
+            prepare=Preparation(self.transports, HoldGrowth(self.stores.credits).grow).prepare,
             needs_count=needs_estimate,
             count=count_call,
             settle=settle,
@@ -263,6 +264,8 @@ class Runtime:
     ) -> None:
         """Release the hold and log the call's end, nothing awaited in between."""
         paid_nusd = 0
+        for more_nusd in grant.more_holds or ():
+            self.stores.credits.release(grant.identity.workspace_id, more_nusd, 0)
         if grant.hold_nusd:
             paid_nusd = self.stores.credits.release(
                 grant.identity.workspace_id, grant.hold_nusd, receipt.charge_nusd

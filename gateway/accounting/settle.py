@@ -41,7 +41,7 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
     if tools:
         cost += tools_nusd(tools)
     charge = 0 if basis.startswith("zero") else cost
-    if charge > grant.hold_nusd:
+    if charge > grant.held_nusd:
         charge = min(charge, believable_nusd(grant, price))
     now_ns = perf_counter_ns()
     queued_us = 0 if grant.lease is None else grant.lease.queued_us
@@ -70,7 +70,7 @@ def believable_nusd(grant: Grant, price: Price) -> int:
     allowed is broken, and nobody's wallet is emptied for that.
     """
     odd = Usage(prompt_tokens=ODD_TOKENS, completion_tokens=ODD_TOKENS)
-    return ODD_FACTOR * grant.hold_nusd + cost_nusd(odd, price)
+    return ODD_FACTOR * grant.held_nusd + cost_nusd(odd, price)
 
 
 def _judge(meter: Meter, error: BaseException | None, counted: Usage) -> tuple[str, str, Usage]:

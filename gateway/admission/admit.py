@@ -182,7 +182,7 @@ class Admission:
         check_key(key)
         bound = endpoint.cost_bound(call, model)
         bound = replace(bound, limit_tokens=min(bound.limit_tokens, 1))
-        held_nusd, _ = await self._hold(workspace_id, bound, 0)
+        held_nusd, _ = await self._hold(workspace_id, bound, ())
         try:
             if key.limits is not None:
                 await self._limits.check(key, key.limits, model.name, held_nusd)
@@ -205,10 +205,9 @@ class Admission:
     ) -> Grant:
         """Return the grant of one call, money set aside and journalled, its limits acquired.
 
-        When the balance covers less than the most that the call can cost, the output limit is
-        lowered to what it covers. The hold also covers the fallback models, `others`. hang_up
-        returns when the caller hangs up, who may have to wait. Raises AdmissionError,
-        DatabaseUnavailable, StorageUnavailable; CallerLeft and ServerStopping for one that waits.
+        A balance below the most that the call can cost lowers the output limit to what it covers.
+        The hold covers `others` (fallback models), too. hang_up returns when the caller hangs up.
+        Raises AdmissionError, DatabaseUnavailable, StorageUnavailable, CallerLeft, ServerStopping.
         """
         key = caller.key
         check_key(key)
@@ -218,8 +217,7 @@ class Admission:
         if model.context_tokens is not None:
             endpoint.check_context(call, model)
         bound = endpoint.cost_bound(call, model)
-        also_nusd = max([one.bound.want_nusd for one in others]) if others else 0
-        hold_nusd, affordable = await self._hold(key.workspace_id, bound, also_nusd)
+        hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
         lease = None
         if key.limits is not None:
             try:
@@ -228,7 +226,7 @@ class Admission:
                 if not others:
                     raise
                 # As with a balance: no call is refused for what another model might cost.
-                hold_nusd, affordable = await self._hold(key.workspace_id, bound, 0)
+                hold_nusd, affordable = await self._hold(key.workspace_id, bound, ())
                 lease = await self._acquire_limits(key, key.limits, model.name, hold_nusd, hang_up)
         if self._keyring.peek(key.digest) is not key:
             others = await self._recheck_key(caller, head, model, others, hold_nusd, lease)
@@ -240,6 +238,8 @@ class Admission:
             model=model.name,
             price=bound.price,
             hold_nusd=hold_nusd,
+            more_holds=[] if call.payload.server_tools else None,
+            bound=bound,
             limit_tokens=cap * bound.n,
             cap_tokens=sent_cap,
             stores_bodies=key.stores_bodies,
@@ -252,15 +252,17 @@ class Admission:
         self._journal(grant)
         return grant
 
-    async def _hold(self, workspace_id: str, bound: CostBound, also_nusd: int) -> tuple[int, int]:
+    async def _hold(
+        self, workspace_id: str, bound: CostBound, others: Sequence[Candidate]
+    ) -> tuple[int, int]:
         """Return the nano-USD held and the output tokens per answer that they cover.
 
-        also_nusd: what the models to fall back to may cost. What is there of it is held, but a
-        call that the rest covers is not refused for it.
+        others: models to fall back to. What is there of their cost is held, but a call that the
+        rest covers is not refused for it.
         """
         want_nusd, limit = bound.want_nusd, bound.limit_tokens
-        if also_nusd > want_nusd:
-            want_nusd = also_nusd
+        if others:
+            want_nusd = max(want_nusd, *[one.bound.want_nusd for one in others])
         if not want_nusd or self._credits.try_hold(workspace_id, want_nusd):
             return want_nusd, limit
         least_nusd = bound.least_nusd

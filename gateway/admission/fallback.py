@@ -137,6 +137,7 @@ def fallback_models_within(hold_nusd: int, found: Sequence[Candidate]) -> tuple[
                 cap_tokens=sent_cap,
                 dropped_params=one.dropped_params,
                 call=one.call,
+                bound=bound,
             )
         )
     return tuple(fallback_models)

@@ -42,17 +42,27 @@ class QueueLimits(NamedTuple):
 class Lease:
     """What one call has taken of its limits. queued_us: how long it waited in queues."""
 
-    __slots__ = ("_acquired", "_hold_nusd", "_rates", "_spending", "queued_us")
+    __slots__ = ("_acquired", "_hold_nusd", "_limits", "_rates", "_spending", "queued_us")
 
     def __init__(self) -> None:
         self.queued_us = 0
         self._rates: list[RateCounter] = []
         self._acquired: list[ConcurrencyCounter] = []
         self._spending: SpendingCounter | None = None
+        self._limits: SpendingLimits | None = None
         self._hold_nusd = 0
 
-    def held(self, spending: SpendingCounter, hold_nusd: int) -> None:
-        self._spending, self._hold_nusd = spending, hold_nusd
+    def held(self, spending: SpendingCounter, limits: SpendingLimits, hold_nusd: int) -> None:
+        self._spending, self._limits, self._hold_nusd = spending, limits, hold_nusd
+
+    async def grow(self, nusd: int) -> None:
+        """Hold so much more. Raises KeyLimitExceeded, DatabaseUnavailable."""
+        spending, limits = self._spending, self._limits
+        if spending is None or limits is None:
+            return
+        if not spending.try_hold(limits, nusd):
+            await spending.hold(limits, nusd)
+        self._hold_nusd += nusd
 
     def counted(self, rate: RateCounter) -> None:
         self._rates.append(rate)
@@ -323,7 +333,7 @@ class Limits:
             spending = self.spendings[key_id] = self._counters.spending(key_id)
         if not spending.try_hold(limits, hold_nusd):
             await spending.hold(limits, hold_nusd)
-        lease.held(spending, hold_nusd)
+        lease.held(spending, limits, hold_nusd)
 
 
 def forget_one(table: dict[str, Kept], is_idle: Callable[[Kept], bool]) -> None:

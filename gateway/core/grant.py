@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
+from gateway.core.cost_bound import CostBound
 from gateway.core.money import Price
 from gateway.core.receipt import ToolUse
 
@@ -24,8 +25,9 @@ class FallbackModel(msgspec.Struct, frozen=True, kw_only=True):
     limit_tokens: int
     cap_tokens: int | None
     dropped_params: tuple[str, ...]
-    # As this model gets it.
+    # As this model gets it, and the most that it can cost.
     call: AnyCall
+    bound: CostBound
 
 
 class Lease(Protocol):
@@ -33,6 +35,10 @@ class Lease(Protocol):
     for that."""
 
     queued_us: int
+
+    async def grow(self, nusd: int) -> None:
+        """Hold so much more of what the key may spend. Raises KeyLimitExceeded,
+        DatabaseUnavailable."""
 
     def settle(self) -> None:
         """The call's cost is known: hold nothing of its key's spending any more."""
@@ -53,6 +59,10 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     # The highest of the model's targets at the moment of admission.
     price: Price
     hold_nusd: int
+    # What was set aside since, for calls whose tools the gateway runs; None for others.
+    more_holds: list[int] | None = None
+    # The most that the call can cost, as it was asked for; None where nobody asks.
+    bound: CostBound | None = None
     # The output that the hold covers, over all choices.
     limit_tokens: int
     # The limit per choice to send upstream; None leaves the caller's own words as they are.
@@ -75,6 +85,11 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     fallback_depth: int = 0
 
     @property
+    def held_nusd(self) -> int:
+        """What is set aside for the call now."""
+        return self.hold_nusd + sum(self.more_holds) if self.more_holds else self.hold_nusd
+
+    @property
     def shown_id(self) -> str:
         """The id under which the caller knows the call."""
         return self.adopted_id or self.identity.call_id
@@ -89,6 +104,7 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
             self,
             model=model,
             price=fallback.price,
+            bound=fallback.bound,
             limit_tokens=fallback.limit_tokens,
             cap_tokens=fallback.cap_tokens,
             dropped_params=fallback.dropped_params,

@@ -70,7 +70,7 @@ class CallLog:
                     fallback_from=grant.fallback_from,
                     fallback_depth=grant.fallback_depth,
                 ),
-                hold_nusd=grant.hold_nusd,
+                hold_nusd=grant.held_nusd,
                 owed_nusd=receipt.charge_nusd - paid_nusd,
                 http_status=200 if error is None or meter.has_answered else error.status,
                 error_code="" if error is None else error.code,

@@ -2,7 +2,8 @@
 
 The pipeline cannot tell it from any other. Usage is the sum of all rounds. A round that calls
 tools of the gateway and tools of the caller keeps only those of the gateway: the model calls the
-others again. A tool that fails tells the model so, and does not end the call.
+others again. A tool that fails tells the model so, and does not end the call. The hold grows round
+by round (gateway.tools.round_hold); where it cannot, the next round is the last.
 """
 
 from __future__ import annotations
@@ -27,9 +28,12 @@ from gateway.core.events import (
     ToolEvent,
     UsageReported,
 )
+from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.streaming.relay import Exchange, Stream
 from gateway.tools.base import ServerTool
+from gateway.tools.hold_bounds import MAX_USES
+from gateway.tools.round_hold import RoundHold
 from gateway.tools.rounds import (
     PREFIX,
     ToolRequest,
@@ -41,24 +45,33 @@ from gateway.tools.rounds import (
 )
 
 MAX_ROUNDS = 8
-MAX_USES = 20
 MAX_AT_ONCE = 5
 USE_TIMEOUT_S = 60.0
 
-Open = Callable[[ChatCall], Exchange]
+Open = Callable[[ChatCall, Grant], Exchange]
 
 
 class ToolLoop:
     """One attempt of a call with server tools. open_exchange: makes the exchange of a round."""
 
     def __init__(
-        self, open_exchange: Open, call: ChatCall, tools: Mapping[str, tuple[ServerTool, bool]]
+        self,
+        open_exchange: Open,
+        call: ChatCall,
+        grant: Grant,
+        *,
+        tools: Mapping[str, tuple[ServerTool, bool]],
+        hold: RoundHold,
     ) -> None:
         self.tools = tools
         self.call = with_tools(call, [tool for tool, _ in tools.values()])
         self.uses = 0
         self._open = open_exchange
+        self._grant = grant
+        self._hold = hold
         self._rounds = 0
+        self._added_tokens = 0
+        self._fees_nusd = 0
         self._is_last = False
         self._exchange: Exchange | None = None
 
@@ -71,19 +84,35 @@ class ToolLoop:
         """True in the last round, in which no tool is run."""
         return self._is_last
 
-    def next_exchange(self) -> Exchange:
-        """Return the exchange of the next round."""
+    def first_exchange(self) -> Exchange:
+        """Return the exchange of the first round, which admission has covered."""
+        self._rounds = 1
+        self._exchange = self._open(self.call, self._grant)
+        return self._exchange
+
+    async def next_exchange(self, used: Usage | None) -> Exchange | None:
+        """Return the exchange of the next round; None where the balance covers no more. used: by
+        the round before it."""
         self._rounds += 1
-        self._is_last = self._rounds >= MAX_ROUNDS or self.uses >= MAX_USES
+        self._hold.used(used)
+        covered = await self._hold.cover(
+            added_tokens=self._added_tokens,
+            fees_nusd=self._fees_nusd,
+            has_tools=self._rounds < MAX_ROUNDS and self.uses < MAX_USES,
+        )
+        if covered is None:
+            return None
+        self._is_last = not covered.has_tools
         call = without_tools(self.call) if self._is_last else self.call
-        self._exchange = self._open(call)
+        self._exchange = self._open(call, covered.grant)
         return self._exchange
 
     async def read(self) -> Answer:
         usage: Usage | None = Usage()
         events: list[ToolEvent] = []
+        exchange = self.first_exchange()
         while True:
-            answer = await self.next_exchange().read()
+            answer = await exchange.read()
             assert isinstance(answer, ChatAnswer)
             usage = add_usage(usage, answer.usage)
             message = answer.choices[0].message
@@ -96,6 +125,10 @@ class ToolLoop:
                 )
             content = message.get("content")
             events += await self.run(content if isinstance(content, str) else "", wanted)
+            following = await self.next_exchange(answer.usage)
+            if following is None:
+                return replace(cut_short(answer), usage=usage, tool_events=tuple(events))
+            exchange = following
 
     async def run(self, content: str, wanted: Sequence[ToolRequest]) -> list[ToolEvent]:
         """Run the tools of a round and put what they return into the call."""
@@ -106,7 +139,9 @@ class ToolLoop:
             for event, result in await asyncio.gather(*map(self._use, some)):
                 events.append(event)
                 results.append(result)
-        self.call = next_round(self.call, content, wanted, results)
+        self.call, added_tokens = next_round(self.call, content, wanted, results)
+        self._added_tokens += added_tokens
+        self._fees_nusd += sum(event.nusd for event in events)
         return events
 
     async def _use(self, request: ToolRequest) -> tuple[ToolEvent, object]:
@@ -140,7 +175,7 @@ class ToolLoop:
         return event, result
 
     async def open_stream(self) -> Stream:
-        return LoopStream(self, await self.next_exchange().open_stream())
+        return LoopStream(self, await self.first_exchange().open_stream())
 
 
 class LoopStream:
@@ -168,8 +203,12 @@ class LoopStream:
             await self._stream.close(is_over=True)
             self._stream = None
             events: list[StreamEvent] = [*await self._loop.run(self._round.content, wanted)]
+            exchange = await self._loop.next_exchange(self._round.usage)
+            if exchange is None:
+                take([*events, Finish(0, "length"), UsageReported(self._usage), StreamEnd()], None)
+                return False
             self._round = Round()
-            self._stream = await self._loop.next_exchange().open_stream()
+            self._stream = await exchange.open_stream()
             if not take(events, None):
                 return True
 
@@ -233,6 +272,13 @@ class Round:
             index = piece.get("index") if isinstance(piece, Mapping) else None
             place = index if isinstance(index, int) else position
             self.requests.setdefault(place, ToolRequest()).add(piece)
+
+
+def cut_short(answer: ChatAnswer) -> ChatAnswer:
+    """Return the answer of a round after which no other is covered."""
+    hidden = hide_ours(answer)
+    choices = tuple(replace(choice, finish_reason="length") for choice in hidden.choices)
+    return replace(hidden, choices=choices)
 
 
 def hide_ours(answer: ChatAnswer) -> ChatAnswer:

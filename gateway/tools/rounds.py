@@ -8,6 +8,7 @@ import msgspec
 
 from gateway.core.chat import ChatCall
 from gateway.core.money import Usage, sum_usage
+from gateway.core.token_bounds import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.tools.base import ServerTool
 
 # What tools of the gateway are called towards the model: no tool of a caller's is.
@@ -51,16 +52,20 @@ def read_requests(calls: object) -> list[ToolRequest]:
     return requests
 
 
+def define(tool: ServerTool) -> bytes:
+    """Return the definition of a tool, raw JSON."""
+    function = {
+        "name": PREFIX + tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+    }
+    return _encode({"type": "function", "function": function})
+
+
 def with_tools(call: ChatCall, tools: Iterable[ServerTool]) -> ChatCall:
     """Return the call with the definitions of tools after its own."""
     own = msgspec.json.decode(call.payload.fields.get("tools") or b"[]", type=list[msgspec.Raw])
-    for tool in tools:
-        function = {
-            "name": PREFIX + tool.name,
-            "description": tool.description,
-            "parameters": tool.parameters,
-        }
-        own.append(msgspec.Raw(_encode({"type": "function", "function": function})))
+    own += [msgspec.Raw(define(tool)) for tool in tools]
     return call.with_payload(fields={**call.payload.fields, "tools": _encode(own)})
 
 
@@ -72,8 +77,9 @@ def without_tools(call: ChatCall) -> ChatCall:
 
 def next_round(
     call: ChatCall, content: str, requests: Sequence[ToolRequest], results: Sequence[object]
-) -> ChatCall:
-    """Return the call with what the model said and what its tools returned."""
+) -> tuple[ChatCall, int]:
+    """Return the call with what the model said and what its tools returned, and a bound of the
+    tokens that this adds to its prompt."""
     said = {
         "role": "assistant",
         "content": content or None,
@@ -83,11 +89,13 @@ def next_round(
     for request, result in zip(requests, results, strict=True):
         text = result if isinstance(result, str) else _encode(result).decode()
         messages.append(_encode({"role": "tool", "tool_call_id": request.id, "content": text}))
+    added_tokens = TOKENS_PER_MESSAGE * len(messages)
+    added_tokens += sum(bound_tokens(message.decode()) for message in messages)
     before = bytes(call.payload.fields["messages"]).rstrip()[:-1]
     fields = {**call.payload.fields, "messages": b",".join([before, *messages]) + b"]"}
     if fields.get("tool_choice") not in (None, b'"auto"', b'"none"', b"null"):
         fields["tool_choice"] = b'"auto"'  # what was forced has been called
-    return call.with_payload(fields=fields)
+    return call.with_payload(fields=fields), added_tokens
 
 
 def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:

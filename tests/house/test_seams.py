@@ -56,9 +56,14 @@ class ScratchSite:
         answer: dict[str, Any] = json.loads(done.stdout)
         return answer
 
-    def caller(self, *options: str) -> Caller:
-        issued = self.manage("issue_key", "Demo", "A key", *options)
+    def caller(self, *options: str, workspace: str = "Demo") -> Caller:
+        issued = self.manage("issue_key", workspace, "A key", *options)
         return Caller(self.port, issued["secret"], issued["key_id"], "")
+
+    def poor_caller(self, usd: str) -> Caller:
+        """Return a caller of a workspace of its own that has so much."""
+        made = self.manage("create_workspace", "Poor", "--credit", usd)
+        return self.caller(workspace=made["slug"])
 
     def record(self, caller: Caller, answer: Answer) -> dict[str, Any]:
         """Return a call as its generation lookup shows it."""
@@ -88,7 +93,11 @@ def scratch(
             *("add_model", "scratch-model", "--provider", "scratch", "--native", "s"),
             *("--input", "1", "--output", "2", "--price", "page=0.001", "--max-output", "1000"),
         )
-        gateway.wait_for_model("scratch-model")
+        site.manage(
+            *("add_model", "scratch-tokens", "--provider", "scratch", "--native", "s"),
+            *("--input", "1", "--output", "2", "--max-output", "1000"),
+        )
+        gateway.wait_for_model("scratch-tokens")
         add_fake_model(gateway, upstream)
         yield site
 
@@ -221,6 +230,68 @@ def test_a_server_tool_runs_between_two_rounds(
     assert scratch.record(caller, answer)["data"]["total_cost"] == pytest.approx(
         (2 * ONE_CALL_NUSD + 7_000) / 1e9
     )
+
+
+def ask_for_rounds(caller: Caller, *, tokens: int, stream: bool = False) -> Answer:
+    """Ask for rounds of tools without end, each of so many tokens of output."""
+    asked.clear()
+    task = json.dumps({"calls": 99, "used": [3, tokens, 0]})
+    return caller.ask(task, model="scratch-tokens", plugins=[{"id": "sum"}], stream=stream)
+
+
+def round_nusd(tokens: int) -> int:
+    return 3 * 1_000 + tokens * 2_000
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_hold_grows_by_rounds_and_the_last_that_it_covers_has_no_tools(
+    scratch: ScratchSite, stream: bool
+) -> None:
+    caller = scratch.poor_caller("0.005")
+
+    answer = ask_for_rounds(caller, tokens=1000, stream=stream)
+
+    assert answer.text.replace(" ", "") == 'Yousaid:{"sum":6}'
+    assert [one["may_call"] for one in asked] == [True, True, False]
+    assert [one["limit"] for one in asked[:2]] == [1000, 1000]
+    assert 0 < asked[2]["limit"] < 500
+    charge_nusd = 2 * round_nusd(1000) + round_nusd(5) + 2 * 7_000
+    assert scratch.record(caller, answer)["data"]["cost_nano_usd"] == str(charge_nusd)
+    # All that is left buys another call.
+    left_nusd = 5_000_000 - charge_nusd
+    assert caller.ask("Hi", model="scratch-tokens").status == 200
+    assert asked[3]["limit"] > left_nusd // 2_000 - 100
+    assert scratch.manage("prove")["breaks"] == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_call_ends_where_not_even_a_last_round_is_covered(
+    scratch: ScratchSite, stream: bool
+) -> None:
+    caller = scratch.poor_caller("0.0022")
+
+    answer = ask_for_rounds(caller, tokens=1000, stream=stream)
+
+    chunks = answer.chunks if stream else [answer.json]
+    reasons = [one["finish_reason"] for chunk in chunks for one in chunk["choices"]]
+    assert (answer.status, [reason for reason in reasons if reason]) == (200, ["length"])
+    assert [one["may_call"] for one in asked] == [True]
+    charge_nusd = round_nusd(1000) + 7_000
+    assert scratch.record(caller, answer)["data"]["cost_nano_usd"] == str(charge_nusd)
+    assert scratch.manage("prove")["breaks"] == []
+
+
+def test_the_hold_grows_no_further_than_the_key_may_spend(scratch: ScratchSite) -> None:
+    caller = scratch.caller("--total-usd", "0.003")
+
+    answer = ask_for_rounds(caller, tokens=500)
+
+    assert [one["may_call"] for one in asked] == [True, False]
+    assert 0 < asked[1]["limit"] < 1000
+    charge_nusd = round_nusd(500) + round_nusd(5) + 7_000
+    assert scratch.record(caller, answer)["data"]["cost_nano_usd"] == str(charge_nusd)
+    # Nothing of it is held any more.
+    assert caller.ask("Hi", model="scratch-tokens", max_tokens=900).status == 200
 
 
 def test_counters_of_another_kind_are_asked(scratch: ScratchSite) -> None:

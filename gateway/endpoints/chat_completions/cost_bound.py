@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from gateway.core.attachment_tokens import rules_of
 from gateway.core.chat import ChatCall
 from gateway.core.cost_bound import CostBound
@@ -11,8 +9,7 @@ from gateway.core.errors import PromptTooLong
 from gateway.core.money import PUSD_PER_NUSD
 from gateway.endpoints.chat_completions.read import least_prompt_tokens
 from gateway.snapshot.types import ModelRecord
-from gateway.tools.loop import MAX_USES
-from gateway.tools.registry import TOOLS
+from gateway.tools.hold_bounds import bound_definitions, most_fees_nusd, named_tools
 
 
 def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
@@ -21,13 +18,16 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
     prompt_tokens = payload.prompt_tokens_bound
     if payload.pictures:
         prompt_tokens += bound_pictures(call, model)
+    tools = named_tools(payload.server_tools) if payload.server_tools else ()
+    if tools:
+        prompt_tokens += bound_definitions(tools)
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
     prompt_pusd = prompt_tokens * model.max_prompt_pusd
     if payload.pdf_pages:
         prompt_pusd += payload.pdf_pages * payload.pdf_page_nusd * PUSD_PER_NUSD
-    if payload.server_tools:
-        prompt_pusd += most_tools_nusd(payload.server_tools) * PUSD_PER_NUSD
+    if tools:
+        prompt_pusd += most_fees_nusd(tools) * PUSD_PER_NUSD
     most_tokens = model.max_output_tokens
     return CostBound(
         price=model.max_price,
@@ -37,11 +37,6 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
         asked_tokens=payload.max_tokens,
         n=payload.n,
     )
-
-
-def most_tools_nusd(server_tools: Sequence[tuple[str, bool]]) -> int:
-    """Return the most that the uses of server tools can cost."""
-    return MAX_USES * max(TOOLS[name].nusd_each for name, _ in server_tools)
 
 
 def bound_pictures(call: ChatCall, model: ModelRecord) -> int:

@@ -35,14 +35,18 @@ class ScratchChat:
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         fields = call.payload.fields
-        last = read_messages(fields["messages"])[-1]
-        results = [part for part in last.parts if isinstance(part, ToolResult)]
-        said = results[-1].content if results else last.parts
+        messages = read_messages(fields["messages"])
+        parts = [part for message in messages for part in message.parts]
+        results = [part for part in parts if isinstance(part, ToolResult)]
+        said = results[-1].content if results else messages[-1].parts
         tools = json.loads(fields.get("tools", b"[]"))
         body = {
             "question": "".join(part.text for part in said if isinstance(part, Text)),
-            "from_tool": last.role == "tool",
+            "task": next(part.text for part in parts if isinstance(part, Text)),
+            "results": len(results),
             "tools": [tool["function"]["name"] for tool in tools],
+            "may_call": fields.get("tool_choice") != b'"none"',
+            "limit": grant.cap_tokens or grant.limit_tokens,
             "stream": call.facts.stream,
         }
         return UpstreamRequest(

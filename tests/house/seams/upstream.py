@@ -20,7 +20,8 @@ asked: list[dict[str, Any]] = []
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Repeats what it is asked; calls the first tool that it is given, once."""
+    """Repeats what it is asked; calls the first tool that it is given, once, or as often as a task
+    says: {"calls": 3, "used": [3, 5, 2]}."""
 
     protocol_version = "HTTP/1.1"
 
@@ -31,15 +32,17 @@ class Handler(BaseHTTPRequestHandler):
             counts = [len(text.split()) for text in body["texts"]]
             self.answer(json.dumps({"counts": counts, "used": USED}).encode())
             return
-        calls = bool(body["tools"]) and not body["from_tool"]
+        task = json.loads(body["task"]) if body["task"].startswith("{") else {}
+        calls = bool(body["tools"]) and body["may_call"] and body["results"] < task.get("calls", 1)
+        used = task.get("used", USED) if calls else USED
         reply = "" if calls else f"You said: {body['question']}"
         if not body["stream"]:
-            said = {"reply": reply, "call": CALL if calls else None, "used": USED}
+            said = {"reply": reply, "call": CALL if calls else None, "used": used}
             self.answer(json.dumps(said).encode())
             return
         frames: list[dict[str, Any]] = [{"call": CALL}] if calls else []
         frames += [{"piece": word} for word in reply.split(" ")] if reply else []
-        frames.append({"end": "tool_calls" if calls else "stop", "used": USED})
+        frames.append({"end": "tool_calls" if calls else "stop", "used": used})
         texts = [json.dumps(frame).encode() for frame in frames]
         self.answer(b"".join(b"%d:%b," % (len(text), text) for text in texts))
 

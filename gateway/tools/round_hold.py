@@ -1,0 +1,75 @@
+"""The hold of a tool loop, which grows round by round.
+
+Admission holds what the first round may cost, and the fees of all uses of tools. Before each other
+round the hold has to cover what was used so far and that round. When it cannot, the round is the
+last: without tools, its output limited to what is covered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import NamedTuple, Protocol
+
+from msgspec.structs import replace
+
+from gateway.core.grant import Grant
+from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
+
+
+class GrowHold(Protocol):
+    """Sets more aside for a running call (gateway.admission.hold_growth)."""
+
+    def __call__(self, grant: Grant, *, want_nusd: int, least_nusd: int) -> Awaitable[int]:
+        """Have the hold be want_nusd, or as much from least_nusd on as there is. Returns what it
+        is: less than least_nusd where that cannot be had, and then nothing has changed."""
+
+
+class CoveredRound(NamedTuple):
+    """A round that may be asked for. grant: with the output that is covered."""
+
+    grant: Grant
+    has_tools: bool
+
+
+class RoundHold:
+    """Of one attempt of a call. price: what its target costs; fees_nusd: what the hold has for
+    uses of tools."""
+
+    def __init__(self, grow: GrowHold, grant: Grant, price: Price, *, fees_nusd: int) -> None:
+        assert grant.bound is not None
+        self._grow = grow
+        self._grant = grant
+        self._price = price
+        self._bound = grant.bound
+        self._fees_nusd = fees_nusd
+        self._rounds_nusd = 0
+
+    def used(self, usage: Usage | None) -> None:
+        """Note what a round has used. One that was not counted is taken to have used up the hold,
+        but for the fees."""
+        if usage is None:
+            self._rounds_nusd = max(self._grant.held_nusd - self._fees_nusd, 0)
+        else:
+            self._rounds_nusd += cost_nusd(usage, self._price) + 1  # it was rounded
+
+    async def cover(
+        self, *, added_tokens: int, fees_nusd: int, has_tools: bool
+    ) -> CoveredRound | None:
+        """Return the next round; None when not a token of its output can be covered.
+
+        added_tokens: a bound of what its prompt has beyond that of the first. fees_nusd: of the
+        tools that have run. has_tools: they may be called in it, if the hold covers that.
+        """
+        added_pusd = added_tokens * self._bound.price.highest_of("prompt")
+        whole = replace(self._bound, prompt_pusd=self._bound.prompt_pusd + added_pusd)
+        saved_pusd = (self._fees_nusd - fees_nusd) * PUSD_PER_NUSD
+        last = replace(whole, prompt_pusd=whole.prompt_pusd - saved_pusd)
+        want_nusd = self._rounds_nusd + (whole if has_tools else last).want_nusd
+        least_nusd = self._rounds_nusd + last.least_nusd
+        held_nusd = await self._grow(self._grant, want_nusd=want_nusd, least_nusd=least_nusd)
+        if held_nusd < least_nusd:
+            return None
+        is_whole = held_nusd >= want_nusd
+        cap, sent_cap = last.cap(last.affordable_tokens(held_nusd - self._rounds_nusd))
+        grant = replace(self._grant, limit_tokens=cap * last.n, cap_tokens=sent_cap)
+        return CoveredRound(grant, has_tools and is_whole)
