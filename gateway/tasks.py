@@ -6,8 +6,10 @@ import logging
 
 from celery import shared_task
 from django.core.management import call_command
+from django.utils import timezone
 
 from accounts.ledger_days import add_up_ledger
+from gateway.partitions import make_partitions
 from gateway.services.checkpointing import checkpoint
 from gateway.services.error_backfill import backfill_errors
 from gateway.services.leases import hold_lease
@@ -69,5 +71,6 @@ def checkpoint_task() -> None:
 def prune_task() -> None:
     """Delete what has outlived its use, sessions included."""
     if hold_lease():
+        make_partitions(timezone.now())
         prune()
         call_command("clearsessions")

@@ -11,6 +11,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from django.apps import apps
@@ -19,9 +20,11 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import DEFAULT_DB_ALIAS, DataError, connection, connections, transaction
 from django.db.models import AutoField, DateTimeField, JSONField, Model
 from django.db.utils import load_backend
+from django.utils import timezone
 
 from gateway.database_url import Database
 from gateway.models import Lease, SealingKey, ServingProcess
+from gateway.partitions import make_partitions
 from gateway.services.proving import Proof, prove
 from gateway.stores.reaping import Reaper
 
@@ -86,6 +89,7 @@ def move(file: Path, before: Proof) -> Moved:
             check_is_empty()
             for model in reversed(MADE_BY_ITSELF):
                 model._default_manager.all().delete()
+            _make_partitions(source)
             mover = _Mover(source)
             for model in all_models():
                 mover.copy(model)
@@ -95,6 +99,14 @@ def move(file: Path, before: Proof) -> Moved:
         with connection.cursor() as cursor:
             cursor.execute("ANALYZE")
     return Moved(mover.rows, mover.nuls, before, after)
+
+
+def _make_partitions(source: sqlite3.Connection) -> None:
+    """Make a partition for every month since the oldest call."""
+    [(oldest,)] = source.execute("SELECT min(created_at) FROM gateway_callrecord")
+    now = timezone.now()
+    start = datetime.fromisoformat(oldest).replace(tzinfo=UTC) if oldest else now
+    make_partitions(start, ahead=(now.year - start.year) * 12 + now.month - start.month)
 
 
 def check_is_empty() -> None:

@@ -1,0 +1,72 @@
+"""Months of calls and bodies are tables of their own on PostgreSQL, made ahead, dropped whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.postgresql import PostgresqlServer
+from tests.support.servers import run_manage, running_gateway
+from tests.support.storage import database_of
+
+pytestmark = pytest.mark.slow
+
+TABLES = "SELECT relname FROM pg_class WHERE relispartition AND relkind = 'r' ORDER BY 1"
+# One process: to start them takes longer than all they do.
+PRUNE = """
+from datetime import timedelta
+from uuid import UUID, uuid4
+from django.db import connection
+from django.utils import timezone
+from gateway.models import CallBody, CallRecord
+from gateway.partitions import make_partitions
+from gateway.selectors.id_times import first_id_at
+from gateway.services.pruning import prune
+now = timezone.now()
+old, recent = now - timedelta(days=100), now - timedelta(minutes=1)
+make_partitions(old, ahead=0)
+make_partitions(old, ahead=0)
+for moment in (old, recent):
+    CallBody.objects.create(call_id=first_id_at(moment), workspace_id=uuid4(), created_at=moment)
+CallBody.objects.create(call_id=UUID(int=1), workspace_id=uuid4(), created_at=old)
+with connection.cursor() as cursor:
+    cursor.execute("SELECT tableoid::regclass::text FROM gateway_callbody ORDER BY created_at")
+    print([name for (name,) in cursor.fetchall()])
+    cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'gateway_callrecord'")
+    names = {name for (name,) in cursor.fetchall()}
+print({index.name for index in CallRecord._meta.indexes} - names)
+print(prune(now=now).bodies, CallBody.objects.count())
+"""
+
+
+def test_old_months_are_dropped_and_coming_ones_are_there(
+    postgresql_home: Path, postgresql: PostgresqlServer
+) -> None:
+    before = postgresql.run(TABLES, database=database_of(postgresql_home)).splitlines()
+
+    done = run_manage(postgresql_home, "shell", "--no-imports", "-c", PRUNE)
+
+    after = postgresql.run(TABLES, database=database_of(postgresql_home)).splitlines()
+    assert done.returncode == 0, done.stderr
+    places, missing_indexes, counts = done.stdout.splitlines()
+    assert "gateway_callbody_default" in places
+    assert places.count("gateway_callbody_2") == 2
+    assert missing_indexes == "set()"
+    assert counts == "1 1"  # the row of no month is deleted, the month of the other is gone
+    assert len(before) == 2 * (4 + 1)
+    assert [name for name in after if name not in before and "callbody" in name] == []
+
+
+def test_calls_are_recorded_in_the_partition_of_their_month(
+    postgresql_home: Path, postgresql: PostgresqlServer
+) -> None:
+    with running_gateway(postgresql_home) as server:
+        server.chat()
+
+    places = postgresql.run(
+        "SELECT DISTINCT tableoid::regclass FROM gateway_callrecord",
+        database=database_of(postgresql_home),
+    )
+    assert places.startswith("gateway_callrecord_2")
+    assert run_manage(postgresql_home, "prove").returncode == 0
