@@ -150,6 +150,24 @@ def test_processes_are_replaced_without_a_refused_call(
     assert "Traceback" not in installation.said
 
 
+def test_a_stream_outlives_the_process_that_is_replaced(installation: Installation) -> None:
+    before = servers(installation)
+    stream = installation.open_call("script:tokens=60&delay_ms=100", stream=True)
+
+    installation.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: not {*before} <= {*servers(installation)}, within_s=60, what="an end")
+    rest = stream.read().decode()
+
+    assert rest.endswith("data: [DONE]\n\n")
+    assert '"finish_reason":"stop"' in rest or '"finish_reason":"length"' in rest
+    assert '"error"' not in rest
+    wait_until(
+        lambda: len(servers(installation)) == 2 and not {*before} & {*servers(installation)},
+        within_s=90,
+        what="two new processes",
+    )
+
+
 def test_the_book_is_right_after_all_that(installation: Installation) -> None:
     installation.ask()
 
