@@ -20,9 +20,9 @@ from gateway.database_lock import PREPARING, locked
 from gateway.database_url import FILE_NAME, describe_database
 from gateway.home import signs_of_use
 from gateway.launch.failure import CannotStart
+from gateway.launch.programs import BACKLOG
 from gateway.services.sealing_check import OtherSealingKeys, check_sealing_keys
 
-BACKLOG = 2048
 OUR_APPS = ("accounts", "keys", "gateway", "dashboard")
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from gateway.launch.preflight import BACKLOG
-
+# Connections that wait to be accepted.
+BACKLOG = 2048
 # The server's exit code when its journal could not be made durable by the time it was stopped.
 STORAGE_FAILED = 74
 
