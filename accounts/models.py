@@ -291,7 +291,8 @@ class ConfigChange(models.Model):
         KEY = "key"  # ref: the key's digest
         WORKSPACE = "workspace"  # ref: the workspace's id in hex; its keys' records are stale
         WALLET = "wallet"  # ref: the workspace's id in hex; there may be more to spend
-        RECALL = "recall"  # ref: the workspace's id in hex; return what your purse has idle
+        # ref: the id in hex of a workspace, or of a key with a budget; return what you have idle
+        RECALL = "recall"
 
     kind = models.CharField(max_length=12, choices=Kind.choices)
     ref = models.CharField(max_length=64, blank=True)

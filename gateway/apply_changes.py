@@ -32,6 +32,7 @@ class ChangeApplier:
         credits: CreditReserver,
         read: RunQuery,
         load_snapshot: Callable[[], Coroutine[object, None, None]],
+        recall_budget: Callable[[str], None],
     ) -> None:
         self._keyring = keyring
         self._limits = limits
@@ -39,6 +40,7 @@ class ChangeApplier:
         self._credits = credits
         self._read = read
         self._load_snapshot = load_snapshot
+        self._recall_budget = recall_budget
         self._background: set[asyncio.Task[None]] = set()
 
     def apply(self, changes: Changes) -> None:
@@ -58,6 +60,7 @@ class ChangeApplier:
                 self._credits.on_wallet_changed(as_uuid_text(ref))
             elif kind == "recall":
                 self._credits.on_recall(as_uuid_text(ref))
+                self._recall_budget(as_uuid_text(ref))
         if reload:
             self._spawn(self._load_snapshot())
 

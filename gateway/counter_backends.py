@@ -7,30 +7,31 @@ once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple
 
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
-from gateway.admission.counter_protocols import Counters, ReadSpent
-from gateway.admission.memory_counters import MemoryCounters, MemorySpending
+from gateway.admission.counter_protocols import Counters, ReadSpent, SpendingCounter
+from gateway.admission.memory_counters import MemoryCounters
 
 
-class Process(Protocol):
-    """What a row may ask of the process it counts for (gateway.stores.process_stores)."""
+class CounterParts(NamedTuple):
+    """What a row may use. process_id: of the running process, as UUID text."""
 
-    @property
-    def process_id(self) -> str: ...
-
-
-MakeCounters = Callable[[ReadSpent, Process], Counters]
+    read_spent: ReadSpent
+    budget: Callable[[str], SpendingCounter]
+    process_id: Callable[[], str]
 
 
-def in_memory(read_spent: ReadSpent, process: Process) -> Counters:
-    return MemoryCounters(read_spent)
+MakeCounters = Callable[[CounterParts], Counters]
 
 
-def in_redis(read_spent: ReadSpent, process: Process) -> Counters:
+def in_memory(parts: CounterParts) -> Counters:
+    return MemoryCounters(parts.read_spent)
+
+
+def in_redis(parts: CounterParts) -> Counters:
     # Imported where it is used: an installation without Redis needs neither its client nor memory
     # for it.
     from gateway.stores.alive_processes import find_share
@@ -43,9 +44,9 @@ def in_redis(read_spent: ReadSpent, process: Process) -> Counters:
     read = QueryThreads("shares", 1).run
     return RedisCounters(
         address,
-        name=lambda: process.process_id,
-        look=lambda: read(find_share, process.process_id),
-        spending=lambda key_id: MemorySpending(key_id, read_spent),
+        name=parts.process_id,
+        look=lambda: read(find_share, parts.process_id()),
+        spending=parts.budget,
         wait_s=settings.REDIS_WAIT_S,
     )
 
@@ -56,6 +57,6 @@ COUNTERS: dict[str, MakeCounters] = {
 }
 
 
-def make_counters(name: str, read_spent: ReadSpent, process: Process) -> Counters:
+def make_counters(name: str, parts: CounterParts) -> Counters:
     """Return new counters of this name."""
-    return COUNTERS[name](read_spent, process)
+    return COUNTERS[name](parts)

@@ -38,7 +38,7 @@ from gateway.core.money import Usage
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.counter_backends import make_counters
+from gateway.counter_backends import CounterParts, make_counters
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.registry import make_endpoints
 from gateway.http.long_bodies import LongBodies
@@ -59,6 +59,7 @@ from gateway.stages import Stages
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
+from gateway.stores.key_budgets import KeyBudgets
 from gateway.stores.key_records import load_key_records, load_recent_key_records
 from gateway.stores.key_spend import KeySpend
 from gateway.stores.process import Company
@@ -87,9 +88,8 @@ class Runtime:
         writer = self.writer = Writer(settings.HOME / "journal", space, company=company())
         self.stores = ProcessStores(writer)
         self.key_spend = KeySpend(writer)
-        queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
-        counters = make_counters(settings.COUNTERS, self.key_spend.read, self.stores)
-        self.limits = Limits(counters, queue)
+        self.key_budgets = KeyBudgets(writer)
+        self.limits = self._make_limits()
         self.stores.on_ledger_replaced = self.limits.invalidate_spending
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
@@ -132,6 +132,7 @@ class Runtime:
             credits=self.stores.credits,
             read=read,
             load_snapshot=self._loader.load,
+            recall_budget=self.key_budgets.recall,
         )
         self.endpoints = make_endpoints(request_rules())
         self.stages = self._make_stages()
@@ -139,6 +140,13 @@ class Runtime:
         self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
         self._starting: asyncio.Future[None] | None = None
         self.is_ready = False
+
+    def _make_limits(self) -> Limits:
+        parts = CounterParts(
+            self.key_spend.read, self.key_budgets.counter, lambda: self.stores.process_id
+        )
+        queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
+        return Limits(make_counters(settings.COUNTERS, parts), queue)
 
     def _make_stages(self) -> Stages:
         prep = self.prompt_prep
@@ -204,6 +212,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         self.log.refusals.flush()
         await self.stores.stop()
+        self.key_budgets.close()
         await self.limits.aclose()
         await self.transports.aclose()
         await self.prompt_prep.aclose()

@@ -1,5 +1,6 @@
 """What the gateway stores: its catalogue, its processes, its calls."""
 
+from gateway.models.budget import KeyAllotment, KeyBudget
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
 from gateway.models.process import JournalFault, Lease, LedgerCheck, SealingKey, ServingProcess
@@ -23,6 +24,8 @@ __all__ = [
     "ErrorMark",
     "JournalFault",
     "KeptAnswer",
+    "KeyAllotment",
+    "KeyBudget",
     "KeyErrors",
     "KeyUsage",
     "LanguageModel",

@@ -23,6 +23,7 @@ from gateway.journal.record import Admitted, Damage, Entry, Refused, Settled
 from gateway.stores.inserts import Row
 from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
+from gateway.stores.key_allotments import spend_allotments
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rollups import Rollups, quarter_of
 from gateway.stores.rows import COUNT_CALLS, END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
@@ -112,15 +113,18 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
     for common, own in parts:
         inserts[common].append(own)
     ended = fresh + running
-    bodies = [rows.of_body(record) for record in ended if record.request_body]
     with connection.cursor() as cursor:
         INSERT_CALLS.run(cursor, inserts)
         cursor.executemany(END_CALL, [rows.ending_of(record) for record in running])
-        cursor.executemany(INSERT_BODY, bodies)
+        cursor.executemany(
+            INSERT_BODY, [rows.of_body(record) for record in ended if record.request_body]
+        )
         COUNT_CALLS.run(cursor, counted(rows, refused))
     keep_answers([record.kept for record in ended if record.kept])
-    ledger.post_usage(process_id, rollups.spends(), source=source, at=timezone.now())
+    spends = rollups.spends()
+    ledger.post_usage(process_id, spends, source=source, at=timezone.now())
     rollups.write_rollups()
+    spend_allotments(process_id, spends)
     if damages:
         keep_damage(process_id, damages)
     if losses:

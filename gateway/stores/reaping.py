@@ -37,6 +37,7 @@ from gateway.journal.record import Damage, Entry, Record, Served, Settled
 from gateway.models import CallRecord, ServingProcess
 from gateway.stores.drain import apply, source_of
 from gateway.stores.journal_faults import damaged_segments, note_missing
+from gateway.stores.key_allotments import close_allotments
 from gateway.stores.post_one_by_one import post_one_by_one
 from gateway.stores.process import claim_end, folder_of, is_here, is_locked, set_position
 
@@ -142,6 +143,7 @@ def end_process(
         end, records = _replay(process.pk, folder, start)
         aborted = _abort_running(process.pk, end)
         returned_nusd = ledger.close_purses(process.pk)
+        close_allotments(process.pk)
         set_position(process.pk, end)
         damaged = damaged_segments(process.pk)
     _clear_away(folder, end, damaged)

@@ -13,6 +13,7 @@ from typing import Protocol
 from msgspec import ValidationError, convert
 
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter, Waiter
+from gateway.admission.counter_protocols import HangUp
 from gateway.stores.redis_connection import RedisError
 from gateway.stores.redis_link import RedisLink
 from gateway.stores.redis_scripts import (
@@ -22,6 +23,8 @@ from gateway.stores.redis_scripts import (
     TAKE_SCRIPT,
 )
 
+# Nobody is refused before Redis could have answered.
+LEAST_WAIT_S = 0.05
 # A waiter asks again: somebody's slots may have lapsed, which wakes nobody.
 ASK_AGAIN_S = 0.25
 
@@ -133,6 +136,9 @@ class SharedSlots(ConcurrencyLimiter):
         self.release()
 
     # ConcurrencyLimiter
+
+    async def acquire(self, timeout_s: float, wait_for_hang_up: HangUp) -> None:
+        await super().acquire(max(timeout_s, LEAST_WAIT_S), wait_for_hang_up)
 
     def _join(self, waiter: Waiter) -> None:
         super()._join(waiter)

@@ -13,16 +13,13 @@ from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
 from gateway.admission.counter_protocols import HangUp, ReadSpent
 from gateway.admission.limits import Limits, QueueLimits
+from gateway.admission.memory_counters import MemorySpending
 from gateway.admission.request_rate import TokenBucket
 from gateway.admission.spending import Spending
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
 from gateway.core.spent import Reading, Spent
-from gateway.counter_backends import MakeCounters
+from gateway.counter_backends import CounterParts, MakeCounters
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
-
-
-class Process:
-    process_id = "process"
 
 
 class Server:
@@ -141,13 +138,14 @@ async def never() -> None:
 def server(monkeypatch: pytest.MonkeyPatch) -> Server:
     """Counters of a new name, added as one row."""
     server = Server()
-    backend: MakeCounters = lambda read, process: SharedCounters(server, read)  # noqa: E731
+    backend: MakeCounters = lambda parts: SharedCounters(server, parts.read_spent)  # noqa: E731
     monkeypatch.setitem(counter_backends.COUNTERS, "shared", backend)
     return server
 
 
 def process() -> Limits:
-    counters = counter_backends.make_counters("shared", nothing_spent, Process())
+    parts = CounterParts(nothing_spent, lambda key_id: MemorySpending(key_id, nothing_spent), str)
+    counters = counter_backends.make_counters("shared", parts)
     return Limits(counters, QueueLimits(queue_s=0.01))
 
 

@@ -40,5 +40,5 @@ def register() -> None:
     for processor in (Upper(), Backwards()):
         PROCESSORS[processor.name] = processor
     TOOLS["sum"] = Sum()
-    COUNTERS["memory"] = lambda read_spent, process: StrictCounters(read_spent)
+    COUNTERS["memory"] = lambda parts: StrictCounters(parts.read_spent)
     UNITS.update({unit.name: unit for unit in (PAGE, AUDIO)})
