@@ -123,7 +123,7 @@ class DenyForm(AccessForm):
 
     denied_models = lines_field(
         "Denied models",
-        "One name or pattern per line. Refused even if allowed above.",
+        "One name or pattern per line, * for any characters. Refused even if allowed above.",
         "openai/*\ngpt-4*",
     )
     denied_ips = lines_field(

@@ -60,6 +60,7 @@ PAGES = {
     "settings": "/settings",
     "settings-lock": "/settings/lock",
     "settings-bodies": "/settings/bodies",
+    "settings-access": "/settings/access-rules",
     "settings-developer-keys": "/settings/developer-keys",
     "workspaces": "/workspaces",
     "workspace-new": "/workspaces/new",

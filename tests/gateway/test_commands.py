@@ -118,7 +118,9 @@ def test_a_key_is_issued_with_its_rules() -> None:
         "compat_profile": "",
         "scopes": ["completions"],
         "allowed_models": ["a", "b"],
+        "denied_models": [],
         "allowed_ips": ["203.0.113.7/32", "2001:db8::/32"],
+        "denied_ips": [],
         "expires_at": "2999-01-01T00:00:00+00:00",
         **write_limits(key),
     }
