@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.flows.site import Site, running_site
+from tests.house.tree import text_of
 from tests.support.metrics import Metrics, get, scrape
 from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 
+METRIC = re.compile(r"\b(?:tollhouse|process)_\w+")
+BY = re.compile(r"\bby \(([\w, ]+)\)")
+COMPARED = re.compile(r"(\w+)(?:=~|!=|=)\"")
+FROM_PROMETHEUS = {"instance", "job"}
 TOKEN = "a-token-of-sixteen-or-more"
 
 
@@ -155,3 +163,26 @@ def test_the_token_is_needed_at_both_ports(watched: Watched) -> None:
 
 def test_there_are_no_metrics_unless_a_setting_asks_for_them(site: Site) -> None:
     assert get(f"{site.gateway.origin}/metrics").status == 404
+
+
+def test_alerts_and_the_dashboard_ask_for_what_there_is(watched: Watched) -> None:
+    """Every metric and label that a query of deploy/ names is in a scrape."""
+    caller = watched.site.caller()
+    caller.ask("script:tokens=1", max_tokens=5, stream=True)
+    caller.ask("Hello", model="no-such-model")
+    watched.site.gateway.manage("prove", "--record")
+    rules = yaml.safe_load(text_of("deploy/prometheus/alerts.yml"))
+    board = json.loads(text_of("deploy/grafana/tollhouse.json"))
+    queries = [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    queries += [target["expr"] for panel in board["panels"] for target in panel.get("targets", ())]
+
+    metrics = watched.scrape()
+    samples = [sample for family in metrics.families.values() for sample in family.samples]
+    labels = {name for sample in samples for name in sample.labels} | FROM_PROMETHEUS
+    asked = {name for query in queries for name in METRIC.findall(query)}
+    by = {name for query in queries for group in BY.findall(query) for name in group.split(", ")}
+    compared = {name for query in queries for name in COMPARED.findall(query)}
+
+    assert len(queries) > 40
+    assert asked - metrics.names() == set()
+    assert (by | compared) - labels == set()
