@@ -84,7 +84,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "gateway.api.limit_concurrency.limit_concurrency",  # before all that needs a thread
     "gateway.client_address.find_client_address",
-    "gateway.nul_characters.drop_nul_characters",
+    "gateway.nul_characters.replace_nul_characters",
     "gateway.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
