@@ -9,10 +9,10 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fuzz fix lock clean
+.PHONY: help up test check bench fuzz prove-races fix lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
 
 up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a small model, DATABASE_URL=… names a database, WORKERS=4 (with REDIS_URL=…) starts four servers
 	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
@@ -31,6 +31,9 @@ check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment
 
 bench: .venv/test.stamp ## measure: one table, and JSON beside it
 	@$(BIN)/python -m bench $(args)
+
+prove-races: .venv/test.stamp ## race two processes for the last request and slot; rounds=1000
+	@ROUNDS=$(or $(rounds),1000) $(BIN)/python -m pytest -q tests/flows/test_two_processes.py
 
 fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30, targets="decoder stream"
 	@PYTHONPATH=.venv/fuzz/lib $(BIN)/python -m tests.fuzz --minutes $(or $(minutes),30) $(targets)

@@ -1,0 +1,97 @@
+"""Two server processes on one PostgreSQL and one Redis: limits hold for both together.
+
+`make prove-races` runs many rounds (ROUNDS=1000), `make test` a few.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+import pytest
+
+from tests.flows.caller import Caller
+from tests.flows.site import Site, running_site
+from tests.support.redis import RedisServer, running_redis
+from tests.support.servers import GatewayServer, prepare_home, running_gateway
+from tests.support.storage import use_postgresql
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+ROUNDS = int(os.environ.get("ROUNDS", "2"))
+CONTENDERS = 64
+MOST = 5
+PROMPT, TOKENS = "a", 10
+
+
+@dataclass(frozen=True)
+class Pair:
+    site: Site
+    other: GatewayServer
+    redis: RedisServer
+
+    def race(self, caller: Caller, prompt: str) -> dict[int, int]:
+        """Make calls to both processes at once; return how many ended with which status."""
+        ports = [self.site.gateway.port, self.other.port]
+
+        def call(number: int) -> int:
+            return replace(caller, port=ports[number % 2]).ask(prompt, max_tokens=TOKENS).status
+
+        with ThreadPoolExecutor(CONTENDERS) as threads:
+            return dict(Counter(threads.map(call, range(CONTENDERS))))
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    home = tmp_path_factory.mktemp("two") / "home"
+    use_postgresql(home)
+    prepare_home(home)
+    with running_redis() as redis:
+        env = {
+            "REDIS_URL": redis.url,
+            "TOLLHOUSE_REDIS_WAIT_MS": "5000",  # the machine is busy, not Redis
+            "TOLLHOUSE_QUEUE_TIMEOUT_MS": "1000",
+        }
+        with running_site(home, env) as site, running_gateway(home, env=env) as other:
+            yield Pair(site, other, redis)
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_the_last_requests_of_a_window(pair: Pair, round_: int) -> None:
+    caller = pair.site.limited_caller(max_requests_per_minute=1, burst=MOST)
+
+    found = pair.race(caller, PROMPT)
+
+    assert found == {200: MOST, 429: CONTENDERS - MOST}
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+def test_the_last_slots(pair: Pair, round_: int) -> None:
+    caller = pair.site.limited_caller(max_concurrent=MOST)
+    gate = f"slots-{caller.key_id}"
+
+    found = race_at_a_gate(pair, caller, gate, refused=429)
+
+    assert found == {200: MOST, 429: CONTENDERS - MOST}
+
+
+def race_at_a_gate(pair: Pair, caller: Caller, gate: str, *, refused: int) -> dict[int, int]:
+    """Race with calls that go on until all others are refused; return how many ended how."""
+    site = pair.site
+    with ThreadPoolExecutor(1) as thread:
+        racing = thread.submit(pair.race, caller, f"script:tokens={TOKENS}&gate={gate}")
+
+        def refusals() -> bool:
+            found = site.office.do("records", key_id=caller.key_id)
+            told = [record for record in found if record["http_status"] == refused]
+            return sum(int(record["counted_calls"]) for record in told) >= CONTENDERS - MOST
+
+        try:
+            wait_until(refusals, what="the refusals")
+        finally:
+            site.upstream.open_gate(gate)
+        return racing.result()
