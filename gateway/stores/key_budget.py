@@ -174,11 +174,13 @@ class KeyBudget:
                 await asyncio.sleep(self._timeouts.look_s)
             else:
                 self._refuse(unserved, allotted)
+                deadline = 0.0
         self._waiters = []
 
-    def _waiting(self) -> list[Waiter]:
+    def _waiting(self) -> Sequence[Waiter]:
+        """Return those who wait now: who comes while the database is asked is no part of it."""
         self._waiters = [waiter for waiter in self._waiters if not waiter.granted.done()]
-        return self._waiters
+        return tuple(self._waiters)
 
     def _serve(self, waiter: Waiter) -> bool:
         if not waiter.granted.done():

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,11 +15,11 @@ from dataclasses import dataclass, replace
 import pytest
 
 from tests.flows.caller import Caller
-from tests.flows.site import Site, running_site
+from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site, running_site
 from tests.support.redis import RedisServer, running_redis
 from tests.support.servers import GatewayServer, prepare_home, running_gateway
 from tests.support.storage import use_postgresql
-from tests.support.waiting import wait_until
+from tests.support.waiting import wait_for_a_day_that_lasts, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -26,6 +27,8 @@ ROUNDS = int(os.environ.get("ROUNDS", "2"))
 CONTENDERS = 64
 MOST = 5
 PROMPT, TOKENS = "a", 10
+# By then every process knows of a change.
+CHANGES_HOLD_S = 1.0
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,30 @@ def test_the_last_slots(pair: Pair, round_: int) -> None:
     found = race_at_a_gate(pair, caller, gate, refused=429)
 
     assert found == {200: MOST, 429: CONTENDERS - MOST}
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+@pytest.mark.parametrize("period", ["daily", "monthly", "total"])
+def test_the_last_cent_of_a_budget(pair: Pair, period: str, round_: int) -> None:
+    wait_for_a_day_that_lasts()
+    caller = pair.site.limited_caller()
+    gate = f"cent-{caller.key_id}"
+    # What one call holds, by a call of another key of the same workspace.
+    probe = pair.site.another_key(caller.workspace_id)
+    with probe.begin(f"script:tokens={TOKENS}&gate={gate}", max_tokens=TOKENS, stream=True) as live:
+        [running] = pair.site.running(probe, count=1)
+        hold_nusd = int(running["hold_nusd"])
+        pair.site.upstream.open_gate(gate)
+        live.answer()
+    assert hold_nusd >= INPUT_NUSD + TOKENS * OUTPUT_NUSD
+    gate = f"{gate}-2"
+    limits = {f"{period}_limit_nusd": (MOST + 1) * hold_nusd - 1}
+    pair.site.office.do("limit_key", key_id=caller.key_id, **limits)
+    time.sleep(CHANGES_HOLD_S)
+
+    found = race_at_a_gate(pair, caller, gate, refused=402)
+
+    assert found == {200: MOST, 402: CONTENDERS - MOST}
 
 
 def race_at_a_gate(pair: Pair, caller: Caller, gate: str, *, refused: int) -> dict[int, int]:
