@@ -128,6 +128,7 @@ FORMS: Mapping[str, Form | None] = {
 COMMANDS: Mapping[str, Action | None] = {
     "add_model": Action.MANAGE_CATALOGUE,
     "add_provider": Action.MANAGE_CATALOGUE,
+    "backup": None,
     "create_workspace": Action.MANAGE_WORKSPACES,
     "grant_credits": Action.GRANT_CREDITS,
     "import_keys": Action.MANAGE_KEYS,
@@ -139,6 +140,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "remove_member": Action.MANAGE_MEMBERS,
     "reseal_credentials": None,
     "reset_password": None,
+    "restore": None,
     "revoke_key": Action.MANAGE_KEYS,
     "rotate_key": Action.MANAGE_KEYS,
     "set_access_rules": Action.MANAGE_WORKSPACE,
