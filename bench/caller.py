@@ -16,7 +16,11 @@ from typing import Any, cast
 
 import httptools
 
+from bench.programs import BenchError
+
 TAIL_BYTES = 32
+# How long after the end of a round the last answers may take.
+ANSWER_S = 30.0
 PROMPT = "You are terse. What is the capital of France, and how many people live there today?"
 
 
@@ -94,11 +98,16 @@ class Caller(asyncio.Protocol):
 
 
 async def call_in_a_loop(port: int, run: Round, connections: int) -> float:
-    """Drive `connections` callers until the round ends; return answered calls per second."""
+    """Drive `connections` callers until the round ends; return answered calls per second.
+
+    Raises BenchError when answers stay away.
+    """
     loop = asyncio.get_running_loop()
     finished = [loop.create_future() for _ in range(connections)]
     run.started_s = time.perf_counter()
     for future in finished:
         await loop.create_connection(partial(Caller, run, future), "127.0.0.1", port)
-    await asyncio.wait(finished)
+    _, waiting = await asyncio.wait(finished, timeout=run.ends_s - run.started_s + ANSWER_S)
+    if waiting:
+        raise BenchError(f"{len(waiting)} of {connections} connections got no answer")
     return run.calls_per_s

@@ -11,6 +11,9 @@ import os
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
+from gateway.edge.connection_limits import ConnectionLimiter
+from gateway.edge.limits import EdgeLimits
+from gateway.edge.protocol import GuardedHttpProtocol
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import UpstreamResponse
 from gateway.providers.transports.direct import DirectTransport
@@ -74,4 +77,16 @@ async def _pass_on(response: UpstreamResponse, send: Send) -> None:
 
 def make_relay() -> Relay:
     """Return the application; BENCH_UPSTREAM_URL names the address that calls go to."""
+    # gateway.asgi does the same for the gateway: connections have no limits of their own.
+    GuardedHttpProtocol.limiter = ConnectionLimiter(
+        EdgeLimits(
+            head_s=10,
+            body_silence_s=15,
+            body_rate_window_s=10,
+            idle_connections=256,
+            refusals_per_s=250,
+            body_memory_bytes=1 << 28,
+            drain_s=30,
+        )
+    )
     return Relay(os.environ["BENCH_UPSTREAM_URL"], DirectTransport(connect_s=5.0))
