@@ -29,6 +29,11 @@ def logging_config(level: str, form: str) -> dict[str, object]:
     }
     if form == "json":
         loggers |= {name: {"handlers": [], "propagate": True} for name in SERVER_LOGGERS}
+    formatters: dict[str, object] = {
+        "text": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
+        # It takes 5 MB to import.
+        "json": {"()": "gateway.json_logs.make_formatter"},
+    }
     return {
         "version": 1,
         "disable_existing_loggers": False,
@@ -37,10 +42,7 @@ def logging_config(level: str, form: str) -> dict[str, object]:
             "hide_secrets": {"()": "gateway.logs.HideSecrets"},
             "shorten_refusals": {"()": "gateway.log_limits.ShortenRefusals"},
         },
-        "formatters": {
-            "text": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
-            "json": {"()": "gateway.json_logs.make_formatter"},
-        },
+        "formatters": {form: formatters[form]},
         "handlers": {
             "stderr": {
                 "class": "logging.StreamHandler",
