@@ -13,7 +13,7 @@ import pytest
 from django.db.models import Sum
 
 from accounts.models import ConfigChange, Workspace
-from gateway.core.errors import KeyLimitExceeded
+from gateway.core.errors import DatabaseUnavailable, KeyLimitExceeded
 from gateway.models import KeyAllotment, KeyBudget, ServingProcess
 from gateway.selectors.key_spending import total_of
 from gateway.snapshot.types import SpendingLimits
@@ -59,13 +59,17 @@ class Process:
         await self.stores.stop()
 
     async def enter(self, limits: SpendingLimits, want_nusd: int = WANT_NUSD) -> bool:
-        """Hold; return whether the call was let in."""
-        try:
-            if not self.counter.try_hold(limits, want_nusd):
-                await self.counter.hold(limits, want_nusd)
-        except KeyLimitExceeded:
-            return False
-        return True
+        """Hold; return whether the call was let in. Asks again while another process's writer has
+        the database: on a busy machine that is longer than a lock is waited for."""
+        while True:
+            try:
+                if not self.counter.try_hold(limits, want_nusd):
+                    await self.counter.hold(limits, want_nusd)
+            except KeyLimitExceeded:
+                return False
+            except DatabaseUnavailable:
+                continue
+            return True
 
     async def leave(self, charge_nusd: int, want_nusd: int = WANT_NUSD) -> None:
         """End a call that was let in."""
