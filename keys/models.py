@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.ids import new_id
-from accounts.models import LimitedCalls, User, Workspace
+from accounts.models import LimitedCalls, Membership, User, Workspace
 
 
 class Scope(models.TextChoices):
@@ -220,6 +220,134 @@ class AccessRules(LimitedAccess):
 
     def __str__(self) -> str:
         return f"access rules of {self.workspace_id}"
+
+
+class LimitRule(models.Model):
+    """A limit on calls: of the installation, a model, a workspace, its members or its keys.
+
+    Calls have to pass all rules that they are under, besides the columns of LimitedCalls and
+    LimitedSpending (docs/limits.md).
+    """
+
+    class Level(models.TextChoices):
+        """What a rule counts for, in the order in which a refusal names it."""
+
+        INSTALLATION = "installation"
+        MODEL = "model"
+        WORKSPACE = "workspace"
+        MEMBER = "member"
+        KEY = "key"
+
+    class Metric(models.TextChoices):
+        REQUESTS = "requests"
+        TOKENS = "tokens"
+        PROMPT_TOKENS = "prompt_tokens"
+        COMPLETION_TOKENS = "completion_tokens"
+        COST = "cost_micro_usd", "Cost"
+        CONCURRENT_REQUESTS = "concurrent_requests"
+
+    class Period(models.TextChoices):
+        SECOND = "second"
+        MINUTE = "minute"
+        HOUR = "hour"
+        DAY = "day"
+        WEEK = "week"
+        MONTH = "month"
+
+    class Algorithm(models.TextChoices):
+        ROLLING = "rolling"
+        FIXED_WINDOW = "fixed_window"
+        SLIDING_WINDOW = "sliding_window"
+        TOKEN_BUCKET = "token_bucket"  # noqa: S105 - an algorithm
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    level = models.CharField(max_length=12, choices=Level.choices)
+    workspace = models.ForeignKey(
+        Workspace, on_delete=models.CASCADE, null=True, blank=True, related_name="limit_rules"
+    )
+    membership = models.ForeignKey(
+        Membership,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="limit_rules",
+        help_text="At the level of members: whose keys; null: each member's.",
+    )
+    key = models.ForeignKey(
+        ApiKey,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="limit_rules",
+        help_text="At the level of keys: which; null: each.",
+    )
+    model = models.CharField(
+        max_length=200, blank=True, help_text="At the level of models: the name of which."
+    )
+    label = models.CharField(max_length=80, blank=True)
+    metric = models.CharField(max_length=20, choices=Metric.choices)
+    maximum = models.BigIntegerField(help_text="In the metric's unit; cost in nano-USD.")
+    period = models.CharField(
+        max_length=8,
+        choices=Period.choices,
+        blank=True,
+        help_text="Empty for concurrent requests and for what is per request.",
+    )
+    algorithm = models.CharField(
+        max_length=16, choices=Algorithm.choices, blank=True, help_text="Empty without a period."
+    )
+    burst = models.BigIntegerField(
+        null=True, blank=True, help_text="What a token bucket holds; null: the maximum."
+    )
+    per_request = models.BooleanField(
+        default=False, help_text="The maximum is for each request; nothing is counted."
+    )
+    only_models = models.JSONField(
+        default=list, help_text="Model names, with * for any characters; empty means all."
+    )
+    is_enabled = models.BooleanField(default=True)
+    created_by = models.CharField(max_length=254, help_text="The actor, as in the audit log.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering: ClassVar[list[str]] = ["id"]
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.CheckConstraint(
+                name="keys_limitrule_has_what_its_level_needs",
+                condition=Q(level="installation", workspace=None, model="")
+                | (Q(level="model", workspace=None) & ~Q(model=""))
+                | Q(level__in=("workspace", "member", "key"), workspace__isnull=False, model=""),
+            ),
+            models.CheckConstraint(
+                name="keys_limitrule_one_holder",
+                condition=(Q(membership=None) | Q(level="member")) & (Q(key=None) | Q(level="key")),
+            ),
+            models.CheckConstraint(
+                name="keys_limitrule_period_where_counted",
+                condition=(
+                    (Q(per_request=True) | Q(metric="concurrent_requests"))
+                    & Q(period="", algorithm="")
+                )
+                | (
+                    Q(per_request=False)
+                    & ~Q(metric="concurrent_requests")
+                    & ~Q(period="")
+                    & ~Q(algorithm="")
+                ),
+            ),
+            models.CheckConstraint(
+                name="keys_limitrule_per_request_of_sizes",
+                condition=Q(per_request=False) | ~Q(metric__in=("requests", "concurrent_requests")),
+            ),
+            models.CheckConstraint(
+                name="keys_limitrule_above_zero",
+                condition=Q(maximum__gt=0)
+                & (Q(burst=None) | Q(burst__gt=0, algorithm="token_bucket")),
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} of {self.level}: at most {self.maximum}"
 
 
 class KeyImport(models.Model):

@@ -21,6 +21,7 @@ from gateway.providers import catalogue
 from gateway.services.credential_encryption import DecryptionFailed, decrypt
 from gateway.services.provider_connections import connection_settings
 from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
+from gateway.stores.limit_rules import rules_of_installation
 
 log = logging.getLogger(__name__)
 
@@ -44,6 +45,7 @@ def compile_snapshot() -> Snapshot:
         models[row.name] = _compile_model(row, access)
         if not models[row.name].targets:
             log.warning("Model %s has no usable target and is not offered.", row.name)
+    rules, model_rules = rules_of_installation()
     return Snapshot(
         newest or 0,
         MappingProxyType(models),
@@ -55,6 +57,8 @@ def compile_snapshot() -> Snapshot:
                 f"{target.provider}/{target.native_model}" if target.provider in passable else ""
             ),
         ),
+        rules,
+        model_rules,
     )
 
 

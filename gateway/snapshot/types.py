@@ -111,7 +111,8 @@ class Snapshot:
     models: every enabled one, with targets or without: a call to one without is not served now.
     aliases: other names, each with the name it stands for. shorthands, passthroughs: names
     that begin with a provider's kind (kind::its-model) or name (provider/its-model), each with the
-    model that this is here, served by that target alone.
+    model that this is here, served by that target alone. rules: the limit rules of the
+    installation. model_rules: those of models, by name; models without any are not there.
     """
 
     version: int = 0
@@ -119,6 +120,10 @@ class Snapshot:
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shorthands: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
     passthroughs: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+    rules: tuple[LimitRule, ...] = ()
+    model_rules: Mapping[str, tuple[LimitRule, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
     def find(self, name: str) -> ModelRecord | None:
         """Return the model that has the name, as its own or beside it."""
@@ -137,6 +142,34 @@ class Snapshot:
     def offered(self) -> dict[str, ModelRecord]:
         """Return the models that somebody serves: those to tell callers of."""
         return {name: model for name, model in self.models.items() if model.targets}
+
+
+class LimitRule(NamedTuple):
+    """A limit rule as calls are counted by it: what, for whom, and how many in which time."""
+
+    # Of its row. One row can count for each of many owners: a counter is (rule_id, owner).
+    rule_id: str
+    # installation, model, workspace, member or key.
+    level: str
+    # Nobody for the installation (empty); the name of the model; the id of the workspace, of the
+    # user whose keys they are, or of the key.
+    owner: str
+    # requests, tokens, prompt_tokens, completion_tokens, cost_micro_usd or concurrent_requests.
+    metric: str
+    # In the metric's unit; cost_micro_usd in nano-USD all the same.
+    maximum: int
+    # second, minute, hour, day, week or month. Empty for what is counted at a time or per request.
+    period: str = ""
+    # rolling, fixed_window, sliding_window or token_bucket. Empty where there is no period.
+    algorithm: str = ""
+    # Of a token_bucket: how much it holds. 0 for the others.
+    burst: int = 0
+    # The maximum is for each request, and nothing is counted.
+    per_request: bool = False
+    # Only calls to these models are counted; None: all.
+    models: NamePatterns | None = None
+    # In which fixed windows of a day and more begin: at midnight, weeks on Monday.
+    timezone: str = "UTC"
 
 
 class CallLimits(NamedTuple):
@@ -164,6 +197,8 @@ class KeyLimits(NamedTuple):
     of_key: CallLimits
     of_workspace: CallLimits
     of_spending: SpendingLimits | None
+    # Of the workspace, then of the member whose key it is, then of the key.
+    rules: tuple[LimitRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -11,8 +11,9 @@ from django.db.models import Max, OuterRef, QuerySet, Subquery
 
 from accounts.models import LimitedCalls, Membership, Workspace
 from gateway.models import UsageRollup
-from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
 from gateway.stores.access_rules import compile_addresses, compile_callers, compile_models
+from gateway.stores.limit_rules import rules_of_keys, workspace_has_rules
 from keys.models import AccessRules, ApiKey, RetiredSecret
 from keys.selectors import scopes_in_effect, scopes_of_role
 
@@ -21,15 +22,15 @@ KEYS_PER_QUERY = 500
 
 
 def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
-    """Return the key of each digest, None where there is none. One query, and
-    one more where there is none; call in a thread.
+    """Return the key of each digest, None where there is none. One query, one more where there is
+    none, and one more where workspaces have limit rules; call in a thread.
 
     Raises django.db.Error when the database cannot answer: that says nothing about the keys. The
     thread's connection is closed then, so that the next look-up gets a fresh one.
     """
     try:
         keys = list(_with_rules().filter(digest__in=digests))
-        found = {key.digest: _compile(key) for key in keys}
+        found = {record.digest: record for record in _compile_all(keys)}
         if missing := [digest for digest in digests if digest not in found]:
             found |= _load_retired(missing)
     except Error:
@@ -46,8 +47,10 @@ def _load_retired(digests: Sequence[str]) -> dict[str, KeyRecord]:
     if not ends:
         return {}
     of_secrets = _with_rules().filter(pk__in=[key_id for key_id, _ in ends.values()])
-    keys = {key.pk: _compile(key) for key in of_secrets}
-    return {digest: _until(keys[pk], digest, ends_at) for digest, (pk, ends_at) in ends.items()}
+    records = {record.key_id: record for record in _compile_all(list(of_secrets))}
+    return {
+        digest: _until(records[str(pk)], digest, ends_at) for digest, (pk, ends_at) in ends.items()
+    }
 
 
 def _until(record: KeyRecord, digest: str, ends_at: float) -> KeyRecord:
@@ -63,7 +66,7 @@ def load_recent_key_records(most: int) -> list[KeyRecord]:
     records: list[KeyRecord] = []
     for start in range(0, len(recent), KEYS_PER_QUERY):
         some = recent[start : start + KEYS_PER_QUERY]
-        records += [_compile(key) for key in _with_rules().filter(pk__in=some)]
+        records += _compile_all(list(_with_rules().filter(pk__in=some)))
     return records
 
 
@@ -73,10 +76,13 @@ def is_workspace_locked(workspace_id: str) -> bool:
 
 
 def _with_rules() -> QuerySet[ApiKey]:
-    """Return keys with all that their records take, in one query. owner_role: of created_by."""
+    """Return keys with all that their records take but limit rules, in one query. owner_role: of
+    created_by. has_rules: there are limit rules in the workspace."""
     member = Membership.objects.filter(workspace=OuterRef("workspace"), user=OuterRef("created_by"))
     keys = ApiKey.objects.select_related("workspace__access_rules", "created_by")
-    return keys.annotate(owner_role=Subquery(member.values("role")[:1]))
+    return keys.annotate(
+        owner_role=Subquery(member.values("role")[:1]), has_rules=workspace_has_rules()
+    )
 
 
 def _scopes_of(key: ApiKey) -> frozenset[str]:
@@ -90,7 +96,13 @@ def _scopes_of(key: ApiKey) -> frozenset[str]:
     return scopes_in_effect(key, held)
 
 
-def _compile(key: ApiKey) -> KeyRecord:
+def _compile_all(keys: Sequence[ApiKey]) -> list[KeyRecord]:
+    under = [key for key in keys if getattr(key, "has_rules")]  # noqa: B009  # an annotation
+    rules = rules_of_keys(under)
+    return [_compile(key, rules.get(key.pk, ())) for key in keys]
+
+
+def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
     of_workspace: AccessRules | None = getattr(key.workspace, "access_rules", None)
     scopes = _scopes_of(key)
     return KeyRecord(
@@ -110,18 +122,19 @@ def _compile(key: ApiKey) -> KeyRecord:
         may_override_profile=key.allows_profile_override,
         may_use_chat_template=key.allows_chat_template,
         workspace_name=key.workspace.name,
-        limits=_read_limits(key),
+        limits=_read_limits(key, rules),
         refused_until=key.refused_until.timestamp() if key.refused_until else 0.0,
     )
 
 
-def _read_limits(key: ApiKey) -> KeyLimits | None:
-    """Return the limits of the key and its workspace, None when neither has any."""
+def _read_limits(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyLimits | None:
+    """Return the limits of the key and its workspace, None when there are none."""
     of_key = _read_call_limits(key)
     if of_key.per_minute is None and settings.KEY_REQUESTS_PER_MINUTE:
         per_minute = settings.KEY_REQUESTS_PER_MINUTE
         of_key = CallLimits(per_minute, settings.KEY_BURST or per_minute, of_key.at_once)
-    limits = KeyLimits(of_key, _read_call_limits(key.workspace), _read_spending_limits(key))
+    of_workspace = _read_call_limits(key.workspace)
+    limits = KeyLimits(of_key, of_workspace, _read_spending_limits(key), rules)
     return None if limits == NO_LIMITS else limits
 
 
