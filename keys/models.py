@@ -143,6 +143,11 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
         return list(working.order_by("-pk")) if self.rotated_at else []
 
     @property
+    def digests(self) -> list[str]:
+        """The digests of its secrets that work: what the change feed names it by."""
+        return [self.digest, *(retired.digest for retired in self.old_secrets)]
+
+    @property
     def profile_words(self) -> str:
         """The product whose clients the key serves, empty when that is the workspace's."""
         return str(dict(CompatProfile.choices).get(self.compat_profile, self.compat_profile))

@@ -36,7 +36,7 @@ def rotate_key(key: ApiKey, *, overlap: timedelta, actor: str) -> IssuedKey:
         current = ApiKey.objects.filter(pk=key.pk, digest=stored.digest, revoked_at=None)
         if not current.update(rotated_at=now, **changes):
             raise ValidationError("Someone else rotated or revoked this key at the same time.")
-        stale = [stored.digest, *(old.digest for old in stored.old_secrets)]
+        stale = stored.digests
         _retire(stored, until=now + overlap)
         record_changes(ConfigChange.Kind.KEY, stale)
         record_audit(

@@ -363,8 +363,7 @@ def refuse_more_than_held(scopes: Sequence[str], person: User | None, workspace:
 
 
 def _record(key: ApiKey, *, actor: str, action: str, details: Mapping[str, object]) -> None:
-    digests = [key.digest, *(retired.digest for retired in key.old_secrets)]
-    record_changes(ConfigChange.Kind.KEY, digests)
+    record_changes(ConfigChange.Kind.KEY, key.digests)
     record_audit(
         actor=actor, action=action, target=str(key.pk), workspace=key.workspace, details=details
     )

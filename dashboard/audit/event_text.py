@@ -38,6 +38,15 @@ _DONE = {
     "key.limits": "Limits changed",
     "key.disown": "Transferred to the workspace",
     "key.reset_total": "Total reset",
+    **{
+        f"{noun}.{verb}": words
+        for noun in ("installation", "model", "workspace", "member", "key")
+        for verb, words in {
+            "add_limit": "Limit added",
+            "change_limit": "Limit changed",
+            "remove_limit": "Limit removed",
+        }.items()
+    },
     "credits.topup": "Topped up",
     "credits.grant": "Granted",
     "credits.adjustment": "Adjusted",
@@ -92,6 +101,8 @@ _CALLED = {
     "expires_at": "expiry",
     "compat_profile": "profile",
     "stores_bodies": "request logging",
+    "only_models": "models",
+    "is_enabled": "enabled",
 }
 _UNITS = ("_nusd", "_pusd", "_per_token")
 

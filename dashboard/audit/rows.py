@@ -13,6 +13,7 @@ from dashboard.http.query_params import read_id
 from dashboard.keys.labels import key_labels
 
 _KINDS = {
+    "installation": "Installation",
     "workspace": "Workspace",
     "user": "User",
     "member": "Member",

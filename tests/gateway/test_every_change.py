@@ -22,7 +22,7 @@ from gateway.services import (
     provider_connections,
     providers,
 )
-from keys import access, memberships, rotation
+from keys import access, limit_rules, memberships, rotation
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
 
@@ -36,6 +36,7 @@ MODULES: tuple[ModuleType, ...] = (
         invitations,
         key_services,
         access,
+        limit_rules,
         rotation,
         memberships,
         models,
@@ -106,6 +107,33 @@ def _set_developer_key_policy() -> Callable[[], object]:
 def _disown() -> Callable[[], object]:
     key = make_key(make_workspace(), created_by=make_user(is_operator=True)).key
     return lambda: key_services.disown_key(key, actor=WHO)
+
+
+LIMIT: dict[str, Any] = {"metric": "requests", "maximum": 5, "period": "minute"}
+CHANGED_LIMIT: dict[str, Any] = {
+    "maximum": 6,
+    "burst": None,
+    "only_models": [],
+    "label": "",
+    "is_enabled": True,
+}
+
+
+def _add_limit_rule() -> Callable[[], object]:
+    key = make_key(make_workspace()).key
+    return lambda: limit_rules.add_limit_rule(limit_rules.for_key(key), actor=WHO, **LIMIT)
+
+
+def _change_limit_rule() -> Callable[[], object]:
+    holder = limit_rules.for_workspace(make_workspace())
+    rule = limit_rules.add_limit_rule(holder, actor="before", **LIMIT)
+    return lambda: limit_rules.change_limit_rule(rule, actor=WHO, **CHANGED_LIMIT)
+
+
+def _remove_limit_rule() -> Callable[[], object]:
+    holder = limit_rules.for_installation()
+    rule = limit_rules.add_limit_rule(holder, actor="before", **LIMIT)
+    return lambda: limit_rules.remove_limit_rule(rule, actor=WHO)
 
 
 def _unlock() -> Callable[[], object]:
@@ -193,6 +221,9 @@ ORDERS: dict[str, tuple[Start, str]] = {
         _on_workspace(access.set_access_rules, denied_models=["gpt-*"]),
         "workspace",
     ),
+    "add_limit_rule": (_add_limit_rule, "key"),
+    "change_limit_rule": (_change_limit_rule, "workspace"),
+    "remove_limit_rule": (_remove_limit_rule, "catalogue"),
     "issue_key": (_issue, "key"),
     "set_developer_key_policy": (_set_developer_key_policy, ""),
     "set_limits": (_on_key(key_services.set_limits, limits={"max_concurrent": 5}), "key"),

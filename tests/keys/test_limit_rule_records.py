@@ -98,9 +98,14 @@ def test_rules_have_what_counting_takes(workspace: Workspace) -> None:
         burst=120,
         only_models=["gpt-*"],
     )
-    bucket = {"metric": "cost_micro_usd", "algorithm": "token_bucket"}
+    bucket: dict[str, Any] = {"metric": "cost_micro_usd", "algorithm": "token_bucket"}
     make_row("workspace", workspace=workspace, **bucket)
-    capped = {"metric": "tokens", "period": "", "algorithm": "", "per_request": True}
+    capped: dict[str, Any] = {
+        "metric": "tokens",
+        "period": "",
+        "algorithm": "",
+        "per_request": True,
+    }
     make_row("workspace", workspace=workspace, **capped)
 
     tokens, cost, per_request = rules_of(key)
@@ -151,6 +156,10 @@ def test_the_database_takes_no_rule_of_a_key_at_another_level(workspace: Workspa
     key = make_key(workspace).key
     membership = Membership.objects.get(user=make_member(workspace))
 
-    for fields in ({"level": "member", "key": key}, {"level": "key", "membership": membership}):
+    mixed: list[dict[str, Any]] = [
+        {"level": "member", "key": key},
+        {"level": "key", "membership": membership},
+    ]
+    for fields in mixed:
         with pytest.raises(IntegrityError), transaction.atomic():
             make_row(workspace=workspace, **fields)
