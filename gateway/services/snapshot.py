@@ -57,8 +57,8 @@ def compile_snapshot() -> Snapshot:
                 f"{target.provider}/{target.native_model}" if target.provider in passable else ""
             ),
         ),
-        rules,
-        model_rules,
+        rules=rules,
+        model_rules=model_rules,
     )
 
 

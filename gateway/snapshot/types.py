@@ -7,7 +7,7 @@ and kept in admission.keyring.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from functools import cached_property
 from ipaddress import IPv4Network, IPv6Network
 from types import MappingProxyType
@@ -120,6 +120,7 @@ class Snapshot:
     aliases: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     shorthands: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
     passthroughs: Mapping[str, ModelRecord] = field(default_factory=lambda: MappingProxyType({}))
+    _: KW_ONLY
     rules: tuple[LimitRule, ...] = ()
     model_rules: Mapping[str, tuple[LimitRule, ...]] = field(
         default_factory=lambda: MappingProxyType({})
@@ -144,7 +145,8 @@ class Snapshot:
         return {name: model for name, model in self.models.items() if model.targets}
 
 
-class LimitRule(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitRule:
     """A limit rule as calls are counted by it: what, for whom, and how many in which time."""
 
     # Of its row. One row can count for each of many owners: a counter is (rule_id, owner).

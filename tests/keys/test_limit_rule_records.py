@@ -110,11 +110,12 @@ def test_rules_have_what_counting_takes(workspace: Workspace) -> None:
 
     tokens, cost, per_request = rules_of(key)
 
-    assert tokens[3:8] == ("tokens", 60, "hour", "token_bucket", 120)
+    assert (tokens.metric, tokens.maximum, tokens.period) == ("tokens", 60, "hour")
+    assert (tokens.algorithm, tokens.burst) == ("token_bucket", 120)
     assert tokens.models is not None
     assert [tokens.models.match(name) for name in ("gpt-5", "claude")] == [True, False]
     assert (cost.burst, cost.models) == (5, None)
-    assert per_request[3:9] == ("tokens", 5, "", "", 0, True)
+    assert (per_request.per_request, per_request.period, per_request.algorithm) == (True, "", "")
 
 
 def test_rules_of_the_installation_and_of_models_are_in_the_snapshot(workspace: Workspace) -> None:
