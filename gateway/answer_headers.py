@@ -13,6 +13,7 @@ from gateway.http.headers import server_timing
 
 Headers = list[tuple[bytes, bytes]]
 
+JSON = (b"content-type", b"application/json")
 MAX_DROPPED_CHARS = 4096
 # What callers call a parameter is no way to write headers.
 UNPRINTABLE = re.compile(r"[^!-~]")
@@ -53,13 +54,14 @@ def of_buffered(
     head: RequestHead, grant: Grant, form: AnswerForm, body: bytes, receipt: Receipt
 ) -> Headers:
     """Return the headers of a buffered answer."""
-    return [
-        *of_answer(head, grant, form),
-        (b"content-type", b"application/json"),
+    headers = of_answer(head, grant, form)
+    headers += (
+        JSON,
         (b"content-length", b"%d" % len(body)),
         (b"x-credits-used", b"%a" % form.credits(receipt)),
         (b"server-timing", server_timing(receipt)),
-    ]
+    )
+    return headers
 
 
 def of_stream(head: RequestHead, grant: Grant, form: AnswerForm) -> Headers:

@@ -41,7 +41,7 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
     if tools:
         cost += tools_nusd(tools)
     charge = 0 if basis.startswith("zero") else cost
-    if charge > grant.held_nusd:
+    if charge > grant.hold_nusd and charge > grant.held_nusd:
         charge = min(charge, believable_nusd(grant, price))
     now_ns = perf_counter_ns()
     queued_us = 0 if grant.lease is None else grant.lease.queued_us

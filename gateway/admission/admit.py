@@ -129,7 +129,8 @@ class Admission:
             raise InvalidKey("The API key has been revoked.")
         if key.expires_at is not None and key.expires_at <= time.time():
             raise InvalidKey("The API key has expired.")
-        self._check_rules(key, caller.ip, head)
+        if key.addresses is not None or key.callers is not None:
+            self._check_rules(key, caller.ip, head)
         if scope and scope not in key.scopes:
             lacks = f"The API key does not have the scope {scope}."
             why = LOST if scope in key.lost_scopes else lacks

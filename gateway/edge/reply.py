@@ -106,17 +106,16 @@ class Reply(RequestResponseCycle):
             return False
         if self.scope["method"] == "HEAD":
             return False
-        length_bytes = None
         # Django writes Content-Length, and what is not seen here would be framed twice.
         headers = [
             (name.lower(), value)
             for name, value in (*self.default_headers, *message.get("headers", ()))
         ]
-        for name, value in headers:
-            if name == b"content-length":
-                length_bytes = int(value)
-            elif name in (b"connection", b"transfer-encoding"):
-                return False
+        by_name = dict(headers)
+        if b"connection" in by_name or b"transfer-encoding" in by_name:
+            return False
+        length = by_name.get(b"content-length")
+        length_bytes = None if length is None else int(length)
         fields = b"".join([b"%b: %b\r\n" % field for field in headers])
         if fields.translate(None, PRINTED) != b"\r\n" * len(headers):
             return False

@@ -106,12 +106,19 @@ class ProviderStream:
                 "The provider's response ended early.", detail=repr(error)
             ) from error
         if not has_more:
-            take(*self._decode(None))
+            take(*self._finish())
         return has_more
 
     def _pass_on(self, piece: bytes) -> bool:
         """Hand over what one piece amounts to. Returns whether to go on."""
-        events, failure = self._decode(piece)
+        events: list[StreamEvent] = []
+        failure: UpstreamError | None = None
+        frame = b""
+        try:
+            for frame in self._framing.feed(piece):
+                events += self._read(frame)
+        except UpstreamError as error:
+            failure = self._conceal(error, frame)
         empty = self._empty
         first = events[0] if events else None
         # Nearly every piece is short, and text.
@@ -121,14 +128,12 @@ class ProviderStream:
             failure = empty.weigh(piece, events)
         return self._take(events, failure)
 
-    def _decode(self, piece: bytes | None) -> tuple[list[StreamEvent], UpstreamError | None]:
-        """Return the events of the frames that are complete, and what went wrong after them.
-        None: the end."""
+    def _finish(self) -> tuple[list[StreamEvent], UpstreamError | None]:
+        """Return the events of what was left incomplete at the end, and what is wrong with it."""
         events: list[StreamEvent] = []
         frame = b""
         try:
-            frames = self._framing.finish() if piece is None else self._framing.feed(piece)
-            for frame in frames:
+            for frame in self._framing.finish():
                 events += self._read(frame)
         except UpstreamError as error:
             return events, self._conceal(error, frame)

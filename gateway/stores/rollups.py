@@ -52,13 +52,17 @@ class Rollups:
         """
         like = calls[0]
         model, status = like.served.model[:200], like.receipt.status
-        charges_nusd = [paid for call in calls if (paid := call.paid_nusd)]
+        receipts = [call.receipt for call in calls]
+        usages = [receipt.usage for receipt in receipts]
+        charges_nusd = [
+            paid for call in calls if (paid := call.receipt.charge_nusd - call.owed_nusd)
+        ]
         sums = self._sums(quarter, like, model, status)
         sums[0] += len(calls)
-        sums[1] += sum([call.receipt.usage.prompt_tokens for call in calls])
-        sums[2] += sum([call.receipt.usage.completion_tokens for call in calls])
+        sums[1] += sum([usage.prompt_tokens for usage in usages])
+        sums[2] += sum([usage.completion_tokens for usage in usages])
         sums[3] += sum(charges_nusd)
-        sums[4] += sum([call.receipt.absorbed_nusd for call in calls])
+        sums[4] += sum([receipt.absorbed_nusd for receipt in receipts])
         if charges_nusd:
             spent = self._spent[like.workspace_id, like.key_id]
             spent[0] += sum(charges_nusd)

@@ -176,8 +176,8 @@ def _say_ourselves(call: ChatCall, grant: Grant, target: TargetRecord) -> dict[s
     fields, kind = call.payload.fields, BY_NAME[target.kind]
     ours: dict[str, bytes | None] = {"model": _encode(target.native_model)}
     # Of what the provider does not take only nulls are left, and it may not take those either.
-    for name in NOT_TAKEN[kind.name] & fields.keys():
-        ours[name] = None
+    if not NOT_TAKEN[kind.name].isdisjoint(fields):
+        ours |= dict.fromkeys(NOT_TAKEN[kind.name] & fields.keys())
     for name in grant.dropped_params:
         ours[name] = None
     if kind.name == "vllm":
@@ -294,6 +294,8 @@ def read_usage(raw: object) -> Usage | None:
         return None
     of_prompt = raw.get("prompt_tokens_details")
     of_completion = raw.get("completion_tokens_details")
+    if not of_prompt and not of_completion:
+        return Usage(prompt, completion)
     cached = _read_detail(of_prompt, "cached_tokens")
     reasoning = _read_detail(of_completion, "reasoning_tokens")
     others = {
