@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fuzz prove-races fix lock clean
+.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-requests prove-floods prove-races fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -19,9 +19,12 @@ up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install,
 
 # The tests start Python hundreds of times, so what it imports is compiled once, whatever the
 # environment says. Handed out in stretches, most sites and browsers are started by one worker.
-test: .venv/test.stamp .venv/model.stamp .venv/clients.stamp ## run every test; k=hang_up for those that match
-	@PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.venv/bytecode \
-		$(BIN)/python -m pytest -n $(or $(n),2) --dist worksteal $(if $(k),-k "$(k)") $(args)
+PYTEST = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(CURDIR)/.venv/bytecode \
+	$(BIN)/python -m pytest -n $(or $(n),2) --dist worksteal $(if $(k),-k "$(k)") $(args)
+PROVE = PROOFS=whole $(PYTEST) -m proof
+
+test: .venv/test.stamp .venv/model.stamp .venv/clients.stamp ## run every test, long proofs in their short form; k=hang_up for those that match
+	@$(PYTEST)
 
 check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment checks
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
@@ -31,6 +34,18 @@ check: .venv/test.stamp ## lint, types, import contracts, migrations, deployment
 
 bench: .venv/test.stamp ## measure: one table, and JSON beside it
 	@$(BIN)/python -m bench $(args)
+
+prove-pages: .venv/test.stamp ## every page in Chromium: each width, font and theme
+	@$(PROVE) tests/dashboard
+
+prove-ledger: .venv/test.stamp ## a thousand histories of the ledger, and every planted bug
+	@$(PROVE) tests/money
+
+prove-requests: .venv/test.stamp .venv/clients.stamp ## every damaged byte and bit, the API's document with 500 examples
+	@$(PROVE) tests/clients tests/contract tests/corpus tests/flows tests/gateway
+
+prove-floods: .venv/test.stamp ## each flood for 20 seconds
+	@$(PROVE) -n 0 tests/faults/test_floods.py
 
 prove-races: .venv/test.stamp ## race two processes for the last request and slot; rounds=1000
 	@ROUNDS=$(or $(rounds),1000) $(BIN)/python -m pytest -q tests/flows/test_two_processes.py

@@ -7,6 +7,7 @@ from abc import abstractmethod
 from argparse import ArgumentParser
 from typing import Any
 
+from django.core.checks import Tags
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
@@ -26,6 +27,8 @@ class JsonCommand(BaseCommand):
     on standard error, with --json as {"error": sentence}, and the exit status is 1.
     """
 
+    # Settings are checked. To check the addresses of all pages takes longer than most commands.
+    requires_system_checks: tuple[str, ...] = (Tags.security,)
     _typed = False
 
     def run_from_argv(self, argv: list[str]) -> None:

@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from django.conf import settings
-from django.core.checks import Error, run_checks
+from django.core.checks import Error, Tags, run_checks
 from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
@@ -130,7 +130,7 @@ def _check_for_left_behind() -> None:
 
 def check_settings() -> None:
     """Raises CannotStart with the first setting that must not meet the outside world."""
-    for message in run_checks():
+    for message in run_checks(tags=[Tags.security]):
         if isinstance(message, Error):
             raise CannotStart(f"{message.msg} {message.hint or ''}".strip())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -121,10 +121,10 @@ class Watched:
             found.append(f"{name}: {violation['id']} {nodes}")
         return found
 
-    def check_in_every_theme(self, name: str) -> list[str]:
+    def check_in_every_theme(self, name: str, themes: Sequence[Theme] = THEMES) -> list[str]:
         """Return what is wrong with the page as it is now, in whichever colours."""
         found = []
-        for theme in THEMES:
+        for theme in themes:
             self.page.emulate_media(color_scheme=theme)
             found += self.check(f"{name} {theme}")
         return found

@@ -17,6 +17,7 @@ from tests.dashboard.browser import (
     sign_in,
     watched_page,
 )
+from tests.support.proofs import sample
 from tests.support.require import require_font
 from tests.support.servers import GatewayServer
 
@@ -114,16 +115,18 @@ def measure(watched: Watched) -> list[str]:
     return [*([f"the page by {too_wide} px"] if too_wide > 0 else []), *parts]
 
 
+@pytest.mark.proof
 @pytest.mark.parametrize("font", FONTS)
 def test_nothing_scrolls_sideways_and_nothing_is_cut(watched: Watched, font: str) -> None:
     family, package = FONTS[font]
     require_font(family, package=package)
     found = []
-    addresses = OPEN | PAGES | {name: find_address(watched, name) for name in BY_LINK}
-    for name, path in addresses.items():
-        watched.open(path)
+    # Short: every other page in the one font, the rest in the other, each at some of the widths.
+    names = sample([*OPEN, *PAGES, *BY_LINK], step=len(FONTS), start=list(FONTS).index(font))
+    for number, name in enumerate(names):
+        watched.open((OPEN | PAGES).get(name) or find_address(watched, name))
         watched.page.evaluate(SET_FONT, family)
-        for width in SIZES:
+        for width in sample(SIZES, step=3, start=number):
             resize(watched, width)
             found += [f"{name} at {width} px: {part}" for part in measure(watched)]
 

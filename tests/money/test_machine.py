@@ -9,6 +9,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from gateway.core.money import Price, Usage
 from tests.money.machine import MoneyMachine
 from tests.money.planted import BUGS
+from tests.support.proofs import form, sample
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -29,8 +30,9 @@ def run_machine(*, histories: int, steps: int, phases: tuple[Phase, ...]) -> Non
     )
 
 
+@pytest.mark.proof
 def test_no_history_breaks_the_ledger() -> None:
-    run_machine(histories=40, steps=35, phases=(Phase.generate,))
+    run_machine(histories=form(short=20, whole=1_000), steps=35, phases=(Phase.generate,))
 
 
 def test_a_call_that_ended_behind_a_batch_in_doubt_is_paid_before_a_new_one() -> None:
@@ -56,7 +58,9 @@ def test_a_call_that_ended_behind_a_batch_in_doubt_is_paid_before_a_new_one() ->
         machine.teardown()
 
 
-@pytest.mark.parametrize("name", sorted(BUGS))
+# In the order of the file, which has what belongs together side by side.
+@pytest.mark.proof
+@pytest.mark.parametrize("name", sample(BUGS, step=3))
 def test_planted_bug_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     BUGS[name](monkeypatch)
 

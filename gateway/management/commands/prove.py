@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 
+from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError
 
 from gateway.core.json_types import JsonObject
@@ -15,6 +16,7 @@ from gateway.services.upstream_usage import read_upstream_usage
 
 class Command(BaseCommand):
     help = "Verify the ledger against all records. Read-only. Exits 1 if it does not add up."
+    requires_system_checks = (Tags.security,)
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--json", action="store_true", help="Print one JSON object.")

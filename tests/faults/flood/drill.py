@@ -19,6 +19,7 @@ from tests.faults.flood.attacker import Orders
 from tests.faults.flood.attacks import SIMULATED, Target
 from tests.faults.flood.good_caller import Timings, call_for
 from tests.faults.flood.hostile_server import FLOODS
+from tests.flows.office import open_office
 from tests.support.servers import (
     ROOT,
     GatewayServer,
@@ -129,21 +130,22 @@ def _prepare(
     server: GatewayServer, upstream: UpstreamServer, hostile_port: int, *, has_hostile_models: bool
 ) -> Target:
     """Add the provider of the good caller, and the models of the hostile one where asked for."""
-    provider = ("add_provider", "fake", "--kind", "openai_compatible")
-    server.manage(*provider, "--base-url", upstream.base_url)
-    prices = ("--input", "0.01", "--output", "0.01", "--max-output", "4096")
-    server.manage("add_model", "good", "--provider", "fake", "--native", "fake", *prices)
     floods = FLOODS if has_hostile_models else {}
-    models = tuple(f"hostile-{name}" for name in floods)
-    for model, flood in zip(models, floods, strict=True):
-        url = f"http://127.0.0.1:{hostile_port}/{flood}/v1"
-        name = flood.replace("_", "-")
-        server.manage("add_provider", name, "--kind", "openai_compatible", "--base-url", url)
-        server.manage("add_model", model, "--provider", name, "--native", "fake", *prices)
+    models = {f"hostile-{flood}": flood for flood in floods}
+    with open_office(server.home) as office:
+        prices = {"input_pusd": 10_000, "output_pusd": 10_000, "max_output_tokens": 4_096}
+        office.do("provider", name="fake", base_url=upstream.base_url)
+        office.do("model", name="good", provider="fake", **prices)
+        for model, flood in models.items():
+            url = f"http://127.0.0.1:{hostile_port}/{flood}/v1"
+            office.do("provider", name=flood.replace("_", "-"), base_url=url)
+            office.do("model", name=model, provider=flood.replace("_", "-"), **prices)
+    for model in ("good", *models):
+        server.wait_for_model(model)
     server.manage("set_model", SIMULATED, "--input", "0", "--cached-input", "0", "--output", "0")
     hostile_key = server.manage("issue_key", "Demo", "hostile")["secret"]
     file_url = f"http://127.0.0.1:{hostile_port}/interims"
-    return Target(server.port, hostile_key, "good", file_url, models)
+    return Target(server.port, hostile_key, "good", file_url, tuple(models))
 
 
 def _call(server: GatewayServer, duration_s: float) -> Timings:
