@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-requests prove-floods prove-races fix lock clean
+.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-requests prove-floods prove-races prove-headers fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
@@ -47,8 +47,11 @@ prove-requests: .venv/test.stamp .venv/clients.stamp ## every damaged byte and b
 prove-floods: .venv/test.stamp ## each flood for 20 seconds
 	@$(PROVE) -n 0 tests/faults/test_floods.py
 
-prove-races: .venv/test.stamp ## race two processes for the last request and slot; rounds=1000
+prove-races: .venv/test.stamp ## race two processes for the last request, slot, cent and token; rounds=1000
 	@ROUNDS=$(or $(rounds),1000) $(BIN)/python -m pytest -q tests/flows/test_two_processes.py
+
+prove-headers: .venv/test.stamp ## hold rules and rate headers against random histories, in memory and in Redis; histories=10000
+	@HISTORIES=$(or $(histories),10000) $(BIN)/python -m pytest -q tests/gateway/admission/test_rule_histories.py
 
 fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30, targets="decoder stream"
 	@PYTHONPATH=.venv/fuzz/lib $(BIN)/python -m tests.fuzz --minutes $(or $(minutes),30) $(targets)

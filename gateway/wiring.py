@@ -302,8 +302,8 @@ class Runtime:
             response_body=said,
             kept=kept,
         )
-        if self.limits.spendings:
-            self.limits.charged(grant, receipt.charge_nusd, self.key_spend.recorded)
+        if self.limits.spendings or grant.lease is not None:
+            self.limits.charged(grant, receipt, self.key_spend.recorded)
 
 
 def company() -> Company:

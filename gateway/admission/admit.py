@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from hmac import compare_digest
-from typing import Protocol
 
 from msgspec.structs import replace
 
 from gateway.admission.address import Network, canonical_text, client_subnet, find_caller
 from gateway.admission.auth_throttle import AuthThrottle
 from gateway.admission.bearer import has_no_credential, read_digest
+from gateway.admission.call_reserver import CallReserver, Money
 from gateway.admission.caller_rules import CallerScreen
 from gateway.admission.counter_protocols import HangUp
 from gateway.admission.fallback import CalledEndpoint, Check, fallback_models_within
@@ -28,13 +28,10 @@ from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
-from gateway.core.cost_bound import CostBound
 from gateway.core.errors import (
-    InsufficientCredits,
     InsufficientScope,
     InvalidKey,
     IpNotAllowed,
-    KeyLimitExceeded,
     KeyLossExceeded,
     ModelNotAllowed,
     WorkspaceLocked,
@@ -46,19 +43,9 @@ from gateway.core.request import RequestHead
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.types import KeyLimits, KeyRecord, ModelRecord
+from gateway.snapshot.types import KeyRecord, ModelRecord
 
 LOST = "The owner of the API key may no longer assign this scope. An owner or admin can."
-
-
-class Money(Protocol):
-    """What admission asks of the CreditReserver (gateway.stores.credit_reserver)."""
-
-    def try_hold(self, workspace_id: str, want_nusd: int) -> bool: ...
-
-    async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int: ...
-
-    def release(self, workspace_id: str, hold_nusd: int, charge_nusd: int) -> int: ...
 
 
 class Admission:
@@ -88,8 +75,8 @@ class Admission:
     ) -> None:
         self._keyring = keyring
         self._snapshot = snapshot
-        self._credits = credits
         self._limits = limits
+        self._reserver = CallReserver(credits, limits, snapshot)
         self._check = check
         self._write_down = write_down
         self._take_id = take_id
@@ -116,7 +103,10 @@ class Admission:
                     "" if address is None else client_subnet(address)
                 )
             raise
-        rates = None if key.limits is None else self._limits.rates_of(key, key.limits)
+        snapshot = self._snapshot.current()
+        rates = None
+        if key.limits is not None or snapshot.rules or snapshot.model_rules:
+            rates = self._limits.rates_of(key, snapshot.rules)
         if not self._trusted:
             return Caller(key, canonical_text(head.peer), rates)
         address = find_caller(head, self._trusted)
@@ -183,14 +173,11 @@ class Admission:
         check_key(key)
         bound = endpoint.cost_bound(call, model)
         bound = replace(bound, limit_tokens=min(bound.limit_tokens, 1))
-        held_nusd, _ = await self._hold(workspace_id, bound, ())
+        held_nusd = await self._reserver.check(key, model.name, bound)
         try:
-            if key.limits is not None:
-                await self._limits.check(key, key.limits, model.name, held_nusd)
             yield
         finally:
-            if held_nusd:
-                self._credits.release(workspace_id, held_nusd, 0)
+            self._reserver.give_back(workspace_id, held_nusd, None)
 
     async def admit(
         self,
@@ -218,17 +205,9 @@ class Admission:
         if model.context_tokens is not None:
             endpoint.check_context(call, model)
         bound = endpoint.cost_bound(call, model)
-        hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
-        lease = None
-        if key.limits is not None:
-            try:
-                lease = await self._acquire_limits(key, key.limits, model.name, hold_nusd, hang_up)
-            except KeyLimitExceeded:
-                if not others:
-                    raise
-                # As with a balance: no call is refused for what another model might cost.
-                hold_nusd, affordable = await self._hold(key.workspace_id, bound, ())
-                lease = await self._acquire_limits(key, key.limits, model.name, hold_nusd, hang_up)
+        bound, others, hold_nusd, affordable, lease = await self._reserver.take(
+            caller, model.name, bound, others, hang_up
+        )
         if self._keyring.peek(key.digest) is not key:
             others = await self._recheck_key(caller, head, model, others, hold_nusd, lease)
         cap, sent_cap = bound.cap(affordable)
@@ -253,46 +232,6 @@ class Admission:
         self._journal(grant)
         return grant
 
-    async def _hold(
-        self, workspace_id: str, bound: CostBound, others: Sequence[Candidate]
-    ) -> tuple[int, int]:
-        """Return the nano-USD held and the output tokens per answer that they cover.
-
-        others: models to fall back to. What is there of their cost is held, but a call that the
-        rest covers is not refused for it.
-        """
-        want_nusd, limit = bound.want_nusd, bound.limit_tokens
-        if others:
-            want_nusd = max(want_nusd, *[one.bound.want_nusd for one in others])
-        if not want_nusd or self._credits.try_hold(workspace_id, want_nusd):
-            return want_nusd, limit
-        least_nusd = bound.least_nusd
-        try:
-            held_nusd = await self._credits.hold(
-                workspace_id, want_nusd=want_nusd, least_nusd=least_nusd
-            )
-        except InsufficientCredits:
-            if least_nusd:
-                raise
-            return 0, limit
-        if held_nusd >= want_nusd or not bound.token_pusd:
-            return held_nusd, limit
-        affordable = bound.affordable_tokens(held_nusd)
-        if affordable < 1:
-            self._credits.release(workspace_id, held_nusd, 0)
-            raise InsufficientCredits
-        return held_nusd, affordable
-
-    async def _acquire_limits(
-        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
-    ) -> Lease:
-        """Acquire the limits of the call, waiting in their queues. On failure nothing is held."""
-        try:
-            return await self._limits.acquire(key, limits, model, hold_nusd, hang_up)
-        except BaseException:
-            self._give_back(key.workspace_id, hold_nusd, None)
-            raise
-
     async def _recheck_key(
         self,
         caller: Caller,
@@ -314,7 +253,7 @@ class Admission:
                 raise ModelNotAllowed(param="model")
             check_key(fresh)
         except BaseException:
-            self._give_back(key.workspace_id, hold_nusd, lease)
+            self._reserver.give_back(key.workspace_id, hold_nusd, lease)
             raise
         return [other for other in others if fresh.may_use(other.model.name)]
 
@@ -323,15 +262,8 @@ class Admission:
         try:
             self._write_down(grant)
         except BaseException:
-            self._give_back(grant.identity.workspace_id, grant.hold_nusd, grant.lease)
+            self._reserver.give_back(grant.identity.workspace_id, grant.hold_nusd, grant.lease)
             raise
-
-    def _give_back(self, workspace_id: str, hold_nusd: int, lease: Lease | None) -> None:
-        """Give back what was taken for a call that is not let in after all."""
-        if hold_nusd:
-            self._credits.release(workspace_id, hold_nusd, 0)
-        if lease is not None:
-            lease.withdraw()
 
 
 def check_key(key: KeyRecord) -> None:

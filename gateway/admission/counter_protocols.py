@@ -11,11 +11,12 @@ about all levels of a call at once (SharedLevels).
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
+from gateway.admission.rule_counters import RuleCounter
 from gateway.core.spent import Reading
-from gateway.snapshot.types import SpendingLimits
+from gateway.snapshot.types import LimitRule, SpendingLimits
 
 HangUp = Callable[[], Awaitable[None]]
 # Reads what a key has spent from the ledger, by the key's id. Raises DatabaseUnavailable.
@@ -114,24 +115,43 @@ class SpendingCounter(Protocol):
         """The ledger was replaced: what has been spent must be read again."""
 
 
-class Level(Protocol):
-    """What is counted for a workspace or a key (gateway.admission.limiter_state)."""
+class Reserved(Protocol):
+    """What a call wants of one rule (gateway.admission.limit_rules). at_us: when it was counted, by
+    the clock of the counters. weight: for how many it counts here, while the counters of several
+    processes are away."""
+
+    at_us: int
+    weight: int
 
     @property
-    def rate(self) -> RateCounter | None: ...
+    def counter(self) -> RuleCounter: ...
 
     @property
-    def concurrency(self) -> ConcurrencyCounter | None: ...
+    def amount(self) -> int: ...
+
+
+class Correction(NamedTuple):
+    """So much more, or less, than was reserved has been used."""
+
+    reserved: Reserved
+    delta: int
+
+
+class Slot(NamedTuple):
+    """One limit on concurrent calls, and whether a call may wait for it."""
+
+    counter: ConcurrencyCounter
+    may_queue: bool
 
 
 class Entry(NamedTuple):
-    """What came of a request. refused: the index of the level that refuses it, None when it is
-    counted. wait_ns: how long until that level's rate lets one pass; 0 when it has no slot.
-    has_slot: for each level, whether a slot was taken."""
+    """What came of a request. refused: the index of what refuses it, first of those that count and
+    then of the slots; None when it is counted. wait_ns: how long until a rate lets one pass.
+    has_slot: for each slot, whether it was taken."""
 
     refused: int | None
     wait_ns: int
-    has_slot: tuple[bool, bool]
+    has_slot: tuple[bool, ...]
 
 
 class ServerState(NamedTuple):
@@ -145,26 +165,27 @@ class ServerState(NamedTuple):
 
 
 class SharedLevels(Protocol):
-    """Asks about a call once: its workspace and its key, its request and its slots."""
+    """Asks about a call once: all that is counted for it, and its slots."""
 
     @property
     def state(self) -> ServerState: ...
 
     async def enter(
-        self, levels: tuple[Level, Level], may_queue: tuple[bool, bool], *, wants_slots: bool
+        self, counted: Sequence[RateCounter | Reserved], slots: Sequence[Slot]
     ) -> Entry:
-        """Count a request at both levels and take their slots, or nothing at all.
+        """Count a request everywhere and take its slots, or nothing at all.
 
-        levels: the workspace and the key. Where there is no slot and the call may queue for one,
-        the request is counted and the slot is left to be acquired; the key's comes first. Safe to
-        cancel: nothing stays taken.
+        counted: in the order in which they refuse. slots: the outermost first. Where there is no
+        slot and the call may queue for one, the request is counted and the slot is left to be
+        acquired; the innermost comes first. Safe to cancel: nothing stays taken.
         """
 
 
 class Counters(Protocol):
-    """Makes the counters of keys and workspaces, one for each, when they first have a limit.
+    """Makes the counters of keys, workspaces and rules, one for each, when they first have a limit.
 
-    owner: the id of the key or the workspace. workspace_id: of the workspace it belongs to.
+    owner: the id of the key, the workspace or the rule. workspace_id: of the workspace it belongs
+    to.
     """
 
     @property
@@ -181,6 +202,14 @@ class Counters(Protocol):
     def concurrency(self, owner: str, limit: int, *, workspace_id: str) -> ConcurrencyCounter: ...
 
     def spending(self, key_id: str) -> SpendingCounter: ...
+
+    def rule(self, rule: LimitRule) -> RuleCounter: ...
+
+    def now_us(self) -> int:
+        """Return the moment by which rules are counted, in microseconds since the epoch."""
+
+    def correct(self, corrections: Sequence[Correction]) -> None:
+        """Count what calls have used instead of what they reserved. Nothing is waited for."""
 
     async def aclose(self) -> None:
         """The process stops: close connections."""

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Sequence
-from math import ceil
 from sys import maxsize
-from typing import NamedTuple
+from typing import Protocol
 
 from gateway.admission.counter_protocols import ConcurrencyCounter, Counters, RateCounter
 from gateway.core.errors import ConcurrencyLimited, RateLimited
 from gateway.snapshot.types import CallLimits
 
 NS_PER_S = 10**9
+
+
+class Holder(Protocol):
+    """Who is limited: a key or a workspace, or what a rule is for. rule_id: empty for limits that
+    are no rules."""
+
+    @property
+    def level(self) -> str: ...
+
+    @property
+    def holder(self) -> str: ...
+
+    @property
+    def rule_id(self) -> str: ...
+
+    @property
+    def concurrency(self) -> ConcurrencyCounter | None: ...
 
 
 class LimiterState:
@@ -23,6 +37,8 @@ class LimiterState:
 
     __slots__ = ("_counters", "_workspace_id", "concurrency", "level", "owner", "rate")
 
+    rule_id = ""
+
     def __init__(self, owner: str, workspace_id: str, level: str, counters: Counters) -> None:
         self.owner = owner
         self.level = level
@@ -30,6 +46,10 @@ class LimiterState:
         self._counters = counters
         self.rate: RateCounter | None = None
         self.concurrency: ConcurrencyCounter | None = None
+
+    @property
+    def holder(self) -> str:
+        return "The API key" if self.level == "token" else "The workspace"
 
     def follow(self, limits: CallLimits, now_ns: int) -> None:
         """Apply these limits from now on; what was counted stays counted."""
@@ -57,53 +77,19 @@ class LimiterState:
         return is_full and (self.concurrency is None or self.concurrency.is_idle)
 
 
-class RateLimitStatus(NamedTuple):
-    """Where a caller stands under its tightest limit on requests. limit: how many at once.
-    reset_s: the second since the epoch in which nothing of it will be used any more, reset_in_s:
-    how far away that is."""
-
-    limit: int
-    remaining: int
-    reset_s: int
-    reset_in_s: int
-    per_minute: int
-
-
-class Rates:
-    """The limits on requests that a caller is under, for the heads of its answers."""
-
-    __slots__ = ("_counters",)
-
-    def __init__(self, counters: Sequence[RateCounter]) -> None:
-        self._counters = counters
-
-    def status(self) -> RateLimitStatus:
-        now_ns = time.monotonic_ns()
-        tightest = min(self._counters, key=lambda counter: counter.remaining(now_ns))
-        full_in_s = tightest.full_in_ns(now_ns) / NS_PER_S
-        return RateLimitStatus(
-            tightest.burst,
-            tightest.remaining(now_ns),
-            ceil(time.time() + full_in_s),
-            ceil(full_in_s),
-            tightest.per_minute,
-        )
-
-
-def rate_limited(state: LimiterState, rate: RateCounter, model: str, wait_ns: int) -> RateLimited:
+def rate_limited(state: Holder, rate: RateCounter, model: str, wait_ns: int) -> RateLimited:
     return RateLimited(
-        f"{holder_of(state)} is limited to {rate.per_minute} requests per minute, "
-        f"burst {rate.burst}.",
+        f"{state.holder} is limited to {rate.per_minute} requests per minute, burst {rate.burst}.",
         details=limit_details(state, "requests", "minute", rate.per_minute, rate.burst, model),
         retry_after_s=wait_ns / NS_PER_S,
     )
 
 
 def concurrency_limited(
-    state: LimiterState, limiter: ConcurrencyCounter, model: str, words: str
+    state: Holder, limiter: ConcurrencyCounter, model: str, words: str
 ) -> ConcurrencyLimited:
     return ConcurrencyLimited(
-        f"{holder_of(state)} is limited to {limiter.limit} concurrent requests, {words}.",
+        f"{state.holder} is limited to {limiter.limit} concurrent requests, {words}.",
         details=limit_details(
             state, "concurrent_requests", None, limiter.limit, limiter.in_use, model
         ),
@@ -111,17 +97,15 @@ def concurrency_limited(
     )
 
 
-def holder_of(state: LimiterState) -> str:
-    return "The API key" if state.level == "token" else "The workspace"
-
-
 def limit_details(
-    state: LimiterState, metric: str, period: str | None, limit: int, current: int, model: str
+    state: Holder, metric: str, period: str | None, limit: int, current: int, model: str
 ) -> dict[str, object]:
     """Return which limit refuses a call, as details of the error (gateway contract, 7.5.3)."""
+    rule = {"rule_id": state.rule_id} if state.rule_id else {}
     return {
         "model_id": model,
         "level": state.level,
+        **rule,
         "limit": {"metric": metric, "period": period, "max": limit, "per_request": False},
         "current": current,
         "requested": 1,

@@ -1,7 +1,7 @@
-"""Applies the limits of keys and their workspaces: requests per minute, concurrent requests, and
-what a key may spend.
+"""Applies the limits of keys and their workspaces, and the rules of every level: requests, tokens
+and costs in a period, concurrent requests, and what a key may spend.
 
-Only keys that have limits are counted, by counters that are handed in
+Only calls that come under a limit are counted, by counters that are handed in
 (gateway.admission.counter_protocols).
 Used from one event loop; `Rates` may be read from any thread.
 """
@@ -17,14 +17,29 @@ from gateway.admission.counter_protocols import (
     ConcurrencyCounter,
     Counters,
     HangUp,
-    RateCounter,
     ServerState,
     SharedLevels,
+    Slot,
     SpendingCounter,
 )
-from gateway.admission.limiter_state import LimiterState, Rates, concurrency_limited, rate_limited
+from gateway.admission.lease import Lease
+from gateway.admission.limit_rules import Reservation, Rules, RuleState, RuleStates
+from gateway.admission.limited_call import (
+    NO_LIMITS,
+    LimitedCall,
+    Wanted,
+    wanted_of,
+)
+from gateway.admission.limiter_state import (
+    Holder,
+    LimiterState,
+    concurrency_limited,
+    rate_limited,
+)
+from gateway.admission.rates import Rates
 from gateway.core.errors import ServerStopping
 from gateway.core.grant import Grant
+from gateway.core.receipt import Receipt
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 
 NS_PER_US = 1_000
@@ -39,72 +54,14 @@ class QueueLimits(NamedTuple):
     max_queue: int = 100
 
 
-class Lease:
-    """What one call has taken of its limits. queued_us: how long it waited in queues."""
-
-    __slots__ = ("_acquired", "_hold_nusd", "_limits", "_rates", "_spending", "queued_us")
-
-    def __init__(self) -> None:
-        self.queued_us = 0
-        self._rates: list[RateCounter] = []
-        self._acquired: list[ConcurrencyCounter] = []
-        self._spending: SpendingCounter | None = None
-        self._limits: SpendingLimits | None = None
-        self._hold_nusd = 0
-
-    def held(self, spending: SpendingCounter, limits: SpendingLimits, hold_nusd: int) -> None:
-        self._spending, self._limits, self._hold_nusd = spending, limits, hold_nusd
-
-    async def grow(self, nusd: int) -> None:
-        """Hold so much more. Raises KeyLimitExceeded, DatabaseUnavailable."""
-        spending, limits = self._spending, self._limits
-        if spending is None or limits is None:
-            return
-        if not spending.try_hold(limits, nusd):
-            await spending.hold(limits, nusd)
-        self._hold_nusd += nusd
-
-    def counted(self, rate: RateCounter) -> None:
-        self._rates.append(rate)
-
-    def acquired(self, limiter: ConcurrencyCounter) -> None:
-        self._acquired.append(limiter)
-
-    def has(self, limiter: ConcurrencyCounter) -> bool:
-        return limiter in self._acquired
-
-    def settle(self) -> None:
-        """End the hold: what the call has cost is known."""
-        if self._spending is not None:
-            self._spending.release(self._hold_nusd)
-            self._spending = None
-
-    def end(self) -> None:
-        """Give everything back but the request, which was made. Again it does nothing."""
-        self.settle()
-        while self._acquired:
-            self._acquired.pop().release()
-
-    def withdraw(self) -> None:
-        """Give everything back: the call was not let in after all."""
-        now_ns = time.monotonic_ns()
-        while self._rates:
-            self._rates.pop().give_back(now_ns)
-        self.end()
-
-
 class Limiter(Protocol):
     """What admission asks of the limits."""
 
-    def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None: ...
+    def rates_of(self, key: KeyRecord, rules: Rules) -> Rates: ...
 
-    async def check(
-        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int
-    ) -> None: ...
+    async def check(self, call: LimitedCall) -> None: ...
 
-    async def acquire(
-        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
-    ) -> Lease: ...
+    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> Lease: ...
 
 
 Kept = TypeVar("Kept")
@@ -118,76 +75,73 @@ class Limits:
         self._levels = counters.levels
         self._queue_limits = queue_limits or QueueLimits()
         self._states: dict[str, LimiterState] = {}
+        self._rules = RuleStates(counters, MAX_KEPT)
         self.spendings: dict[str, SpendingCounter] = {}
         self._is_closed = False
         # Calls that wait in a queue.
         self.queued = 0
 
-    def rates_of(self, key: KeyRecord, limits: KeyLimits) -> Rates | None:
-        """Return the limits on requests that a caller with this key is under, if any."""
-        states = self._follow(key, limits, time.monotonic_ns())
-        counters = [state.rate for state in states if state.rate is not None]
-        return Rates(counters) if counters else None
+    def rates_of(self, key: KeyRecord, rules: Rules) -> Rates:
+        """Return the limits that a caller with this key is under. rules: of the installation."""
+        limits = key.limits or NO_LIMITS
+        holders = self._follow(key, limits, time.monotonic_ns())
+        counters = [holder.rate for holder in holders if holder.rate is not None]
+        states: Sequence[RuleState] = ()
+        if rules or limits.rules:
+            plan = self._rules.plan(rules, limits.rules)
+            states = [state for state in plan.every() if state.rule.models is None]
+        return Rates(counters, states, self._rules.now_us)
 
-    async def check(self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int) -> None:
+    async def check(self, call: LimitedCall) -> None:
         """Raise what acquire would raise now for want of money or requests; nothing is taken."""
-        lease = Lease()
+        lease = Lease(self._counters)
+        limits = call.key.limits or NO_LIMITS
         try:
             if limits.of_spending is not None:
-                await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
-            now_ns = time.monotonic_ns()
-            states = self._follow(key, limits, now_ns)
-            if self._levels is not None:
-                await self._enter(self._levels, states, model, lease, wants_slots=False)
-            elif unsure := self._try_count(states, lease, now_ns):
-                await self._count(unsure, model, lease)
+                await self._hold(call, limits.of_spending, lease)
+            await self._count(self._wants(call, limits, wants_slots=False), call.model, lease)
         finally:
             lease.withdraw()
 
-    async def acquire(
-        self, key: KeyRecord, limits: KeyLimits, model: str, hold_nusd: int, hang_up: HangUp
-    ) -> Lease:
+    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> Lease:
         """Admit a call once it has its slots. The lease must be ended, however the call ends.
 
-        hold_nusd: what it may cost at most. Raises KeyLimitExceeded, then RateLimited, then
-        ConcurrencyLimited; CallerLeft when hang_up returns while it waits; DatabaseUnavailable,
-        ServerStopping.
+        Raises KeyLimitExceeded, then RateLimited and LimitExceeded, then ConcurrencyLimited;
+        CallerLeft when hang_up returns while it waits; DatabaseUnavailable, ServerStopping.
         """
-        lease = Lease()
+        lease = Lease(self._counters)
+        limits = call.key.limits or NO_LIMITS
         try:
             if limits.of_spending is not None:
-                await self._hold(key.key_id, limits.of_spending, hold_nusd, lease)
-            now_ns = time.monotonic_ns()
-            states = self._follow(key, limits, now_ns)
-            if self._levels is not None:
-                await self._enter(self._levels, states, model, lease)
-            elif unsure := self._try_count(states, lease, now_ns):
-                await self._count(unsure, model, lease)
+                await self._hold(call, limits.of_spending, lease)
+            wanted = self._wants(call, limits)
+            await self._count(wanted, call.model, lease)
             # The key's own first: a call that waits there takes no slot from other keys.
-            for state in reversed(states):
-                limiter = state.concurrency
-                if limiter is None or (self._levels is not None and lease.has(limiter)):
+            for holder, limiter in reversed(wanted.slots):
+                if self._levels is not None and lease.has(limiter):
                     continue
                 if not limiter.try_acquire():
-                    await self._queue(state, limiter, model, lease, hang_up)
+                    await self._queue(holder, limiter, call.model, lease, hang_up)
                 lease.acquired(limiter)
         except BaseException:
             lease.withdraw()
             raise
         return lease
 
-    def charged(self, grant: Grant, charge_nusd: int, record: int) -> None:
-        """Count what a call has cost. record: see Spending.charge."""
+    def charged(self, grant: Grant, receipt: Receipt, record: int) -> None:
+        """Count what a call has used. record: see Spending.charge."""
+        charge_nusd = receipt.charge_nusd
         spending = self.spendings.get(grant.identity.key_id)
         if spending is not None:
             spending.charge(charge_nusd, grant.identity.at, record)
         if grant.lease is not None:
-            grant.lease.settle()
+            grant.lease.settle(receipt)
 
     def follow(self, key: KeyRecord) -> None:
         """Apply changed limits to the calls in the queues."""
         if key.limits is not None:
             self._follow(key, key.limits, time.monotonic_ns())
+            self._rules.plan((), key.limits.rules)
             return
         for name in (key.workspace_id, key.key_id):
             if name in self._states:
@@ -214,6 +168,7 @@ class Limits:
         for state in self._states.values():
             if state.concurrency is not None:
                 state.concurrency.reject_waiting(ServerStopping)
+        self._rules.reject_waiting(ServerStopping)
 
     async def start(self) -> None:
         """Connect the counters, before the first call."""
@@ -245,71 +200,68 @@ class Limits:
         self._states[owner] = state
         return state
 
-    def _try_count(
-        self, states: Sequence[LimiterState], lease: Lease, now_ns: int
-    ) -> Sequence[LimiterState]:
-        """Count a request in each state; return those of which it is not known at once that it may
-        pass. What was counted is the lease's."""
-        for index, state in enumerate(states):
-            if state.rate is None:
-                continue
-            if not state.rate.try_take(now_ns):
-                return states[index:]
-            lease.counted(state.rate)
-        return ()
+    def _wants(self, call: LimitedCall, limits: KeyLimits, *, wants_slots: bool = True) -> Wanted:
+        """Return what the call wants of each limit that it comes under."""
+        holders = self._follow(call.key, limits, time.monotonic_ns())
+        if not (call.rules or limits.rules):
+            return wanted_of(call, holders, wants_slots=wants_slots)
+        plan = self._rules.plan(call.rules, limits.rules).for_model(call.model)
+        if isinstance(call.rates, Rates):
+            call.rates.follow(plan.every())
+        return wanted_of(call, plan.around(*holders), wants_slots=wants_slots)
 
-    async def _count(self, states: Sequence[LimiterState], model: str, lease: Lease) -> None:
-        """Do the same for those, and wait for the answers. Raises RateLimited."""
-        for state in states:
-            if state.rate is None:
+    async def _count(self, wanted: Wanted, model: str, lease: Lease) -> None:
+        """Count the call in each limit; the lease gets what was taken. Raises as acquire does."""
+        if self._levels is not None:
+            await self._enter(self._levels, wanted, model, lease)
+            return
+        for item in wanted.counted:
+            if isinstance(item, Reservation):
+                now_us = self._rules.now_us()
+                if not item.try_take(now_us):
+                    raise item.refusal(model, now_us)
+                lease.counted(item)
                 continue
-            if wait_ns := await state.rate.take(time.monotonic_ns()):
-                raise rate_limited(state, state.rate, model, wait_ns)
-            lease.counted(state.rate)
+            holder, rate = item
+            if not rate.try_take(time.monotonic_ns()) and (
+                wait_ns := await rate.take(time.monotonic_ns())
+            ):
+                raise rate_limited(holder, rate, model, wait_ns)
+            lease.counted(rate)
 
-    async def _enter(
-        self,
-        shared: SharedLevels,
-        states: tuple[LimiterState, LimiterState],
-        model: str,
-        lease: Lease,
-        *,
-        wants_slots: bool = True,
-    ) -> None:
-        """Ask about both states at once; the lease gets what was taken. Raises as acquire does."""
-        may_queue = (self._may_queue(states[0]), self._may_queue(states[1]))
-        entry = await shared.enter(states, may_queue, wants_slots=wants_slots)
+    async def _enter(self, shared: SharedLevels, wanted: Wanted, model: str, lease: Lease) -> None:
+        """Ask about everything at once; the lease gets what was taken. Raises as acquire does."""
+        counted = [
+            item if isinstance(item, Reservation) else item.counter for item in wanted.counted
+        ]
+        slots = [Slot(limiter, self._may_queue(limiter)) for _, limiter in wanted.slots]
+        if not (counted or slots):
+            return
+        entry = await shared.enter(counted, slots)
         if entry.refused is not None:
-            state = states[entry.refused]
-            if entry.wait_ns and state.rate is not None:
-                raise rate_limited(state, state.rate, model, entry.wait_ns)
-            if state.concurrency is not None:
-                raise concurrency_limited(state, state.concurrency, model, "and the queue is full")
-        for state, has_slot in zip(states, entry.has_slot, strict=True):
-            if state.rate is not None:
-                lease.counted(state.rate)
-            if has_slot and state.concurrency is not None:
-                lease.acquired(state.concurrency)
+            raise wanted.refusal(model, entry.refused, entry.wait_ns, self._rules.now_us())
+        for item in counted:
+            lease.counted(item)
+        for slot, has_slot in zip(slots, entry.has_slot, strict=True):
+            if has_slot:
+                lease.acquired(slot.counter)
 
-    def _may_queue(self, state: LimiterState) -> bool:
-        limiter = state.concurrency
-        return limiter is None or (
-            not self._is_closed and limiter.waiting < self._queue_limits.max_queue
-        )
+    def _may_queue(self, limiter: ConcurrencyCounter) -> bool:
+        return not self._is_closed and limiter.waiting < self._queue_limits.max_queue
 
     async def _queue(
         self,
-        state: LimiterState,
+        holder: Holder,
         limiter: ConcurrencyCounter,
         model: str,
         lease: Lease,
         hang_up: HangUp,
     ) -> None:
-        """Wait in the queue of a state. Raises as acquire does."""
+        """Wait in the queue of a limit. Raises as acquire does."""
         if self._is_closed:
             raise ServerStopping
         if limiter.waiting >= self._queue_limits.max_queue:
-            raise concurrency_limited(state, limiter, model, "and the queue is full")
+            raise concurrency_limited(holder, limiter, model, "and the queue is full")
         began_ns = time.perf_counter_ns()
         left_s = self._queue_limits.queue_s - lease.queued_us / 10**6
         self.queued += 1
@@ -317,15 +269,14 @@ class Limits:
             await limiter.acquire(left_s, hang_up)
         except TimeoutError:
             words = f"and none ended within {self._queue_limits.queue_s:g} s"
-            raise concurrency_limited(state, limiter, model, words) from None
+            raise concurrency_limited(holder, limiter, model, words) from None
         finally:
             self.queued -= 1
             lease.queued_us += (time.perf_counter_ns() - began_ns) // NS_PER_US
 
-    async def _hold(
-        self, key_id: str, limits: SpendingLimits, hold_nusd: int, lease: Lease
-    ) -> None:
+    async def _hold(self, call: LimitedCall, limits: SpendingLimits, lease: Lease) -> None:
         """Hold a part of what the key may spend. Raises as acquire does."""
+        key_id, hold_nusd = call.key.key_id, call.amounts.cost_nusd
         spending = self.spendings.get(key_id)
         if spending is None:
             if len(self.spendings) >= MAX_KEPT:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.counter_protocols import ReadSpent
+from gateway.admission.counter_protocols import Correction, ReadSpent
 from gateway.admission.request_rate import TokenBucket
+from gateway.admission.rule_counters import RuleCounter, make_counter
 from gateway.admission.spending import Spending
-from gateway.snapshot.types import SpendingLimits
+from gateway.snapshot.types import LimitRule, SpendingLimits
 
 
 class MemoryCounters:
@@ -31,6 +33,17 @@ class MemoryCounters:
 
     def spending(self, key_id: str) -> MemorySpending:
         return MemorySpending(key_id, self._read_spent)
+
+    def rule(self, rule: LimitRule) -> RuleCounter:
+        return make_counter(rule)
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1_000
+
+    def correct(self, corrections: Sequence[Correction]) -> None:
+        now_us = self.now_us()
+        for reserved, delta in corrections:
+            reserved.counter.correct(delta, reserved.at_us, now_us)
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -22,6 +22,8 @@ class CostBound(msgspec.Struct, frozen=True, kw_only=True):
     asked_tokens: int | None = None
     # Answers that are asked for.
     n: int = 1
+    # The most that the prompt can be, for limits on tokens.
+    prompt_tokens: int = 0
 
     @property
     def want_nusd(self) -> int:

@@ -29,8 +29,9 @@ API, such as `/chat/completions`, is JSON too. Its message names the base URL to
 - `request_id` is the ID of the call, also sent as `x-request-id`. Operators find the call by it.
 - `details` has more information for some errors. If all targets failed, including fallback models,
   `details.attempts` has `provider`, `model`, `code` and `status` of each, and the error is that of
-  the last one. If a limit refused the call, `details` has its `level` (`token` for the key,
-  `organisation` for the workspace), `limit`, `current` and `requested`.
+  the last one. If a limit refused the call, `details` has its `level` (`token` for the key, `user`
+  for the member who owns it, `organisation` for the workspace, `model`, or `service` for the
+  installation), `limit`, `current` and `requested`, and `rule_id` if it is a rule.
 
 An error after the first byte of a stream cannot change the status. It is sent as a last `data:`
 event with the body above, which has `error` and no `choices`, followed by `data: [DONE]`.

@@ -39,6 +39,7 @@ GatewayError
 │   ├── KeyLimitExceeded
 │   ├── KeyLossExceeded
 │   ├── RateLimited
+│   ├── LimitExceeded
 │   └── ConcurrencyLimited
 ├── UpstreamError               the provider is at fault, or says that the caller is
 │   ├── ProviderUnavailable
@@ -74,8 +75,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-# Messages quote what was sent, which may be as long as a body.
-MAX_MESSAGE_CHARS = 2_000
+MAX_MESSAGE_CHARS = 2_000  # messages quote what was sent, which may be as long as a body
 MAX_PARAM_CHARS = 256
 
 
@@ -164,8 +164,7 @@ class InvalidHost(RequestError):
 
 
 class ExpectationFailed(RequestError):
-    status, code = 417, "expectation_failed"
-    meaning = "The Expect header is not 100-continue."
+    status, code, meaning = 417, "expectation_failed", "The Expect header is not 100-continue."
 
 
 class ModelNotFound(RequestError):
@@ -194,9 +193,7 @@ class FileNotFound(RequestError):
 
 class InvalidFile(RequestError):
     code = "invalid_file"
-    meaning = (
-        "The image, audio or file is broken, of another type than stated, or could not be fetched."
-    )
+    meaning = "The image, audio or file is broken, of another type, or could not be fetched."
 
 
 class ImageNotSupported(RequestError):
@@ -292,14 +289,18 @@ class RateLimited(AdmissionError):
     meaning = "Too many requests. Retry-After says when to try again."
 
 
+class LimitExceeded(AdmissionError):
+    status, code, type = 429, "limit_exceeded", "rate_limit_error"
+    meaning = "The limit on tokens or cost does not cover this call now."
+
+
 class ConcurrencyLimited(AdmissionError):
     status, code, type = 429, "concurrency_limit_exceeded", "rate_limit_error"
     meaning = "Too many concurrent requests, and none of them ended in time."
 
 
 class UpstreamError(GatewayError):
-    status, code = 502, "provider_unavailable"
-    meaning = "The provider failed."
+    status, code, meaning = 502, "provider_unavailable", "The provider failed."
 
 
 class ProviderUnavailable(UpstreamError):

@@ -11,7 +11,7 @@ from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.cost_bound import CostBound
 from gateway.core.money import Price
-from gateway.core.receipt import ToolUse
+from gateway.core.receipt import Receipt, ToolUse
 
 
 class FallbackModel(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,8 +40,8 @@ class Lease(Protocol):
         """Hold so much more of what the key may spend. Raises KeyLimitExceeded,
         DatabaseUnavailable."""
 
-    def settle(self) -> None:
-        """The call's cost is known: hold nothing of its key's spending any more."""
+    def settle(self, receipt: Receipt) -> None:
+        """It is known what the call has used: hold and reserve nothing any more."""
 
     def end(self) -> None:
         """The call is over: give everything back. Again it does nothing."""

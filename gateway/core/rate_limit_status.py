@@ -1,14 +1,27 @@
-"""The limits on requests that a caller is under, as answers tell of them."""
+"""The limits on requests and tokens that a caller is under, as answers tell of them."""
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
+
+
+class RateLimitStatus(NamedTuple):
+    """Where a caller stands under its tightest limit of a kind."""
+
+    # How much may be used at once, and how much of it now.
+    limit: int
+    remaining: int
+    # The second since the epoch in which nothing of it will be used any more, and how far away that
+    # is.
+    reset_s: int
+    reset_in_s: int
+    # How much may be used in the period of the limit.
+    per_period: int
 
 
 class Rates(Protocol):
-    """The limits on requests that a caller is under (gateway.admission.limiter_state)."""
+    """The limits that a caller is under (gateway.admission.rates). None: there is none."""
 
-    def status(self) -> tuple[int, int, int, int, int]:
-        """Return how many calls may be made at once, how many of them now, the second since the
-        epoch in which that is as many as ever, how many seconds that is away, and how many calls
-        may be made a minute."""
+    def requests(self) -> RateLimitStatus | None: ...
+
+    def tokens(self) -> RateLimitStatus | None: ...

@@ -26,7 +26,8 @@ EXPOSED = (
     b"x-fallback-depth, x-credits-used, x-dropped-params, x-compat-profile, x-should-retry, "
     b"idempotent-replayed, retry-after, server-timing, x-inferada-queued-ms, x-ratelimit-limit, "
     b"x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-requests, "
-    b"x-ratelimit-remaining-requests, x-ratelimit-reset-requests"
+    b"x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, "
+    b"x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
 )
 
 

@@ -1,4 +1,5 @@
-"""How many calls a caller may still make, in the head of an answer (gateway contract, 7.6)."""
+"""How many calls and tokens a caller may still use, in the head of an answer (gateway contract,
+7.6)."""
 
 from __future__ import annotations
 
@@ -10,19 +11,30 @@ Headers = list[tuple[bytes, bytes]]
 def rate_headers(rates: Rates | None, status: int) -> Headers:
     """Return the headers of an answer of this status. A caller that may not come in gets none.
 
-    Those that end in -requests are spelled and meant as OpenAI's: the limit is a minute's.
+    Those that end in -requests and -tokens are spelled and meant as OpenAI's: the limit is that of
+    a whole period, as of a minute.
     """
     if rates is None or status == 401:
         return []
-    at_once, remaining, reset_at_s, reset_in_s, per_minute = rates.status()
-    return [
-        (b"x-ratelimit-limit", b"%d" % at_once),
-        (b"x-ratelimit-remaining", b"%d" % remaining),
-        (b"x-ratelimit-reset", b"%d" % reset_at_s),
-        (b"x-ratelimit-limit-requests", b"%d" % per_minute),
-        (b"x-ratelimit-remaining-requests", b"%d" % min(remaining, per_minute)),
-        (b"x-ratelimit-reset-requests", write_duration(reset_in_s)),
-    ]
+    headers = []
+    if (requests := rates.requests()) is not None:
+        limit, remaining, reset_at_s, reset_in_s, per_period = requests
+        headers = [
+            (b"x-ratelimit-limit", b"%d" % limit),
+            (b"x-ratelimit-remaining", b"%d" % remaining),
+            (b"x-ratelimit-reset", b"%d" % reset_at_s),
+            (b"x-ratelimit-limit-requests", b"%d" % per_period),
+            (b"x-ratelimit-remaining-requests", b"%d" % min(remaining, per_period)),
+            (b"x-ratelimit-reset-requests", write_duration(reset_in_s)),
+        ]
+    if (tokens := rates.tokens()) is not None:
+        _, remaining, _, reset_in_s, per_period = tokens
+        headers += [
+            (b"x-ratelimit-limit-tokens", b"%d" % per_period),
+            (b"x-ratelimit-remaining-tokens", b"%d" % min(remaining, per_period)),
+            (b"x-ratelimit-reset-tokens", write_duration(reset_in_s)),
+        ]
+    return headers
 
 
 def write_duration(seconds: int) -> bytes:

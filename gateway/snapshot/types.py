@@ -125,10 +125,23 @@ class Snapshot:
     model_rules: Mapping[str, tuple[LimitRule, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    _joined_rules: dict[str, tuple[LimitRule, ...]] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def find(self, name: str) -> ModelRecord | None:
         """Return the model that has the name, as its own or beside it."""
         return self.models.get(name) or self.models.get(self.aliases.get(name, ""))
+
+    def rules_of(self, model: str) -> tuple[LimitRule, ...]:
+        """Return the rules of the installation and of the model."""
+        if model not in self.model_rules:
+            return self.rules
+        # Kept, because calls under the same rules are planned once.
+        found = self._joined_rules.get(model)
+        if found is None:
+            found = self._joined_rules[model] = self.rules + self.model_rules[model]
+        return found
 
     def templates(self) -> set[str]:
         """Return the prompts that are programs (mode logic)."""

@@ -1,6 +1,6 @@
 """Limits counted in Redis, for all processes together (docs/adr/0048).
 
-A call costs one question: requests and slots of its workspace and its key, all or nothing
+A call costs one question: all that is counted for it and its slots, all or nothing
 (gateway.stores.redis_scripts). What it gives back is sent and not waited for. While Redis is away
 each process enforces its share of every limit, so all together stay within it.
 """
@@ -10,19 +10,33 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 from django.db import Error as DatabaseError
-from msgspec import ValidationError, convert
 
-from gateway.admission.counter_protocols import Entry, Level, ServerState, SpendingCounter
+from gateway.admission.counter_protocols import (
+    Entry,
+    RateCounter,
+    Reserved,
+    ServerState,
+    Slot,
+    SpendingCounter,
+)
+from gateway.admission.limit_rules import Reservation
 from gateway.core.errors import DatabaseUnavailable
 from gateway.core.redis_address import RedisAddress
-from gateway.stores.redis_connection import Part, RedisError, RedisRefused
+from gateway.snapshot.types import LimitRule
 from gateway.stores.redis_link import RedisLink
-from gateway.stores.redis_rates import NS_PER_US, Share, SharedRate
-from gateway.stores.redis_scripts import ENTER_SCRIPT
+from gateway.stores.redis_question import (
+    Asked,
+    AskedRate,
+    AskedRule,
+    Question,
+    shared_slots,
+)
+from gateway.stores.redis_rates import Share, SharedRate
+from gateway.stores.redis_rules import SharedRule, SharedRules
 from gateway.stores.redis_slots import SharedSlots
 
 log = logging.getLogger(__name__)
@@ -32,9 +46,6 @@ RENEW_EVERY_S = 10.0
 LOOK_EVERY_S = 2.0
 
 LookAtShare = Callable[[], Awaitable[Share]]
-# What Redis answers: see ENTER of gateway.stores.redis_scripts.
-Answer = tuple[int, int, int, int, int, int, int, int, int]
-OwnLevel = tuple[SharedRate | None, SharedSlots | None]
 
 
 class RedisCounters:
@@ -61,6 +72,8 @@ class RedisCounters:
         self._spending = spending
         self._held: dict[str, SharedSlots] = {}
         self._lent: set[SharedRate] = set()
+        self.rules = SharedRules(self.link)
+        self.now_us, self.correct = self.rules.now_us, self.rules.correct
         self._tending: asyncio.Task[None] | None = None
 
     # What makes it Counters of gateway.admission.counter_protocols
@@ -91,19 +104,24 @@ class RedisCounters:
     def spending(self, key_id: str) -> SpendingCounter:
         return self._spending(key_id)
 
+    def rule(self, rule: LimitRule) -> SharedRule:
+        return SharedRule(rule)
+
     # What makes it SharedLevels, too
 
     async def enter(
-        self, levels: tuple[Level, Level], may_queue: tuple[bool, bool], *, wants_slots: bool
+        self, counted: Sequence[RateCounter | Reserved], slots: Sequence[Slot]
     ) -> Entry:
         """Ask Redis, or take of this process's shares where it does not answer."""
-        own = _own(levels[0], wants_slots), _own(levels[1], wants_slots)
-        if own == ((None, None), (None, None)):
-            return Entry(None, 0, (False, False))
+        asked: list[Asked] = []
+        for each in counted:
+            if isinstance(each, SharedRate):
+                asked.append(AskedRate(each))
+            elif isinstance(each, Reservation) and isinstance(each.counter, SharedRule):
+                asked.append(AskedRule(each, each.counter, self.rules))
+        question = Question(asked, shared_slots(slots), self, self.rules)
         if self.link.is_up:
-            question = Question(own, asyncio.get_running_loop().create_future(), self)
-            keys, arguments = _words(own, may_queue)
-            self.link.run(question, ENTER_SCRIPT, keys, *arguments)
+            question.send()
             try:
                 entry = await question.answered
             except asyncio.CancelledError:
@@ -111,32 +129,7 @@ class RedisCounters:
                 raise
             if entry is not None:
                 return entry
-        return self._enter_alone(own, may_queue)
-
-    def _enter_alone(self, own: tuple[OwnLevel, OwnLevel], may_queue: tuple[bool, bool]) -> Entry:
-        now_ns = time.monotonic_ns()
-        counted: list[SharedRate] = []
-        for index, (rate, _) in enumerate(own):
-            if rate is None:
-                continue
-            if wait_ns := rate.take_share(self.share, now_ns):
-                give_back(counted, now_ns)
-                return Entry(index, wait_ns, (False, False))
-            counted.append(rate)
-        taken = [False, False]
-        for index in (1, 0):
-            slots = own[index][1]
-            if slots is None:
-                continue
-            taken[index] = slots.take_share()
-            if not taken[index]:
-                if may_queue[index]:
-                    break
-                if taken[1]:
-                    _release(own[1])
-                give_back(counted, now_ns)
-                return Entry(index, 0, (False, False))
-        return Entry(None, 0, (taken[0], taken[1]))
+        return question.enter_alone(self.share)
 
     # What gateway.stores.redis_slots asks of it
 
@@ -157,6 +150,7 @@ class RedisCounters:
         for rate in self._lent:
             rate.tell_lent(self.share, now_ns)
         self._lent.clear()
+        self.rules.on_up()
         self._renew()
         self._wake_all()
 
@@ -197,133 +191,3 @@ class RedisCounters:
             self.share = await self._look()
         except (DatabaseError, DatabaseUnavailable) as error:
             log.debug("The serving processes cannot be counted: %r", error)
-
-
-class Question:
-    """A call's question to Redis. Its answer is None where the shares have to do instead."""
-
-    __slots__ = ("_counters", "_own", "answered")
-
-    def __init__(
-        self,
-        own: tuple[OwnLevel, OwnLevel],
-        answered: asyncio.Future[Entry | None],
-        counters: RedisCounters,
-    ) -> None:
-        self._own = own
-        self.answered = answered
-        self._counters = counters
-        for _, slots in own:
-            if slots is not None:
-                slots.unsure += 1
-                counters.on_held(slots)
-
-    def on_reply(self, reply: object) -> None:
-        self._be_sure()
-        try:
-            answer = convert(reply, Answer)
-        except ValidationError as error:
-            self._counters.link.fail(f"it answers what was not expected: {error}")
-            self._answer(None)
-            return
-        entry = self._follow(answer)
-        if self.answered.done():  # its caller has left
-            self._give_back(entry)
-        else:
-            self.answered.set_result(entry)
-
-    def on_failure(self, error: RedisError) -> None:
-        self._be_sure()
-        # Another use of one key is no reason to do without Redis for all others.
-        if isinstance(error, RedisRefused) and "WRONGTYPE" not in str(error):
-            self._counters.link.fail(str(error))
-        self._answer(None)
-
-    def leave(self) -> None:
-        """The caller has left. An answer that is here already is given back, too."""
-        if self.answered.done() and not self.answered.cancelled():
-            entry = self.answered.result()
-            if entry is not None:
-                self._give_back(entry)
-        else:
-            self.answered.cancel()
-
-    def _follow(self, answer: Answer) -> Entry:
-        """Take note of what Redis says."""
-        happened, level, wait_us, *rest = answer
-        used, in_use, taken = rest[0:2], rest[2:4], rest[4:6]
-        now_ns = time.monotonic_ns()
-        for index, (rate, slots) in enumerate(self._own):
-            if rate is not None:
-                rate.hear(used[index], now_ns)
-            if slots is not None and happened != 1:
-                slots.hear(in_use[index])
-                if taken[index]:
-                    slots.took()
-        if happened:
-            return Entry(level - 1, wait_us * NS_PER_US, (False, False))
-        return Entry(None, 0, (bool(taken[0]), bool(taken[1])))
-
-    def _answer(self, entry: Entry | None) -> None:
-        if not self.answered.done():
-            self.answered.set_result(entry)
-
-    def _give_back(self, entry: Entry) -> None:
-        if entry.refused is not None:
-            return
-        give_back([rate for rate, _ in self._own if rate is not None], time.monotonic_ns())
-        for level, taken in zip(self._own, entry.has_slot, strict=True):
-            if taken:
-                _release(level)
-
-    def _be_sure(self) -> None:
-        for _, slots in self._own:
-            if slots is not None:
-                slots.unsure -= 1
-
-
-def _own(level: Level, wants_slots: bool) -> OwnLevel:
-    rate, slots = level.rate, level.concurrency
-    return (
-        rate if isinstance(rate, SharedRate) else None,
-        slots if wants_slots and isinstance(slots, SharedSlots) else None,
-    )
-
-
-def _words(
-    own: tuple[OwnLevel, OwnLevel], may_queue: tuple[bool, bool]
-) -> tuple[list[str], list[Part]]:
-    """Return the keys and the arguments of the script."""
-    now_ns = time.monotonic_ns()
-    keys: list[str] = []
-    arguments: list[Part] = []
-    # All keys are of one workspace; one that has no limit is named and not used.
-    some = next(key for rate, slots in own for key in _keys_of(rate, slots) if key)
-    for (rate, slots), queues in zip(own, may_queue, strict=True):
-        keys += [key or some for key in _keys_of(rate, slots)]
-        if rate is None:
-            arguments += (0, 0, 0)
-        else:
-            arguments += (rate.per_minute, rate.burst, rate.used_us(now_ns))
-        if slots is None:
-            arguments += (0, 0, 0, 0)
-        else:
-            wants = 2 if slots.waiting else 1
-            arguments += (slots.limit, slots.held, wants, 1 if queues else 0)
-    return keys, arguments
-
-
-def _keys_of(rate: SharedRate | None, slots: SharedSlots | None) -> tuple[str, str, str]:
-    slots_key, waiters_key = ("", "") if slots is None else slots.keys
-    return ("" if rate is None else rate.key, slots_key, waiters_key)
-
-
-def _release(level: OwnLevel) -> None:
-    slots = level[1]
-    if slots is not None:
-        slots.release()
-
-
-def give_back(rates: list[SharedRate], now_ns: int) -> None:
-    for rate in rates:
-        rate.give_back(now_ns)

@@ -1,7 +1,8 @@
 """The Lua scripts that count limits in Redis. Each runs whole before the next begins.
 
 Every moment is Redis's own TIME in microseconds: the clocks of hosts differ. Three keys for each
-key or workspace, all of a workspace in one hash slot:
+key or workspace, all of a workspace in one hash slot, and one for each rule
+(gateway.stores.redis_rule_scripts):
 
     rate     a hash: used, at. What TokenBucket (gateway.admission.request_rate) counts.
     slots    a hash: process → "<slots> <until>". A process that stops renewing loses its slots.
@@ -15,6 +16,9 @@ from __future__ import annotations
 
 from hashlib import sha1
 
+from gateway.admission.rule_counters import ROUNDING
+from gateway.stores.redis_rule_scripts import CORRECT, RULES
+
 CALL_US = 60 * 10**6
 LEASE_US = 35 * 10**6
 # A process that waits asks again before this.
@@ -23,6 +27,7 @@ WAKE_CHANNEL = "tollhouse:wake:"
 
 _NUMBERS = f"""
 local CALL, LEASE, WAITER, WAKE = {CALL_US}, {LEASE_US}, {WAITER_US}, '{WAKE_CHANNEL}'
+local ROUNDING = {ROUNDING}
 """
 _COMMON = """local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
@@ -99,57 +104,77 @@ local function wake_next(slots, waiters)
 end
 """
 
-# Counts a request and takes slots for the workspace (level 1) and the key (2), or nothing at all.
-# KEYS: rate, slots and waiters of each level. ARGV: process; then for each level per_minute (0: no
-# limit), burst, declared, limit of slots, declared slots, wants a slot (0: no, 1: yes, 2: only in
-# turn), may queue.
-# Returns what happened (0: entered, 1: too many requests, 2: no slot and no queue), at which level,
-# microseconds until a request may pass, used of both levels, slots in use of both, slots taken.
+# Counts a request in each limit that it comes under and takes its slots, or nothing at all.
+# KEYS: of each limit that counts; then slots and waiters of each that has slots. ARGV: process, how
+# many there are of both; for each that counts either `rate`, per_minute, burst, declared, or the
+# nine of a rule; for each with slots: limit, declared, wants a slot (1: yes, 2: only in turn), may
+# queue.
+# Returns what happened (0: entered, 1: a limit refuses, 2: no slot and no queue), which limit of
+# those it was, now, what each limit is at, slots in use (-1: not looked at), slots taken.
 # Where a slot is missing and the call may queue for it, the request is counted and the slot not
-# taken; the key comes first, so a call that waits for it takes no slot of its workspace.
+# taken; the innermost comes first, so a call that waits for it takes no slot of an outer one.
 ENTER = """
-local function of(level, n) return tonumber(ARGV[1 + (level - 1) * 7 + n]) end
-local used, in_use, taken, owns = {0, 0}, {0, 0}, {0, 0}, {0, 0}
-local refused, wait = 0, 0
-for level = 1, 2 do
-  local per_minute, burst = of(level, 1), of(level, 2)
-  if per_minute > 0 then
-    used[level] = used_of(KEYS[3 * level - 2], per_minute, of(level, 3))
-    local over = used[level] - (burst - 1) * CALL
-    if over > 0 and refused == 0 then
-      refused, wait = level, math.ceil(over / per_minute)
-    end
+local counted, with_slots = tonumber(ARGV[2]), tonumber(ARGV[3])
+local limits, in_use, taken, owns = {}, {}, {}, {}
+local place, refused, rule_of = 4, 0, nil
+
+local function answer(happened, which, none_taken)
+  local told = {}
+  for n, s in ipairs(limits) do
+    told[n] = s.per_minute and s.used or s.algorithm.tell(s, happened == 1 and n == which)
+  end
+  for n = 1, with_slots do
+    in_use[n] = in_use[n] or -1
+    taken[n] = not none_taken and taken[n] or 0
+  end
+  return {happened, which, now, told, in_use, taken}
+end
+
+for n = 1, counted do
+  local s
+  if ARGV[place] == 'rate' then
+    s = {per_minute = tonumber(ARGV[place + 1]), burst = tonumber(ARGV[place + 2])}
+    s.used = used_of(KEYS[n], s.per_minute, tonumber(ARGV[place + 3]))
+    if s.used > (s.burst - 1) * CALL and refused == 0 then refused = n end
+    place = place + 4
+  else
+    rule_of = rule_of or load_rules()
+    s = rule_of(KEYS[n], place)
+    if s.algorithm.look(s) + s.amount > s.limit and refused == 0 then refused = n end
+    place = place + 9
+  end
+  limits[n] = s
+end
+if refused > 0 then return answer(1, refused, true) end
+for n = with_slots, 1, -1 do
+  local first = place + (n - 1) * 4
+  local others, own = slots_of(KEYS[counted + 2 * n - 1], tonumber(ARGV[first + 1]))
+  in_use[n] = others + own
+  local free = tonumber(ARGV[first]) - others - own
+  if ARGV[first + 2] == '1' and free > 0
+      and free > waiters_before(KEYS[counted + 2 * n], nil) then
+    taken[n], owns[n] = 1, own
+  elseif ARGV[first + 3] == '1' then
+    break
+  else
+    return answer(2, n, true)
   end
 end
-if refused > 0 then return {1, refused, wait, used[1], used[2], 0, 0, 0, 0} end
-for level = 2, 1, -1 do
-  local wants = of(level, 6)
-  if wants > 0 then
-    local slots = KEYS[3 * level - 1]
-    local others, own = slots_of(slots, of(level, 5))
-    in_use[level] = others + own
-    local free = of(level, 4) - others - own
-    if wants == 1 and free > 0 and free > waiters_before(KEYS[3 * level], nil) then
-      taken[level], owns[level] = 1, own
-    elseif of(level, 7) == 1 then
-      break
-    else
-      return {2, level, 0, used[1], used[2], in_use[1], in_use[2], 0, 0}
-    end
+for n, s in ipairs(limits) do
+  if s.per_minute then
+    s.used = s.used + CALL
+    set_used(KEYS[n], s.per_minute, s.used)
+  else
+    s.algorithm.add(s)
   end
 end
-for level = 1, 2 do
-  local per_minute = of(level, 1)
-  if per_minute > 0 then
-    used[level] = used[level] + CALL
-    set_used(KEYS[3 * level - 2], per_minute, used[level])
-  end
-  if taken[level] == 1 then
-    set_slots(KEYS[3 * level - 1], owns[level] + 1)
-    in_use[level] = in_use[level] + 1
+for n = 1, with_slots do
+  if taken[n] then
+    set_slots(KEYS[counted + 2 * n - 1], owns[n] + 1)
+    in_use[n] = in_use[n] + 1
   end
 end
-return {0, 0, 0, used[1], used[2], in_use[1], in_use[2], taken[1], taken[2]}
+return answer(0, 0, false)
 """
 
 # The first call in a process's queue asks for its slot. KEYS: slots, waiters. ARGV: process, limit,
@@ -209,17 +234,18 @@ return 0
 class Script:
     """A script and the name that the server gives it."""
 
-    def __init__(self, body: str) -> None:
-        self.text = _NUMBERS + _COMMON + body
+    def __init__(self, body: str, rules: str = "") -> None:
+        self.text = _NUMBERS + _COMMON + rules + body
         self.sha = sha1(self.text.encode(), usedforsecurity=False).hexdigest()
 
 
-ENTER_SCRIPT = Script(ENTER)
+ENTER_SCRIPT = Script(ENTER, RULES)
 TAKE_SCRIPT = Script(TAKE)
 RELEASE_SCRIPT = Script(RELEASE)
 RENEW_SCRIPT = Script(RENEW)
 LEAVE_SCRIPT = Script(LEAVE)
 ADJUST_SCRIPT = Script(ADJUST)
+CORRECT_SCRIPT = Script(CORRECT, RULES)
 SCRIPTS = (
     ENTER_SCRIPT,
     TAKE_SCRIPT,
@@ -227,4 +253,5 @@ SCRIPTS = (
     RENEW_SCRIPT,
     LEAVE_SCRIPT,
     ADJUST_SCRIPT,
+    CORRECT_SCRIPT,
 )

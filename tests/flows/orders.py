@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
+from io import StringIO
 from typing import Any
 from uuid import UUID
 
@@ -19,6 +20,7 @@ import django
 
 django.setup()
 
+from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.db.models import Sum  # noqa: E402
 
@@ -86,6 +88,13 @@ def access_rules(*, workspace_id: str, **rules: Any) -> bool:
     """Replace all access rules of a workspace."""
     found = Workspace.objects.get(pk=workspace_id)
     return set_access_rules(found, actor=ACTOR, **rules)
+
+
+def command(*, name: str, arguments: list[str]) -> Any:
+    """Run a command, and return what it says with --json."""
+    out = StringIO()
+    call_command(name, *arguments, "--json", stdout=out)
+    return json.loads(out.getvalue())
 
 
 def compatibility(*, key_id: str, **wishes: Any) -> bool:
@@ -256,6 +265,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             describe_provider,
             describe_model,
             access_rules,
+            command,
             set_role,
             end_membership,
             rotate,

@@ -83,6 +83,27 @@ def test_the_last_slots(pair: Pair, round_: int) -> None:
 
 
 @pytest.mark.parametrize("round_", range(ROUNDS))
+def test_the_last_tokens_of_a_window(pair: Pair, round_: int) -> None:
+    caller = pair.site.limited_caller()
+    gate = f"tokens-{caller.key_id}"
+    # What calls may use is reserved while they run: the prompt is bounded, the output limited.
+    limit_output(pair, caller, (MOST + 1) * TOKENS - 1)
+
+    found = race_at_a_gate(pair, caller, gate, refused=429)
+
+    assert found == {200: MOST, 429: CONTENDERS - MOST}
+    # Each call used what it had reserved: as many tokens as before are left.
+    assert pair.race(caller, PROMPT) == {429: CONTENDERS}
+
+
+def limit_output(pair: Pair, caller: Caller, tokens: int) -> None:
+    """Limit the completion tokens of a key in a day, and wait until that is known."""
+    rule = ["--metric", "completion_tokens", "--maximum", str(tokens), "--period", "day"]
+    pair.site.office.do("command", name="set_limit_rule", arguments=["--key", caller.key_id, *rule])
+    time.sleep(CHANGES_HOLD_S)
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
 @pytest.mark.parametrize("period", ["daily", "monthly", "total"])
 def test_the_last_cent_of_a_budget(pair: Pair, period: str, round_: int) -> None:
     wait_for_a_day_that_lasts()

@@ -36,6 +36,7 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
         limit_tokens=min(payload.max_tokens or most_tokens, most_tokens),
         asked_tokens=payload.max_tokens,
         n=payload.n,
+        prompt_tokens=prompt_tokens,
     )
 
 

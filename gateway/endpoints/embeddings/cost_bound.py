@@ -20,6 +20,7 @@ def bound_cost(call: EmbeddingsCall, model: ModelRecord) -> CostBound:
         prompt_pusd=tokens * price.highest_of("prompt"),
         token_pusd=0,
         limit_tokens=0,
+        prompt_tokens=tokens,
     )
 
 

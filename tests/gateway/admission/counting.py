@@ -5,15 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from gateway.admission.counter_protocols import Counters
-from gateway.admission.limits import Lease, Limits, QueueLimits
+from gateway.admission.lease import Lease
+from gateway.admission.limit_rules import Amounts
+from gateway.admission.limited_call import LimitedCall
+from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.memory_counters import MemoryCounters, MemorySpending
 from gateway.core.errors import GatewayError
+from gateway.core.money import Usage
+from gateway.core.receipt import Receipt
 from gateway.core.redis_address import read_redis_url
 from gateway.core.spent import Reading, Spent
-from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule
 from gateway.stores.redis_counters import RedisCounters
 from gateway.stores.redis_rates import Share
 from tests.support.redis import RedisServer
@@ -21,6 +26,7 @@ from tests.support.waiting import async_wait_until
 
 WAIT_S = 10.0  # for a Redis on a busy machine
 HALF = Share(2, 0)
+Serve = Callable[..., AbstractAsyncContextManager[tuple[Limits, Limits]]]
 
 
 async def nothing_spent(key_id: str) -> Reading:
@@ -39,7 +45,10 @@ async def soon(is_so: Callable[[], bool]) -> None:
 
 
 def make_key(
-    of_key: CallLimits | None = None, of_workspace: CallLimits | None = None, key_id: str = "key"
+    of_key: CallLimits | None = None,
+    of_workspace: CallLimits | None = None,
+    key_id: str = "key",
+    rules: tuple[LimitRule, ...] = (),
 ) -> KeyRecord:
     return KeyRecord(
         key_id=key_id,
@@ -50,13 +59,40 @@ def make_key(
         revoked=False,
         workspace_locked=False,
         stores_bodies=False,
-        limits=KeyLimits(of_key or CallLimits(), of_workspace or CallLimits(), None),
+        limits=KeyLimits(of_key or CallLimits(), of_workspace or CallLimits(), None, rules),
     )
 
 
-async def enter(limits: Limits, key: KeyRecord) -> Lease:
-    assert key.limits is not None
-    return await limits.acquire(key, key.limits, "model", 0, never)
+def call_of(
+    key: KeyRecord, hold_nusd: int = 0, *, tokens: tuple[int, int] = (0, 0), model: str = "model"
+) -> LimitedCall:
+    return LimitedCall(key, model, Amounts(1, *tokens, hold_nusd))
+
+
+async def enter(
+    limits: Limits, key: KeyRecord, hold_nusd: int = 0, *, tokens: tuple[int, int] = (0, 0)
+) -> Lease:
+    return await limits.acquire(call_of(key, hold_nusd, tokens=tokens), never)
+
+
+def make_rule(level: str, metric: str, maximum: int, rule_id: str = "") -> LimitRule:
+    """Return a rule of an hour; without one for what has no period."""
+    period, algorithm = ("", "") if metric == "concurrent_requests" else ("hour", "rolling")
+    return LimitRule(
+        rule_id=rule_id or level,
+        level=level,
+        owner="o",
+        metric=metric,
+        maximum=maximum,
+        period=period,
+        algorithm=algorithm,
+    )
+
+
+def receipt(prompt: int, completion: int, charge_nusd: int = 0, basis: str = "usage") -> Receipt:
+    return Receipt(
+        status="ok", charge_basis=basis, usage=Usage(prompt, completion), charge_nusd=charge_nusd
+    )
 
 
 async def refused(entering: Awaitable[Lease]) -> GatewayError | None:
@@ -68,10 +104,9 @@ async def refused(entering: Awaitable[Lease]) -> GatewayError | None:
 
 
 def remaining(limits: Limits, key: KeyRecord) -> int:
-    assert key.limits is not None
-    rates = limits.rates_of(key, key.limits)
-    assert rates is not None
-    return rates.status().remaining
+    found = limits.rates_of(key, ()).requests()
+    assert found is not None
+    return found.remaining
 
 
 def redis_counters(

@@ -237,7 +237,7 @@ def test_a_key_revoked_while_money_is_fetched_is_not_let_in() -> None:
     async def run() -> None:
         door = Door(lambda grant: None)
         door.purse = FarPurse(lambda: revoke(door))
-        door.admission._credits = door.purse
+        door.admission._reserver._credits = door.purse
 
         with pytest.raises(InvalidKey):
             await door.admit(make_key())

@@ -6,20 +6,23 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 
 import pytest
 
 from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.counter_protocols import HangUp, ReadSpent
+from gateway.admission.counter_protocols import Correction, HangUp, ReadSpent
 from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.memory_counters import MemorySpending
 from gateway.admission.request_rate import TokenBucket
+from gateway.admission.rule_counters import RuleCounter, make_counter
 from gateway.admission.spending import Spending
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
-from gateway.core.spent import Reading, Spent
 from gateway.counter_backends import CounterParts, MakeCounters
-from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
+from tests.gateway.admission import counting
+from tests.gateway.admission.counting import nothing_spent
 
 
 class Server:
@@ -122,16 +125,17 @@ class SharedCounters:
     def spending(self, key_id: str) -> SharedSpending:
         return SharedSpending(self._server, key_id, self._read_spent)
 
+    def rule(self, rule: LimitRule) -> RuleCounter:
+        return make_counter(rule)
+
+    def now_us(self) -> int:
+        return time.time_ns() // 1_000
+
+    def correct(self, corrections: Sequence[Correction]) -> None:
+        """No test has rules here."""
+
     async def aclose(self) -> None:
         self._server.is_closed = True
-
-
-async def nothing_spent(key_id: str) -> Reading:
-    return Reading(Spent(0, 0, 0), time.time(), 0)
-
-
-async def never() -> None:
-    await asyncio.Event().wait()
 
 
 @pytest.fixture
@@ -162,7 +166,7 @@ async def enter(limits: Limits, key_limits: KeyLimits, hold_nusd: int = 0) -> No
         stores_bodies=False,
         limits=key_limits,
     )
-    await limits.acquire(key, key_limits, "model", hold_nusd, never)
+    await counting.enter(limits, key, hold_nusd)
 
 
 @pytest.mark.parametrize("holder", ["key", "workspace"])

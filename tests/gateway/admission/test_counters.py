@@ -6,8 +6,6 @@ There are two callers' sides, `one` and `other`: two processes that share a Redi
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 import pytest
 
@@ -15,52 +13,15 @@ from gateway.admission.limits import Limits
 from gateway.core.errors import ConcurrencyLimited, RateLimited, ServerStopping
 from gateway.snapshot.types import CallLimits, KeyRecord
 from tests.gateway.admission.counting import (
+    Serve,
+    call_of,
     enter,
     make_key,
-    memory_counters,
     never,
-    redis_counters,
     refused,
     remaining,
-    serving,
     soon,
 )
-from tests.support.redis import RedisServer, running_redis
-
-Serve = Callable[..., AbstractAsyncContextManager[tuple[Limits, Limits]]]
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RedisServer]:
-    with running_redis() as server:
-        yield server
-
-
-@pytest.fixture(params=["memory", "redis"])
-def serve(request: pytest.FixtureRequest) -> Serve:
-    if request.param == "memory":
-        return _in_memory
-    server: RedisServer = request.getfixturevalue("server")
-    server.client.flushall()
-
-    @asynccontextmanager
-    async def in_redis(
-        *, queue_s: float = 30.0, max_queue: int = 100
-    ) -> AsyncIterator[tuple[Limits, Limits]]:
-        counters = [redis_counters(server, "one"), redis_counters(server, "other")]
-        async with serving(counters, queue_s=queue_s, max_queue=max_queue) as (one, other):
-            yield one, other
-            assert [each.state.outages for each in counters] == [0, 0]
-
-    return in_redis
-
-
-@asynccontextmanager
-async def _in_memory(
-    *, queue_s: float = 30.0, max_queue: int = 100
-) -> AsyncIterator[tuple[Limits, Limits]]:
-    async with serving([memory_counters()], queue_s=queue_s, max_queue=max_queue) as (limits,):
-        yield limits, limits
 
 
 def limited(holder: str, limits: CallLimits) -> KeyRecord:
@@ -274,14 +235,13 @@ async def test_a_raised_limit_lets_the_queue_in(serve: Serve) -> None:
 
 async def test_a_check_takes_nothing(serve: Serve) -> None:
     key = make_key(CallLimits(1, 1, 1))
-    assert key.limits is not None
 
     async with serve() as (one, _):
-        await one.check(key, key.limits, "model", 0)
+        await one.check(call_of(key))
         await enter(one, key)
 
         with pytest.raises(RateLimited):
-            await one.check(key, key.limits, "model", 0)
+            await one.check(call_of(key))
 
 
 async def test_waiting_calls_are_told_when_the_server_stops(serve: Serve) -> None:
@@ -300,17 +260,15 @@ async def test_waiting_calls_are_told_when_the_server_stops(serve: Serve) -> Non
 
 async def test_keys_without_limits_are_not_counted(serve: Serve) -> None:
     key = make_key()
-    assert key.limits is not None
 
     async with serve() as (one, _):
         (await enter(one, key)).end()
 
-        assert one.rates_of(key, key.limits) is None
+        assert one.rates_of(key, ()).requests() is None
 
 
 async def test_a_hang_up_in_the_queue_ends_the_waiting(serve: Serve) -> None:
     key = make_key(CallLimits(1, 9, 1))
-    assert key.limits is not None
     hung_up = asyncio.Event()
 
     async def hang_up() -> None:
@@ -318,14 +276,12 @@ async def test_a_hang_up_in_the_queue_ends_the_waiting(serve: Serve) -> None:
 
     async with serve() as (one, other):
         lease = await enter(one, key)
-        waiting = asyncio.ensure_future(
-            refused(other.acquire(key, key.limits, "model", 0, hang_up))
-        )
+        waiting = asyncio.ensure_future(refused(other.acquire(call_of(key), hang_up)))
         await soon(lambda: other.has_queue("key"))
         hung_up.set()
 
         assert await waiting is not None
         lease.end()
-        lease = await one.acquire(key, key.limits, "model", 0, never)
+        lease = await one.acquire(call_of(key), never)
         assert remaining(one, key) == 7
         lease.end()

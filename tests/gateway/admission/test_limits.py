@@ -7,7 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from gateway.admission.limits import Lease, Limits, QueueLimits
+from gateway.admission.lease import Lease
+from gateway.admission.limits import Limits, QueueLimits
 from gateway.admission.memory_counters import MemoryCounters, MemorySpending
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
@@ -18,19 +19,14 @@ from gateway.core.errors import (
     RateLimited,
 )
 from gateway.core.grant import Grant
-from gateway.core.money import Price
+from gateway.core.money import Price, Usage
+from gateway.core.receipt import Receipt
 from gateway.core.spent import Reading, Spent
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
-from tests.support.waiting import async_wait_until
+from tests.gateway.admission import counting
+from tests.gateway.admission.counting import enter, remaining, soon
 
 BURST = 5
-
-
-async def soon(is_so: Callable[[], bool]) -> None:
-    async def look() -> bool:
-        return is_so()
-
-    await async_wait_until(look)
 
 
 class Ledger:
@@ -75,15 +71,6 @@ def make_key(
     )
 
 
-async def never() -> None:
-    await asyncio.Event().wait()
-
-
-async def enter(limits: Limits, key: KeyRecord, hold_nusd: int = 0) -> Lease:
-    assert key.limits is not None
-    return await limits.acquire(key, key.limits, "model", hold_nusd, never)
-
-
 def live(test: Callable[[Ledger, Limits], Awaitable[None]]) -> None:
     """Run a test on a loop of its own, with nobody waiting longer than an instant."""
 
@@ -95,18 +82,8 @@ def live(test: Callable[[Ledger, Limits], Awaitable[None]]) -> None:
 
 
 async def refused(entering: Awaitable[Lease]) -> type[GatewayError] | None:
-    try:
-        await entering
-    except GatewayError as error:
-        return type(error)
-    return None
-
-
-def remaining(limits: Limits, key: KeyRecord) -> int:
-    assert key.limits is not None
-    rates = limits.rates_of(key, key.limits)
-    assert rates is not None
-    return rates.status().remaining
+    error = await counting.refused(entering)
+    return None if error is None else type(error)
 
 
 def held_nusd(limits: Limits) -> int:
@@ -127,7 +104,8 @@ def charge(limits: Limits, nusd: int, record: int, lease: Lease | None = None) -
         cap_tokens=None,
         lease=lease,
     )
-    limits.charged(grant, nusd, record)
+    receipt = Receipt(status="ok", charge_basis="usage", usage=Usage(), charge_nusd=nusd)
+    limits.charged(grant, receipt, record)
 
 
 def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:

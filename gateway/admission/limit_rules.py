@@ -1,0 +1,343 @@
+"""The rules that a call comes under, what it wants of each, and why one refuses it.
+
+What is counted for a rule stands behind gateway.admission.rule_counters; this says how much a call
+is. Tokens and cost are reserved at the most that the call may use, and corrected when it is known
+what it has used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import islice
+from math import ceil
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from gateway.admission.counter_protocols import ConcurrencyCounter, Counters
+from gateway.admission.limit_windows import US_PER_S
+from gateway.admission.rule_counters import RuleCounter, counter_id, counts_alike, limit_of
+from gateway.core.cost_bound import CostBound
+from gateway.core.errors import GatewayError, LimitExceeded, RateLimited, RequestError
+from gateway.core.money import format_usd
+from gateway.core.receipt import Receipt
+from gateway.snapshot.types import LimitRule
+
+NUSD_PER_MICRO_USD = 1_000
+LOOKED_AT = 64
+MAX_PLANS = 20_000
+OUTER = ("installation", "model")
+Rules = tuple[LimitRule, ...]
+T = TypeVar("T")
+CONCURRENT = "concurrent_requests"
+COST = "cost_micro_usd"
+# Levels as callers are told of them (gateway contract, 7.5.3), and who is limited there.
+LEVELS = {
+    "installation": ("service", "The installation"),
+    "model": ("model", "The model"),
+    "workspace": ("organisation", "The workspace"),
+    "member": ("user", "The owner of the API key"),
+    "key": ("token", "The API key"),
+}
+NOUNS = {
+    "requests": "requests",
+    "tokens": "tokens",
+    "prompt_tokens": "prompt tokens",
+    "completion_tokens": "completion tokens",
+}
+
+
+class AboveLimit(LimitExceeded):
+    """The call may use more than the limit allows in its whole period: waiting does not help."""
+
+    should_retry = False
+
+
+class Amounts(NamedTuple):
+    """What a call may use at most, or has used."""
+
+    requests: int
+    prompt_tokens: int
+    completion_tokens: int
+    cost_nusd: int
+
+    def of(self, metric: str) -> int:
+        if metric == "requests":
+            return self.requests
+        if metric == COST:
+            return self.cost_nusd
+        prompt = 0 if metric == "completion_tokens" else self.prompt_tokens
+        return prompt + (0 if metric == "prompt_tokens" else self.completion_tokens)
+
+
+NOTHING = Amounts(0, 0, 0, 0)
+
+
+def used_by(receipt: Receipt) -> Amounts:
+    """Return what a call has used. One that is not charged has used nothing but the request."""
+    if receipt.charge_basis.startswith("zero"):
+        return Amounts(1, 0, 0, 0)
+    usage = receipt.usage
+    return Amounts(1, usage.prompt_tokens, usage.completion_tokens, receipt.charge_nusd)
+
+
+class RuleState:
+    """One rule, and what is counted for it. counter: None for a limit on concurrent requests, which
+    has concurrency."""
+
+    __slots__ = ("concurrency", "counter", "level", "limit", "rule")
+
+    def __init__(
+        self, rule: LimitRule, counter: RuleCounter | None, concurrency: ConcurrencyCounter | None
+    ) -> None:
+        self.rule = rule
+        self.level = LEVELS[rule.level][0]
+        # How much may be used at once.
+        self.limit = limit_of(rule)
+        self.counter = counter
+        self.concurrency = concurrency
+
+    @property
+    def holder(self) -> str:
+        return holder_of(self.rule)
+
+    @property
+    def rule_id(self) -> str:
+        return self.rule.rule_id
+
+    def change(self, rule: LimitRule) -> None:
+        """Apply what the rule says now; what was counted stays counted."""
+        self.rule, self.limit = rule, limit_of(rule)
+        if self.counter is not None:
+            self.counter.change(self.limit, rule.maximum)
+        if self.concurrency is not None and self.concurrency.limit != rule.maximum:
+            self.concurrency.resize(rule.maximum)
+
+    def counts(self, model: str) -> bool:
+        """True when calls to the model are counted."""
+        return self.rule.models is None or self.rule.models.match(model)
+
+    def is_idle(self, now_us: int) -> bool:
+        """True when forgetting the state forgets nothing."""
+        if self.concurrency is not None:
+            return self.concurrency.is_idle
+        return self.counter is None or not self.counter.empty_in_us(now_us)
+
+
+class Reservation:
+    """What one call has reserved of one rule (gateway.admission.counter_protocols.Reserved)."""
+
+    __slots__ = ("amount", "at_us", "counter", "state", "weight")
+
+    def __init__(self, state: RuleState, counter: RuleCounter, amount: int) -> None:
+        self.state = state
+        self.counter = counter
+        self.amount = amount
+        self.at_us = 0
+        self.weight = 1
+
+    def try_take(self, now_us: int) -> bool:
+        """Count the amount if it fits."""
+        if self.counter.used(now_us) + self.amount > self.state.limit:
+            return False
+        self.counter.add(self.amount, now_us)
+        self.at_us = now_us
+        return True
+
+    def refusal(self, model: str, now_us: int) -> GatewayError:
+        """Return why the amount does not fit now."""
+        rule, used = self.state.rule, self.counter.used(now_us)
+        details = rule_details(rule, used, self.amount, model)
+        said = f"{self.state.holder} is limited to {describe(rule)}"
+        if rule.metric == "requests":
+            wait_s = self.counter.wait_us(1, now_us) / US_PER_S
+            return RateLimited(f"{said}.", details=details, retry_after_s=wait_s)
+        wants = f"this call may use up to {show(rule.metric, self.amount)}"
+        if self.amount > self.state.limit:
+            return AboveLimit(f"{said}, and {wants}. Lower max_tokens.", details=details)
+        wait_s = self.counter.wait_us(self.amount, now_us) / US_PER_S
+        return LimitExceeded(
+            f"{said}. {show(rule.metric, used)} are used or reserved, and {wants}.",
+            details=details,
+            retry_after_s=wait_s,
+        )
+
+
+class Plan(NamedTuple):
+    """What calls under the same rules come under, in the order in which it refuses. is_for_all: no
+    rule is only for some models."""
+
+    rules: tuple[Rules, Rules]
+    outer: list[RuleState]
+    of_workspace: list[RuleState]
+    of_key: list[RuleState]
+    is_for_all: bool
+
+    def around(self, workspace: T, own: T) -> list[RuleState | T]:
+        """Return them with what else limits a workspace and a key before their rules."""
+        return [*self.outer, workspace, *self.of_workspace, own, *self.of_key]
+
+    def every(self) -> list[RuleState]:
+        return [*self.outer, *self.of_workspace, *self.of_key]
+
+    def for_model(self, model: str) -> Plan:
+        """Return those that count calls to a model."""
+        if self.is_for_all:
+            return self
+        outer, of_workspace, of_key = (
+            [state for state in states if state.counts(model)]
+            for states in (self.outer, self.of_workspace, self.of_key)
+        )
+        return Plan(self.rules, outer, of_workspace, of_key, is_for_all=True)
+
+
+class RuleStates:
+    """The states of one process, by rule and for whom it counts."""
+
+    def __init__(self, counters: Counters, max_kept: int) -> None:
+        self._counters = counters
+        self._max_kept = max_kept
+        self._states: dict[str, RuleState] = {}
+        # By the identities of the rules, which each plan keeps.
+        self._plans: dict[tuple[int, int], Plan] = {}
+
+    def plan(self, outer: Rules, own: Rules) -> Plan:
+        """Return what calls come under, which follows the rules from now on. outer: of the
+        installation and the model. own: of the workspace, the member and the key."""
+        name = (id(outer), id(own))
+        plan = self._plans.get(name)
+        if plan is None:
+            if len(self._plans) >= MAX_PLANS:
+                self._plans.clear()
+            plan = self._plans[name] = self._make_plan(outer, own)
+        return plan
+
+    def now_us(self) -> int:
+        return self._counters.now_us()
+
+    def reject_waiting(self, make_reason: Callable[[], Exception]) -> None:
+        """Fail every call in a queue."""
+        for state in self._states.values():
+            if state.concurrency is not None:
+                state.concurrency.reject_waiting(make_reason)
+
+    def _make_plan(self, outer: Rules, own: Rules) -> Plan:
+        counting = [rule for rule in (*outer, *own) if not rule.per_request]
+        states = [self._follow(rule) for rule in counting]
+        return Plan(
+            (outer, own),
+            [state for state in states if state.rule.level in OUTER],
+            [state for state in states if state.rule.level in ("workspace", "member")],
+            [state for state in states if state.rule.level == "key"],
+            all(rule.models is None for rule in counting),
+        )
+
+    def _follow(self, rule: LimitRule) -> RuleState:
+        name = counter_id(rule)
+        state = self._states.get(name)
+        if state is not None:
+            if counts_alike(state.rule, rule):
+                state.change(rule)
+                return state
+        elif len(self._states) >= self._max_kept:
+            self._forget_one()
+        state = self._states[name] = self._make(rule)
+        return state
+
+    def _make(self, rule: LimitRule) -> RuleState:
+        if rule.metric != CONCURRENT:
+            return RuleState(rule, self._counters.rule(rule), None)
+        name = counter_id(rule)
+        concurrency = self._counters.concurrency(name, rule.maximum, workspace_id="rules")
+        return RuleState(rule, None, concurrency)
+
+    def _forget_one(self) -> None:
+        now_us = self.now_us()
+        for name in list(islice(self._states, LOOKED_AT)):
+            if self._states[name].is_idle(now_us):
+                del self._states[name]
+                self._plans.clear()
+                return
+
+
+def check_caps(rules: Iterable[LimitRule], model: str, bound: CostBound) -> CostBound:
+    """Return the most that caps on one call let the call cost.
+
+    Where the caller sets no limit of its own, the output is limited to them. Raises RequestError
+    for what is beyond a cap: what the caller asks for, or the prompt alone.
+    """
+    tokens = bound.limit_tokens
+    for rule in rules:
+        if not rule.per_request or (rule.models is not None and not rule.models.match(model)):
+            continue
+        allowed = most_tokens(rule, bound)
+        if allowed >= tokens:
+            continue
+        if bound.asked_tokens is not None or allowed < min(bound.limit_tokens, 1):
+            wanted = amounts_of(bound, bound.limit_tokens, bound.want_nusd).of(rule.metric)
+            raise above_cap(rule, wanted, model)
+        tokens = allowed
+    if tokens == bound.limit_tokens:
+        return bound
+    # The provider is to be told: this is less than it would give unasked.
+    return replace(bound, limit_tokens=tokens, asked_tokens=bound.limit_tokens)
+
+
+def most_tokens(rule: LimitRule, bound: CostBound) -> int:
+    """Return the output tokens of each answer that a cap allows; below 0 it does not allow the
+    prompt."""
+    if rule.metric == COST:
+        return bound.affordable_tokens(rule.maximum)
+    prompt = 0 if rule.metric == "completion_tokens" else bound.prompt_tokens
+    if rule.metric == "prompt_tokens":
+        return bound.limit_tokens if prompt <= rule.maximum else -1
+    return (rule.maximum - prompt) // bound.n
+
+
+def amounts_of(bound: CostBound, tokens: int, hold_nusd: int) -> Amounts:
+    """Return what a call may use at most. tokens: of output, of each answer."""
+    return Amounts(1, bound.prompt_tokens, tokens * bound.n, hold_nusd)
+
+
+def above_cap(rule: LimitRule, wanted: int, model: str) -> RequestError:
+    limit = f"{show(rule.metric, rule.maximum)} per request"
+    return RequestError(
+        f"{holder_of(rule)} is limited to {limit}, and this call may use up to "
+        f"{show(rule.metric, wanted)}.",
+        param="messages" if rule.metric == "prompt_tokens" else "max_tokens",
+        details=rule_details(rule, 0, wanted, model),
+    )
+
+
+def holder_of(rule: LimitRule) -> str:
+    return LEVELS[rule.level][1]
+
+
+def describe(rule: LimitRule) -> str:
+    """Return the limit in words, as in: 100 requests per minute."""
+    burst = f", burst {show(rule.metric, rule.burst)}" if rule.burst else ""
+    return f"{show(rule.metric, rule.maximum)} per {rule.period}{burst}"
+
+
+def show(metric: str, amount: int) -> str:
+    if metric == COST:
+        return f"{format_usd(amount)} USD"
+    return f"{amount:,} {NOUNS[metric]}"
+
+
+def rule_details(rule: LimitRule, used: int, requested: int, model: str) -> dict[str, object]:
+    """Return which rule refuses a call, as details of the error (gateway contract, 7.5.3)."""
+    unit = NUSD_PER_MICRO_USD if rule.metric == COST else 1
+    return {
+        "model_id": model,
+        "level": LEVELS[rule.level][0],
+        "rule_id": rule.rule_id,
+        "limit": {
+            "metric": rule.metric,
+            "period": rule.period or None,
+            "max": rule.maximum // unit,
+            "per_request": rule.per_request,
+        },
+        "current": ceil(used / unit),
+        "requested": ceil(requested / unit),
+    }

@@ -1,0 +1,81 @@
+"""A call as its limits see it, and what it wants of each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gateway.admission.counter_protocols import ConcurrencyCounter, RateCounter
+from gateway.admission.limit_rules import Amounts, Reservation, Rules, RuleState
+from gateway.admission.limiter_state import (
+    Holder,
+    LimiterState,
+    concurrency_limited,
+    rate_limited,
+)
+from gateway.core.errors import GatewayError
+from gateway.core.rate_limit_status import Rates
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord
+
+NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
+
+
+class LimitedCall(NamedTuple):
+    """A call that comes under limits. rules: those of the installation and of its model. amounts:
+    what it may use at most. rates: is told what rules the call comes under."""
+
+    key: KeyRecord
+    model: str
+    amounts: Amounts
+    rules: Rules = ()
+    rates: Rates | None = None
+
+
+class Rate(NamedTuple):
+    """A limit on requests, and who is limited."""
+
+    holder: Holder
+    counter: RateCounter
+
+
+class Places(NamedTuple):
+    """A limit on concurrent requests, and who is limited."""
+
+    holder: Holder
+    counter: ConcurrencyCounter
+
+
+class Wanted(NamedTuple):
+    """What a call wants of its limits. counted: in the order in which they refuse. slots: the
+    outermost first."""
+
+    counted: list[Rate | Reservation]
+    slots: list[Places]
+
+    def refusal(self, model: str, refused: int, wait_ns: int, now_us: int) -> GatewayError:
+        """Return why the limit of this index refuses: those that count come before the slots."""
+        if refused >= len(self.counted):
+            holder, limiter = self.slots[refused - len(self.counted)]
+            return concurrency_limited(holder, limiter, model, "and the queue is full")
+        item = self.counted[refused]
+        if isinstance(item, Reservation):
+            return item.refusal(model, now_us)
+        return rate_limited(item.holder, item.counter, model, wait_ns)
+
+
+def wanted_of(
+    call: LimitedCall, states: Sequence[LimiterState | RuleState], *, wants_slots: bool
+) -> Wanted:
+    """Return what a call wants of the limits that it comes under, in their order."""
+    counted: list[Rate | Reservation] = []
+    slots: list[Places] = []
+    for state in states:
+        if wants_slots and state.concurrency is not None:
+            slots.append(Places(state, state.concurrency))
+        if isinstance(state, LimiterState):
+            if state.rate is not None:
+                counted.append(Rate(state, state.rate))
+        elif state.counter is not None:
+            amount = call.amounts.of(state.rule.metric)
+            counted.append(Reservation(state, state.counter, amount))
+    return Wanted(counted, slots)

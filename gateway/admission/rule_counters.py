@@ -1,0 +1,344 @@
+"""Counts what one rule limits, in four ways. Pure: told the time, in microseconds since the epoch.
+
+    rolling         in any stretch of the period. The period is kept in 60 parts, and a part counts
+                    until all of it is over: never more than the limit passes, for up to a 60th of
+                    the period longer than needed.
+    fixed_window    in each minute, day, month ..., from nothing each time.
+    sliding_window  in this window, and of the one before as much as the period reaches back.
+    token_bucket    so much at once (burst), refilled evenly over the period.
+
+gateway.stores.redis_rule_scripts counts the same in Redis, with the same arithmetic. A clock that
+is set back forgets nothing. What a call has used is known when it ends, and corrected in the window
+in which it was admitted; a bucket that has been refilled since takes back no more than is used.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from math import ceil
+from typing import Protocol
+
+from gateway.admission.limit_windows import PERIOD_US, window_around
+from gateway.snapshot.types import LimitRule
+
+PARTS = 60
+# A bucket is reckoned in floating point: so little above a whole number is that number.
+ROUNDING = 1e-6
+State = tuple[float, ...]
+
+
+class RuleCounter(Protocol):
+    """What one rule counts."""
+
+    def used(self, now_us: int) -> int:
+        """Return how much of the limit is used. As empty_in_us, it may be asked by any thread."""
+
+    def add(self, amount: int, now_us: int) -> None:
+        """Count so much more."""
+
+    def correct(self, delta: int, at_us: int, now_us: int) -> None:
+        """Something counted at at_us was so much more, or less."""
+
+    def wait_us(self, amount: int, now_us: int) -> int:
+        """Return how long until so much may pass; it is no more than the limit."""
+
+    def empty_in_us(self, now_us: int) -> int:
+        """Return how long until nothing is used any more."""
+
+    def change(self, limit: int, rate: int) -> None:
+        """Apply another limit; what was counted stays counted."""
+
+    def hear(self, state: State, now_us: int) -> None:
+        """Go on from what another machine has counted; see each kind for its numbers."""
+
+
+class RollingWindow:
+    __slots__ = ("_limit", "_parts", "_period", "_total", "_width")
+
+    def __init__(self, limit: int, period_us: int) -> None:
+        self._limit = limit
+        self._period = period_us
+        self._width = -(-period_us // PARTS)
+        # Of each part that has anything: its number, counted from the epoch, and how much.
+        self._parts: deque[list[int]] = deque()
+        self._total = 0
+
+    def used(self, now_us: int) -> int:
+        total, oldest = self._total, (now_us - self._period) // self._width
+        for number, amount in list(self._parts):
+            if number >= oldest:
+                break
+            total -= amount
+        return total
+
+    def add(self, amount: int, now_us: int) -> None:
+        self._advance(now_us)
+        self._total += amount
+        number = now_us // self._width
+        if self._parts and self._parts[-1][0] == number:
+            self._parts[-1][1] += amount
+        else:
+            self._parts.append([number, amount])
+
+    def correct(self, delta: int, at_us: int, now_us: int) -> None:
+        self._advance(now_us)
+        part = self._part(min(at_us, now_us) // self._width, now_us)
+        if part is not None:
+            before = part[1]
+            part[1] = max(before + delta, 0)
+            self._total += part[1] - before
+
+    def wait_us(self, amount: int, now_us: int) -> int:
+        self._advance(now_us)
+        over = self._total + amount - self._limit
+        wait_us = 0
+        for number, used in self._parts:
+            if over <= 0:
+                break
+            over -= used
+            wait_us = self._leaves(number) - now_us
+        return wait_us
+
+    def empty_in_us(self, now_us: int) -> int:
+        for number, amount in reversed(list(self._parts)):
+            if amount:
+                return max(self._leaves(number) - now_us, 0)
+        return 0
+
+    def change(self, limit: int, rate: int) -> None:
+        self._limit = limit
+
+    def hear(self, state: State, now_us: int) -> None:
+        """state: the number of a part and what it has, for each; or the newest's and the total,
+        which is then taken to be all of that part."""
+        self._parts = deque(
+            [int(number), int(amount)]
+            for number, amount in zip(state[::2], state[1::2], strict=True)
+        )
+        self._total = sum([amount for _, amount in self._parts])
+
+    def _part(self, number: int, now_us: int) -> list[int] | None:
+        """Return a part, new if it has nothing; None when it is not counted any more."""
+        if number < self._oldest(now_us):
+            return None
+        place = len(self._parts)
+        while place and self._parts[place - 1][0] >= number:
+            place -= 1
+        if place == len(self._parts) or self._parts[place][0] != number:
+            self._parts.insert(place, [number, 0])
+        return self._parts[place]
+
+    def _leaves(self, number: int) -> int:
+        """Return when a part is not counted any more."""
+        return (number + 1) * self._width + self._period
+
+    def _oldest(self, now_us: int) -> int:
+        """Return the oldest part that is counted."""
+        return (now_us - self._period) // self._width
+
+    def _advance(self, now_us: int) -> None:
+        parts, oldest = self._parts, self._oldest(now_us)
+        while parts and parts[0][0] < oldest:
+            self._total -= parts.popleft()[1]
+        newest = now_us // self._width
+        if parts and parts[-1][0] > newest:  # the clock was set back
+            early = 0
+            while parts and parts[-1][0] >= newest:
+                early += parts.pop()[1]
+            parts.append([newest, early])
+
+
+class FixedWindow:
+    __slots__ = ("_end", "_limit", "_period", "_start", "_timezone", "_used")
+
+    def __init__(self, limit: int, period: str, timezone: str) -> None:
+        self._limit = limit
+        self._period = period
+        self._timezone = timezone
+        self._used = 0
+        self._start = self._end = 0
+
+    def start(self, now_us: int) -> int:
+        """Return when the present window began."""
+        self._advance(now_us)
+        return self._start
+
+    def used(self, now_us: int) -> int:
+        return self._used if now_us < self._end else 0
+
+    def add(self, amount: int, now_us: int) -> None:
+        self._advance(now_us)
+        self._used += amount
+
+    def correct(self, delta: int, at_us: int, now_us: int) -> None:
+        self._advance(now_us)
+        if at_us >= self._start:
+            self._used = max(self._used + delta, 0)
+
+    def wait_us(self, amount: int, now_us: int) -> int:
+        return self._end - now_us if self.used(now_us) + amount > self._limit else 0
+
+    def empty_in_us(self, now_us: int) -> int:
+        return self._end - now_us if self.used(now_us) else 0
+
+    def change(self, limit: int, rate: int) -> None:
+        self._limit = limit
+
+    def hear(self, state: State, now_us: int) -> None:
+        """state: when the window began, and what is used of it."""
+        self._start, self._end = window_around(self._period, self._timezone, int(state[0]))
+        self._used = int(state[1])
+
+    def _advance(self, now_us: int) -> None:
+        if self._start <= now_us < self._end:
+            return
+        if now_us >= self._end:
+            self._used = 0
+        self._start, self._end = window_around(self._period, self._timezone, now_us)
+
+
+class SlidingWindow:
+    __slots__ = ("_before", "_limit", "_now", "_number", "_period")
+
+    def __init__(self, limit: int, period_us: int) -> None:
+        self._limit = limit
+        self._period = period_us
+        # The present window, counted from the epoch; what is used of it, and of the one before.
+        self._number = 0
+        self._now = self._before = 0
+
+    def used(self, now_us: int) -> int:
+        number = now_us // self._period
+        ahead = (number + 1) * self._period - now_us
+        now, before = self._at(number)
+        return now + ceil(float(before) * ahead / self._period)
+
+    def add(self, amount: int, now_us: int) -> None:
+        self._advance(now_us)
+        self._now += amount
+
+    def correct(self, delta: int, at_us: int, now_us: int) -> None:
+        self._advance(now_us)
+        number = at_us // self._period
+        if number >= self._number:
+            self._now = max(self._now + delta, 0)
+        elif number == self._number - 1:
+            self._before = max(self._before + delta, 0)
+
+    def wait_us(self, amount: int, now_us: int) -> int:
+        self._advance(now_us)
+        if self.used(now_us) + amount <= self._limit:
+            return 0
+        passed_us = now_us - self._number * self._period
+        room = self._limit - amount - self._now
+        if room >= 0:
+            return self._when_left(self._before, room) - passed_us
+        left = self._when_left(self._now, self._limit - amount)
+        return self._period - passed_us + max(left, 0)
+
+    def empty_in_us(self, now_us: int) -> int:
+        number = now_us // self._period
+        now, before = self._at(number)
+        windows = 2 if now else 1 if before else 0
+        return (number + windows) * self._period - now_us if windows else 0
+
+    def change(self, limit: int, rate: int) -> None:
+        self._limit = limit
+
+    def hear(self, state: State, now_us: int) -> None:
+        """state: the number of the window, what is used of it, and of the one before."""
+        self._number, self._now, self._before = int(state[0]), int(state[1]), int(state[2])
+
+    def _when_left(self, before: int, room: int) -> int:
+        """Return how far in a window no more than `room` counts of what the one before had."""
+        # One more: what is left is reckoned in floating point.
+        return self._period - room * self._period // before + 1
+
+    def _at(self, number: int) -> tuple[int, int]:
+        """Return what is used of this window, and of the one before."""
+        if number <= self._number:
+            return self._now, self._before
+        return 0, self._now if number == self._number + 1 else 0
+
+    def _advance(self, now_us: int) -> None:
+        number = now_us // self._period
+        self._now, self._before = self._at(number)
+        self._number = number
+
+
+class Bucket:
+    __slots__ = ("_at", "_burst", "_period", "_rate", "_used")
+
+    def __init__(self, burst: int, rate: int, period_us: int) -> None:
+        self._burst = burst
+        self._rate = rate
+        self._period = period_us
+        self._used = 0.0
+        self._at = 0
+
+    def used(self, now_us: int) -> int:
+        return ceil(self._used_at(now_us) - ROUNDING)
+
+    def add(self, amount: int, now_us: int) -> None:
+        self._advance(now_us)
+        self._used += amount
+
+    def correct(self, delta: int, at_us: int, now_us: int) -> None:
+        self._advance(now_us)
+        self._used = max(self._used + delta, 0.0)
+
+    def wait_us(self, amount: int, now_us: int) -> int:
+        over = self.used(now_us) + amount - self._burst
+        return self._time_for(over) + 1 if over > 0 else 0
+
+    def empty_in_us(self, now_us: int) -> int:
+        return self._time_for(self.used(now_us))
+
+    def change(self, limit: int, rate: int) -> None:
+        self._burst, self._rate = limit, rate
+
+    def hear(self, state: State, now_us: int) -> None:
+        """state: when it was reckoned, and what is used."""
+        self._at, self._used = int(state[0]), float(state[1])
+
+    def _time_for(self, amount: int) -> int:
+        return -(-amount * self._period // self._rate)
+
+    def _used_at(self, now_us: int) -> float:
+        passed_us = max(now_us - self._at, 0)
+        return max(self._used - float(passed_us) * self._rate / self._period, 0.0)
+
+    def _advance(self, now_us: int) -> None:
+        self._used, self._at = self._used_at(now_us), now_us
+
+
+def make_counter(rule: LimitRule) -> RuleCounter:
+    """Return a new counter for the rule."""
+    if rule.algorithm == "fixed_window":
+        return FixedWindow(rule.maximum, rule.period, rule.timezone)
+    period_us = PERIOD_US[rule.period]
+    if rule.algorithm == "sliding_window":
+        return SlidingWindow(rule.maximum, period_us)
+    if rule.algorithm == "token_bucket":
+        return Bucket(limit_of(rule), rule.maximum, period_us)
+    return RollingWindow(rule.maximum, period_us)
+
+
+def counter_id(rule: LimitRule) -> str:
+    """Return what names the counter of a rule: one row can count for each of many."""
+    return f"{rule.rule_id}:{rule.owner}"
+
+
+def limit_of(rule: LimitRule) -> int:
+    """Return how much of the rule may be used at once."""
+    return (rule.burst or rule.maximum) if rule.algorithm == "token_bucket" else rule.maximum
+
+
+def counts_alike(one: LimitRule, other: LimitRule) -> bool:
+    """True when what was counted for one rule goes on to count for the other."""
+    return (one.metric, one.period, one.algorithm, one.timezone) == (
+        other.metric,
+        other.period,
+        other.algorithm,
+        other.timezone,
+    )

@@ -1,0 +1,88 @@
+"""Rules on tokens as callers meet them: what is reserved, what is corrected, what headers say."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from tests.flows.caller import Answer, Caller
+from tests.flows.site import Site
+from tests.flows.test_admission import assert_refused
+
+LIMIT = 5_000
+
+
+def limit(site: Site, caller: Caller, *rule: str) -> str:
+    """Set a limit for the caller's key, and return its id when calls obey it."""
+    arguments = ["--key", caller.key_id, *rule]
+    found: dict[str, Any] = site.office.do("command", name="set_limit_rule", arguments=arguments)
+    time.sleep(1.0)  # by then every process knows of a change
+    return str(found["rule_id"])
+
+
+def tokens_left(answer: Answer) -> int:
+    return int(answer.headers["x-ratelimit-remaining-tokens"])
+
+
+@pytest.fixture
+def caller(site: Site) -> Caller:
+    return site.limited_caller()
+
+
+def test_tokens_are_reserved_while_a_call_runs_and_corrected_when_it_ends(
+    site: Site, caller: Caller
+) -> None:
+    limit(site, caller, "--metric", "tokens", "--maximum", str(LIMIT), "--period", "hour")
+    gate = f"tokens-{caller.key_id}"
+
+    with caller.begin(f"script:tokens=10&gate={gate}", max_tokens=LIMIT - 500, stream=True) as live:
+        site.running(caller, count=1)
+        refused = caller.ask(max_tokens=500)
+        site.upstream.open_gate(gate)
+        live.answer()
+    [record] = [found for found in site.records(caller, count=2) if found["http_status"] == 200]
+    used = int(record["prompt_tokens"]) + int(record["completion_tokens"])
+
+    assert_refused(refused, 429, "limit_exceeded")
+    assert 1 <= int(refused.headers["retry-after"]) <= 3_660
+    assert refused.error["details"]["current"] > LIMIT - 500
+    assert tokens_left(refused) == LIMIT - refused.error["details"]["current"]
+    assert refused.headers["x-ratelimit-limit-tokens"] == str(LIMIT)
+    probe = caller.with_(model="no-such-model").ask(max_tokens=5)
+    assert tokens_left(probe) == LIMIT - used
+    assert caller.ask(max_tokens=LIMIT - 500).status == 200
+
+
+def test_a_call_that_is_not_charged_leaves_all_tokens(site: Site, caller: Caller) -> None:
+    limit(site, caller, "--metric", "tokens", "--maximum", str(LIMIT), "--period", "hour")
+
+    failed = caller.ask("script:fail=503", max_tokens=100)
+
+    assert failed.status >= 500
+    assert tokens_left(caller.with_(model="no-such-model").ask(max_tokens=5)) == LIMIT
+
+
+def test_what_can_never_pass_is_not_to_be_tried_again(site: Site, caller: Caller) -> None:
+    limit(site, caller, "--metric", "tokens", "--maximum", "100", "--period", "minute")
+
+    refused = caller.ask(max_tokens=200)
+
+    assert_refused(refused, 429, "limit_exceeded")
+    assert refused.headers["x-should-retry"] == "false"
+    assert "Lower max_tokens" in refused.error["message"]
+
+
+def test_a_cap_on_one_call_limits_the_output_or_refuses(site: Site, caller: Caller) -> None:
+    limit(site, caller, "--metric", "completion_tokens", "--maximum", "20", "--per-request")
+
+    refused = caller.ask(max_tokens=21)
+    passed = caller.ask(max_tokens=20)
+    capped = caller.ask("script:tokens=500")
+
+    assert_refused(refused, 400, "invalid_request", "max_tokens")
+    assert refused.error["details"]["limit"]["per_request"] is True
+    assert passed.status == 200
+    assert capped.status == 200
+    assert int(site.record(capped.call_id)["completion_tokens"]) == 20
