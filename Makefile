@@ -9,10 +9,10 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-requests prove-floods prove-races prove-headers fix lock clean
+.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-requests prove-floods prove-races prove-headers prove-faults fix lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 16
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
 up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a small model, DATABASE_URL=… names a database, WORKERS=4 (with REDIS_URL=…) starts four servers
 	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
@@ -52,6 +52,9 @@ prove-races: .venv/test.stamp ## race two processes for the last request, slot, 
 
 prove-headers: .venv/test.stamp ## hold rules and rate headers against random histories, in memory and in Redis; histories=10000
 	@HISTORIES=$(or $(histories),10000) $(BIN)/python -m pytest -q tests/gateway/admission/test_rule_histories.py
+
+prove-faults: .venv/test.stamp ## run the test of every fault on SQLite and PostgreSQL; rows=16,22 storage=postgresql
+	@$(BIN)/python -m tests.faults.fault_table $(if $(rows),--rows $(rows)) $(if $(storage),--storage $(storage))
 
 fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30, targets="decoder stream"
 	@PYTHONPATH=.venv/fuzz/lib $(BIN)/python -m tests.fuzz --minutes $(or $(minutes),30) $(targets)

@@ -18,7 +18,7 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from gateway.database_lock import PREPARING, locked
 from gateway.database_url import FILE_NAME, describe_database
-from gateway.home import signs_of_use
+from gateway.home import note_use, signs_of_use
 from gateway.launch.failure import CannotStart
 from gateway.launch.programs import BACKLOG
 from gateway.services.sealing_check import OtherSealingKeys, check_sealing_keys
@@ -97,6 +97,7 @@ def make_database(*, is_wanted: bool = False) -> None:
     if file is None:
         if not is_wanted:
             _check_for_left_behind()
+        note_use(settings.HOME)
         return
     signs = signs_of_use(settings.HOME)
     if file.exists() and file.stat().st_size == 0:
@@ -114,6 +115,7 @@ def make_database(*, is_wanted: bool = False) -> None:
         file.touch(mode=0o600)
     except OSError as error:
         raise CannotStart(f"The database {_name()} cannot be made: {error.strerror}.") from None
+    note_use(settings.HOME)
 
 
 def _check_for_left_behind() -> None:

@@ -13,9 +13,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
-from django.utils import timezone
+from django.db.models.functions import Now
 
-from gateway.home import made_here
+from gateway.home import made_here, note_use
 from gateway.launch import database_copies, preflight
 from gateway.launch.backup import FORMAT, MANIFEST, Manifest, describe, files_in, fingerprint
 from gateway.launch.exclusive import SERVER, only_one
@@ -59,6 +59,7 @@ def restore(source: Path, *, replace: bool) -> Restored:
         replayed = replay_journals()
         proof = prove()
         record_proof(proof)
+    note_use(home)
     was_moved = aside if aside.exists() or _has_schema(aside) else None
     return Restored(manifest, proof, replayed, was_moved, _find_warnings(manifest, home))
 
@@ -109,7 +110,7 @@ def _check_nobody_serves() -> None:
     if ServingProcess._meta.db_table not in connection.introspection.table_names():
         return
     alive = ServingProcess.objects.filter(
-        state=ServingProcess.State.ALIVE, lease_until__gt=timezone.now()
+        state=ServingProcess.State.ALIVE, lease_until__gt=Now()
     ).first()
     if alive is not None:
         raise CannotStart(

@@ -2,7 +2,8 @@
 
 A process holds a lock on a file in its journal's folder for as long as it lives; the kernel takes
 the lock away with the process, whatever it died of, and a reused pid cannot fake it. Where the
-lock cannot be seen (another host), the lease decides.
+lock cannot be seen (another host), the lease decides. Its moments are the database's: hosts need
+not agree about the time, and a clock that is set back ends nobody.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connection, transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from accounts.ids import new_id, stored_id
 from gateway.journal.file import Position
@@ -32,9 +33,21 @@ LOCK_NAME = "lock"
 # Not through the ORM: to compose this takes it longer than a small batch does.
 MOVE_POSITION = """
 UPDATE gateway_servingprocess
-SET drained_segment = %s, drained_offset = %s, heartbeat_at = %s, lease_until = %s
+SET drained_segment = %s, drained_offset = %s, heartbeat_at = {now}, lease_until = {lease_until}
 WHERE state = 'alive' AND id = %s AND drained_segment = %s AND drained_offset = %s
 """
+# As Django writes Now() and Now() + LEASE.
+_SQLITE_NOW = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
+_MOMENTS = {
+    "sqlite": {
+        "now": _SQLITE_NOW,
+        "lease_until": f"django_format_dtdelta('+', {_SQLITE_NOW}, 30000000)",
+    },
+    "postgresql": {
+        "now": "STATEMENT_TIMESTAMP()",
+        "lease_until": "STATEMENT_TIMESTAMP() + INTERVAL '30 seconds'",
+    },
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,14 +83,13 @@ def register(journal_home: Path, company: Company) -> Registration:
         with transaction.atomic():
             if company.is_possible:
                 refuse_company(counts_alone=company.counts_alone)
-            now = timezone.now()
             ServingProcess.objects.create(
                 id=process_id,
                 host=socket.gethostname(),
                 pid=os.getpid(),
-                started_at=now,
-                heartbeat_at=now,
-                lease_until=now + LEASE,
+                started_at=Now(),
+                heartbeat_at=Now(),
+                lease_until=Now() + LEASE,
                 journal_path=_stored_path(folder),
                 counts_alone=company.counts_alone,
             )
@@ -105,9 +117,8 @@ def renew_lease(process_id: uuid.UUID) -> bool:
 
     Inside a transaction it also keeps a reaper out until the transaction ends.
     """
-    now = timezone.now()
     alive = ServingProcess.objects.filter(pk=process_id, state=ServingProcess.State.ALIVE)
-    return alive.update(heartbeat_at=now, lease_until=now + LEASE) == 1
+    return alive.update(heartbeat_at=Now(), lease_until=Now() + LEASE) == 1
 
 
 def move_position(process_id: uuid.UUID, old: Position, new: Position) -> bool:
@@ -115,11 +126,9 @@ def move_position(process_id: uuid.UUID, old: Position, new: Position) -> bool:
 
     Counts as a heartbeat.
     """
-    now = timezone.now()
-    adapt = connection.ops.adapt_datetimefield_value
-    here = stored_id(process_id), *old
+    statement = MOVE_POSITION.format_map(_MOMENTS[connection.vendor])
     with connection.cursor() as cursor:
-        cursor.execute(MOVE_POSITION, (*new, adapt(now), adapt(now + LEASE), *here))
+        cursor.execute(statement, (*new, stored_id(process_id), *old))
         return bool(cursor.rowcount == 1)
 
 

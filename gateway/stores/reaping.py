@@ -12,14 +12,14 @@ import math
 import shutil
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from accounts import ledger
 from gateway.core.call_identity import CallIdentity
@@ -78,10 +78,10 @@ class Reaper:
         database does not answer; what was not ended then is found again.
         """
         try:
+            silent = _silent_processes()
             alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
-            known = {process.pk for process in alive}
-            self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in known}
-            ended = (self._end(process) for process in alive if self._is_dead(process))
+            self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in silent}
+            ended = (self._end(process) for process in alive if self._is_dead(process, silent))
             return [reaped for reaped in ended if reaped is not None]
         except (OperationalError, InterfaceError):
             self._doubts.clear()
@@ -92,13 +92,12 @@ class Reaper:
         is_silent = self._doubts.pop(process.pk, None) is not None
         return _end_dead(process, within_s=PROMPT_S if is_silent else math.inf)
 
-    def _is_dead(self, process: ServingProcess) -> bool:
+    def _is_dead(self, process: ServingProcess, silent: Set[uuid.UUID]) -> bool:
         folder = folder_of(process)
         present = is_here(process.host) and folder.exists()
         if present and not is_locked(folder):
             return True
-        if process.lease_until >= timezone.now():
-            self._doubts.pop(process.pk, None)
+        if process.pk not in silent:
             return False
         seen_until, since = self._doubts.get(process.pk, (None, 0.0))
         if seen_until != process.lease_until:
@@ -106,6 +105,12 @@ class Reaper:
             seen_until, since = self._doubts[process.pk]
         watch_s = self.watch_present_s if present else self.watch_absent_s
         return time.monotonic() - since >= watch_s
+
+
+def _silent_processes() -> set[uuid.UUID]:
+    """Return those whose lease is over, by the database's clock."""
+    over = ServingProcess.objects.filter(state=State.ALIVE, lease_until__lt=Now())
+    return set(over.values_list("pk", flat=True))
 
 
 def _end_dead(process: ServingProcess, *, within_s: float) -> Reaped | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
-from django.utils import timezone
+from django.db.models.functions import Now
 
 from gateway.database_lock import SERVING, lock_for_transaction
 from gateway.launch.failure import CannotStart
@@ -65,5 +65,5 @@ def refusal(other: ServingProcess) -> CannotStart:
 
 def _in_the_way(*, counts_alone: bool) -> QuerySet[ServingProcess]:
     """Return the live processes that this one may not serve beside."""
-    alive = Q(state=ServingProcess.State.ALIVE, lease_until__gte=timezone.now())
+    alive = Q(state=ServingProcess.State.ALIVE, lease_until__gte=Now())
     return ServingProcess.objects.filter(alive, *(() if counts_alone else (Q(counts_alone=True),)))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.support.rows import select
 from tests.support.servers import GatewayServer
-
-DATABASE = "tollhouse.sqlite3"
 
 
 @dataclass(frozen=True)
@@ -65,19 +62,9 @@ def _read(answer: Any) -> Answer:
     return Answer(answer.status, call_id, json.loads(answer.read()))
 
 
-@contextmanager
-def locked_database(home: Path) -> Iterator[None]:
-    """Another program holds the write lock: what ends meanwhile is in the journal alone."""
-    with closing(sqlite3.connect(home / DATABASE, timeout=60, isolation_level=None)) as other:
-        other.execute("BEGIN IMMEDIATE")
-        yield
-        other.execute("ROLLBACK")
-
-
 def statuses(home: Path) -> dict[str, str]:
     """Return the status of each call on record, by its id."""
-    with closing(sqlite3.connect(home / DATABASE)) as database:
-        return dict(database.execute("SELECT id, status FROM gateway_callrecord"))
+    return {row[0]: row[1] for row in select(home, "SELECT id, status FROM gateway_callrecord")}
 
 
 def call_until_drawn(server: GatewayServer) -> list[str]:

@@ -12,7 +12,7 @@ from random import Random
 
 from gateway.journal.file import Position, read_records
 from gateway.journal.record import Admitted, Damage, Settled
-from tests.faults.calling import DATABASE
+from tests.support.rows import FILE
 from tests.support.servers import ROOT, GatewayServer
 
 NONE, READ_ONLY, LOCKED, FLIPPED, MOVED = "none", "read-only", "locked", "flipped bits", "moved"
@@ -68,7 +68,7 @@ class Disruptions:
 
 def _lock(home: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(
-        home / DATABASE, timeout=60, isolation_level=None, check_same_thread=False
+        home / FILE, timeout=60, isolation_level=None, check_same_thread=False
     )
     connection.execute("BEGIN IMMEDIATE")
     return connection
@@ -82,7 +82,7 @@ def _move(server: GatewayServer, home: Path) -> None:
 def _flip_bits(home: Path, rng: Random) -> int:
     """Flip a bit in one to three records that are in a dead server's journal alone, of calls of
     which another record stays readable; return in how many."""
-    with closing(sqlite3.connect(home / DATABASE)) as database:
+    with closing(sqlite3.connect(home / FILE)) as database:
         alive = database.execute(
             "SELECT id, drained_segment, drained_offset FROM gateway_servingprocess"
             " WHERE state = 'alive'"

@@ -17,7 +17,8 @@ from msgspec.structs import replace
 from gateway.journal.file import read_records
 from gateway.journal.frames import HEADER, MAGIC
 from gateway.journal.record import Damage, Settled
-from tests.faults.calling import DATABASE, call, call_until_drawn, get, locked_database, statuses
+from tests.faults.calling import call, call_until_drawn, get, statuses
+from tests.support.rows import FILE, locked_database
 from tests.support.servers import GatewayServer, run_manage, running_gateway
 
 CALLS = 40
@@ -81,7 +82,7 @@ def test_a_home_that_was_moved_after_a_crash_loses_no_call(
 ) -> None:
     ids = die_with_calls_in_the_journal(gateway)
     if stored == "absolute":  # by a process of an earlier version
-        with closing(sqlite3.connect(home / DATABASE)) as database, database:
+        with closing(sqlite3.connect(home / FILE)) as database, database:
             folder = f"{home}/journal/"
             changed = database.execute(
                 "UPDATE gateway_servingprocess SET journal_path = ? || substr(journal_path, 9)"

@@ -5,11 +5,9 @@ from __future__ import annotations
 
 import json
 import re
-import sqlite3
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from email.message import Message
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +16,7 @@ from urllib.parse import urlencode
 import pytest
 
 from gateway.launch.seed import WORKSPACE
-from tests.faults.calling import locked_database
+from tests.support.rows import count, locked_database
 from tests.support.servers import GatewayServer, run_manage
 
 AT_ONCE = 24
@@ -92,7 +90,5 @@ def test_only_who_has_to_write_is_refused_and_nobody_waits_for_them(
     assert all(int(answer.headers["retry-after"]) >= 1 for answer in refused)
     assert ask(gateway, key=gateway.key, name="during-0").status == 200
     gateway.stop()
-    with closing(sqlite3.connect(home / "tollhouse.sqlite3")) as database:
-        rows = database.execute("SELECT status, COUNT(*) FROM gateway_callrecord GROUP BY 1")
-        assert dict(rows.fetchall())["ok"] == 24
+    assert count(home, "gateway_callrecord WHERE status = 'ok'") == 24
     assert run_manage(home, "prove").returncode == 0

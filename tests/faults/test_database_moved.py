@@ -9,7 +9,8 @@ from contextlib import closing
 from pathlib import Path
 
 from gateway.launch.seed import WORKSPACE
-from tests.faults.calling import DATABASE, call, get, statuses
+from tests.faults.calling import call, get, statuses
+from tests.support.rows import FILE
 from tests.support.servers import GatewayServer, run_manage
 from tests.support.waiting import wait_until
 
@@ -32,7 +33,7 @@ def wait_until_refused(server: GatewayServer, reason: str) -> None:
 
 def test_nothing_is_admitted_while_the_database_is_away(gateway: GatewayServer, home: Path) -> None:
     unseen = gateway.manage("issue_key", WORKSPACE, "unseen")["secret"]
-    file, elsewhere = home / DATABASE, home / "elsewhere.sqlite3"
+    file, elsewhere = home / FILE, home / "elsewhere.sqlite3"
     answered = [call(gateway) for _ in range(3)]
 
     file.rename(elsewhere)
@@ -54,7 +55,7 @@ def test_nothing_is_admitted_while_the_database_is_away(gateway: GatewayServer, 
 
 
 def test_calls_stay_admitted_once_the_database_is_back(gateway: GatewayServer, home: Path) -> None:
-    file, elsewhere = home / DATABASE, home / "elsewhere.sqlite3"
+    file, elsewhere = home / FILE, home / "elsewhere.sqlite3"
     seen: list[int] = []
 
     def look_back() -> bool:
@@ -79,21 +80,21 @@ def test_another_database_in_its_place_is_not_written_to(
     gateway.stop()
     backup = home / "backup.sqlite3"
     with (
-        closing(sqlite3.connect(home / DATABASE)) as database,
+        closing(sqlite3.connect(home / FILE)) as database,
         closing(sqlite3.connect(backup)) as to,
     ):
         database.backup(to)
     gateway.restart()
     answered = call(gateway)
-    for name in (DATABASE, f"{DATABASE}-wal", f"{DATABASE}-shm"):
+    for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
         (home / name).unlink()
     wait_until_refused(gateway, "The database file is missing.")
-    shutil.copy(backup, home / DATABASE)
-    before = (home / DATABASE).read_bytes()
+    shutil.copy(backup, home / FILE)
+    before = (home / FILE).read_bytes()
 
     wait_until_refused(gateway, "The database file was replaced")
     gateway.kill()
-    after = (home / DATABASE).read_bytes()
+    after = (home / FILE).read_bytes()
     gateway.restart()
     again = call(gateway)
     gateway.stop()

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from gateway.launch.programs import STORAGE_FAILED
-from tests.faults.calling import call, call_until_drawn, get, locked_database, statuses
+from tests.faults.calling import call, call_until_drawn, get, statuses
+from tests.support.rows import locked_database
 from tests.support.servers import ROOT, GatewayServer, run_manage, running_gateway
 from tests.support.waiting import wait_until
 

@@ -20,8 +20,9 @@ from typing import Any
 import pytest
 
 from tests.conftest import add_fake_model
-from tests.faults.calling import DATABASE, call, call_until_drawn, locked_database
+from tests.faults.calling import call, call_until_drawn
 from tests.support.require import do_without
+from tests.support.rows import FILE, locked_database
 from tests.support.servers import (
     ROOT,
     GatewayServer,
@@ -135,7 +136,7 @@ def leave(server: GatewayServer) -> str:
 
 
 def read(home: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(home / DATABASE)) as book:
+    with closing(sqlite3.connect(home / FILE)) as book:
         return book.execute(query).fetchall()
 
 

@@ -23,14 +23,22 @@ django.setup()
 from django.core.management import call_command  # noqa: E402
 from django.db import connection  # noqa: E402
 from django.db.models import Sum  # noqa: E402
+from django.utils import timezone  # noqa: E402
 
 from accounts import ledger  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import ConfigChange, Membership, User, Wallet, Workspace  # noqa: E402
-from gateway.models import CallBody, CallRecord, LanguageModel, Provider  # noqa: E402
+from gateway.models import (  # noqa: E402
+    CallBody,
+    CallRecord,
+    LanguageModel,
+    Provider,
+    ServingProcess,
+)
 from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, provider_connections, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
+from gateway.stores.reaping import Reaper  # noqa: E402
 from keys import memberships  # noqa: E402
 from keys import services as keys  # noqa: E402
 from keys.access import set_access_rules  # noqa: E402
@@ -245,6 +253,19 @@ def drawn_nusd() -> int:
     return Wallet.objects.aggregate(drawn=Sum("drawn_nusd"))["drawn"] or 0
 
 
+def end_silent() -> list[str]:
+    """End the processes whose lease is over as a reaper does that has watched them for long; return
+    their IDs."""
+    reaper = Reaper(watch_present_s=0, watch_absent_s=0)
+    return [str(ended.process_id) for ended in reaper.run()]
+
+
+def forget_leases() -> int:
+    """Let every lease be over, as time does while a process stands still."""
+    over = timezone.now() - timedelta(seconds=1)
+    return ServingProcess.objects.filter(state="alive").update(lease_until=over)
+
+
 def breaks(*, upstream_usage: list[dict[str, Any]] | None = None) -> list[str]:
     return prove(upstream_usage=upstream_usage).breaks
 
@@ -279,6 +300,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
             balance_nusd,
             call_back,
             drawn_nusd,
+            end_silent,
+            forget_leases,
             breaks,
         ),
     )

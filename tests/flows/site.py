@@ -140,16 +140,22 @@ class Site:
 
 
 @contextmanager
-def running_site(home: Path, env: Mapping[str, str] | None = None) -> Iterator[Site]:
+def running_site(
+    home: Path,
+    env: Mapping[str, str] | None = None,
+    *,
+    office_env: Mapping[str, str] | None = None,
+) -> Iterator[Site]:
     """Run a gateway that has these models, all served by a fake upstream of its own:
 
     fake-model; small-model, which writes at most 100 tokens; free-model, which costs nothing.
     When the block ends well, every hold must be gone and the ledger must add up.
+    office_env: the settings of the office, where they are not those of the gateway.
     """
     with (
         running_upstream() as upstream,
         running_gateway(home, env=env) as gateway,
-        open_office(home, env) as office,
+        open_office(home, env if office_env is None else office_env) as office,
     ):
         site = Site(gateway, upstream, office)
         office.do("provider", name="fake", base_url=upstream.base_url, credential=CREDENTIAL)

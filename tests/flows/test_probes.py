@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.calling import DATABASE
 from tests.flows.site import Site, running_site
 from tests.support.metrics import Page, get
+from tests.support.rows import FILE
 from tests.support.waiting import wait_until
 
 
@@ -58,7 +58,7 @@ def test_a_process_that_drains_is_alive_and_not_ready(own_site: Site) -> None:
 
 
 def test_a_process_whose_database_is_gone_is_not_ready_until_it_is_back(own_site: Site) -> None:
-    database = own_site.gateway.home / DATABASE
+    database = own_site.gateway.home / FILE
     aside = database.with_suffix(".aside")
 
     database.rename(aside)

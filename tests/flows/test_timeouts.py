@@ -88,3 +88,16 @@ def test_a_provider_that_does_not_take_the_connection_is_unavailable(
 
     assert (answer.status, answer.error["code"]) == (502, "provider_unavailable")
     assert site.record(answer.call_id)["charge_nusd"] == 0
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_slow_answer_is_waited_for_and_its_time_is_the_providers(
+    site: Site, stream: bool
+) -> None:
+    answer = site.caller().ask("script:first_ms=1200&tokens=3", stream=stream)
+
+    assert answer.text == "tok0 tok1 tok2 "
+    record = site.record(answer.call_id)
+    assert (record["status"], record["charge_basis"]) == ("ok", "usage")
+    assert record["upstream_us"] >= 1_200_000
+    assert record["total_us"] >= record["upstream_us"]

@@ -23,10 +23,10 @@ from gateway.processors.registry import PROCESSORS
 from gateway.providers.registry import ADAPTERS
 from gateway.tools.registry import TOOLS
 from tests.conftest import add_fake_model
-from tests.faults.calling import DATABASE
 from tests.flows.caller import Answer, Caller
 from tests.house.seams.upstream import asked, running_scratch_provider
 from tests.house.tree import text_of
+from tests.support.rows import FILE
 from tests.support.servers import ROOT, UpstreamServer, run_manage, running_gateway
 from tests.support.waiting import wait_until
 
@@ -321,7 +321,7 @@ def test_a_unit_may_have_a_price_column_of_its_own(scratch: ScratchSite, caller:
     answer = caller.ask(f"script:usage=raw:{AUDIO_USAGE}", model="fake-model")
 
     scratch.record(caller, answer)
-    with closing(sqlite3.connect(scratch.home / DATABASE)) as database:
+    with closing(sqlite3.connect(scratch.home / FILE)) as database:
         [(units, price_nusd)] = database.execute(
             "SELECT units, charge_nusd + absorbed_nusd FROM gateway_callrecord WHERE id = ?",
             [answer.call_id.replace("-", "")],

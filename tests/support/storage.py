@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ from pathlib import Path
 from tests.support.postgresql import PostgresqlServer, running_postgresql
 
 NOTE = "test-database.json"
+SQLITE, POSTGRESQL = "sqlite", "postgresql"
+STORAGES = (SQLITE, POSTGRESQL)
 
 
 @cache
@@ -29,12 +32,15 @@ def shared_server() -> PostgresqlServer:
 
 
 def is_postgresql_wanted() -> bool:
-    return os.environ.get("TEST_DATABASE") == "postgresql"
+    return os.environ.get("TEST_DATABASE") == POSTGRESQL
 
 
-def use_postgresql(home: Path, database: str = "") -> str:
-    """Have the home use a database of the shared server, by default a new one; return its URL."""
-    server = shared_server()
+def use_postgresql(
+    home: Path, database: str = "", *, server: PostgresqlServer | None = None
+) -> str:
+    """Have the home use a database of a server, by default a new one of the shared server; return
+    its URL. Copies of the home are for databases of the shared server alone."""
+    server = server or shared_server()
     name = database or server.new_database()
     home.mkdir(parents=True, exist_ok=True)
     note = {"home": str(home), "name": name, "url": server.url(name)}
@@ -51,6 +57,13 @@ def storage_environment(home: Path) -> dict[str, str]:
     if known["home"] == str(home):
         return {"DATABASE_URL": known["url"]}
     return {"DATABASE_URL": use_postgresql(home, shared_server().new_database(like=known["name"]))}
+
+
+def database_url(home: Path, env: Mapping[str, str] | None = None) -> str:
+    """Return the URL of the home's database; empty: its own file. env: what programs are told."""
+    if env and "DATABASE_URL" in env:
+        return env["DATABASE_URL"]
+    return storage_environment(home).get("DATABASE_URL", "")
 
 
 def database_of(home: Path) -> str:
