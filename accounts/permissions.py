@@ -67,7 +67,7 @@ RULES: Mapping[Action, frozenset[str]] = {
 WORDS: Mapping[Action, str] = {
     Action.VIEW_USAGE: "View usage and calls of the workspace",
     Action.VIEW_OWN_USAGE: "View usage and calls of your own keys",
-    Action.VIEW_KEYS: "View all keys and their rules, never their secrets",
+    Action.VIEW_KEYS: "View all keys, their rules and limits, never their secrets",
     Action.MAKE_KEYS: "Create keys within the workspace's maximum for developers. Rename, "
     "restrict, rotate and revoke your own keys",
     Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, reset a key's "
@@ -80,10 +80,11 @@ WORDS: Mapping[Action, str] = {
     Action.LEAVE_WORKSPACE: "Leave the workspace",
     Action.VIEW_AUDIT: "View the audit log of the workspace",
     Action.MANAGE_MEMBERS: "Invite and remove members, change their roles (owners: by owners only)",
-    Action.MANAGE_WORKSPACE: "Change name, limits, access rules, profile and request logging. Lock "
-    "the workspace. Assign the scope `admin` to a key",
+    Action.MANAGE_WORKSPACE: "Change name, access rules, profile and request logging. Set limits "
+    "of the workspace, its members and its keys. Lock the workspace. Assign the scope `admin` to a "
+    "key",
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
-    Action.MANAGE_CATALOGUE: "Manage providers, models and prices of the installation",
+    Action.MANAGE_CATALOGUE: "Manage providers, models, prices and limits of the installation",
     Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces",
 }
 

@@ -58,6 +58,13 @@ service keys.
 A key with the scope `usage` reads its own usage and calls. With `usage.workspace`, which only
 owners and admins can assign, it reads those of the workspace.
 """
+LIMITS = """
+## Limits
+
+Owners and admins set [limits](limits.md) for the workspace, its members and its keys. Everyone who
+can view the keys can view them. An admin cannot change or remove a limit that is set for them as a
+member; an owner can. Only operators set limits of the installation and of models.
+"""
 API = """
 ## The API
 
@@ -86,6 +93,9 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:member-role": Form(Action.MANAGE_MEMBERS),
     "dashboard:member-remove": Form(Action.MANAGE_MEMBERS, own=Action.LEAVE_WORKSPACE),
     "dashboard:invitation-withdraw": Form(Action.MANAGE_MEMBERS),
+    "dashboard:limit-create": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:limit-edit": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:limit-remove": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-name": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-profile": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-limits": Form(Action.MANAGE_WORKSPACE),
@@ -104,6 +114,9 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:provider-edit": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-switch": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-test": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:installation-limit-create": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:installation-limit-edit": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:installation-limit-remove": Form(Action.MANAGE_CATALOGUE),
     "dashboard:theme": None,
     "dashboard:join": None,
     "dashboard:join-accept": None,
@@ -159,7 +172,7 @@ COMMANDS: Mapping[str, Action | None] = {
 
 def render() -> str:
     """Return the whole page."""
-    parts = [HEAD, *_rules(), KEYS, *_forms(), API, *_commands()]
+    parts = [HEAD, *_rules(), KEYS, LIMITS, *_forms(), API, *_commands()]
     return "".join(parts)
 
 

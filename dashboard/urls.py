@@ -21,6 +21,7 @@ from dashboard.key_policy import views as key_policy
 from dashboard.keys import rotation as key_rotation
 from dashboard.keys import transfer as key_transfer
 from dashboard.keys import views as keys
+from dashboard.limits import views as limits
 from dashboard.members import views as members
 from dashboard.models import views as models
 from dashboard.overview import views as overview
@@ -75,6 +76,11 @@ _PAGES = [
         members.withdraw_invitation,
         name="invitation-withdraw",
     ),
+    # Limits
+    path("limits", limits.list_limits, name="limit-list"),
+    path("limits/new", limits.create_limit, name="limit-create"),
+    path("limits/<uuid:rule_id>", limits.edit_limit, name="limit-edit"),
+    path("limits/<uuid:rule_id>/remove", limits.remove_limit, name="limit-remove"),
     # Settings
     path("settings", settings.show_settings, name="settings"),
     path("settings/name", settings.rename, name="settings-name"),
@@ -98,7 +104,7 @@ urlpatterns = [
     path("join", join.enter_code, name="join"),
     path("join/accept", join.accept_invitation, name="join-accept"),
     path("account/name", account.change_name, name="account-name"),
-    # The installation: workspaces, models, providers, its audit log
+    # The installation: workspaces, models, providers, its limits, its audit log
     path("workspaces", workspaces.list_workspaces, name="workspace-list"),
     path("workspaces/new", workspaces.create, name="workspace-create"),
     path("models", models.list_models, name="model-list"),
@@ -110,6 +116,22 @@ urlpatterns = [
     path("providers/new", providers.create_provider, name="provider-create"),
     path("providers/<uuid:provider_id>", providers.edit_provider, name="provider-edit"),
     path("providers/<uuid:provider_id>/switch", providers.switch_provider, name="provider-switch"),
+    path("installation/limits", limits.list_installation_limits, name="installation-limit-list"),
+    path(
+        "installation/limits/new",
+        limits.create_installation_limit,
+        name="installation-limit-create",
+    ),
+    path(
+        "installation/limits/<uuid:rule_id>",
+        limits.edit_installation_limit,
+        name="installation-limit-edit",
+    ),
+    path(
+        "installation/limits/<uuid:rule_id>/remove",
+        limits.remove_installation_limit,
+        name="installation-limit-remove",
+    ),
     path("installation/audit", audit.list_installation_events, name="audit-installation"),
     path("providers/<uuid:provider_id>/test", providers.check_provider, name="provider-test"),
     # The API's reference

@@ -117,8 +117,7 @@ def _read_burst(metric: str, algorithm: str, burst: int | None) -> int | None:
     if burst is None:
         return None
     if algorithm != LimitRule.Algorithm.TOKEN_BUCKET:
-        words = f"Burst requires the algorithm {LimitRule.Algorithm.TOKEN_BUCKET}."
-        raise ValidationError({"burst": words})
+        raise ValidationError({"burst": "Burst requires the token bucket algorithm."})
     return _read_amount(metric, burst, "burst")
 
 

@@ -46,12 +46,14 @@ from dashboard.keys.rows import (
 from dashboard.keys.rules_form import models_within
 from dashboard.keys.spending import SpendingRow, spending_rows
 from dashboard.keys.table import key_table
+from dashboard.limits.table import LimitRow, limits_of_key
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
 from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
 from keys import member_actions
 from keys.access import access_rules_of, max_key_days
+from keys.limit_actions import may_manage
 from keys.models import ApiKey, DeveloperKeyPolicy
 from keys.policy import policy_of
 from keys.selectors import (
@@ -104,6 +106,8 @@ class KeyPageContext:
     is_tightened_only: bool
     why_not: str
     workspace_rules: list[str]
+    limits: list[LimitRow]
+    may_limit: bool
     lost_scopes: list[str]
 
 
@@ -322,6 +326,8 @@ def _key_page(
         why_not=_why_not(person, key) if form is None and is_live else "",
         lost_scopes=scopes_without_effect(key) if is_live else [],
         workspace_rules=rule_lines(access_rules_of(workspace)),
+        limits=limits_of_key(key),
+        may_limit=is_live and may_manage(person, workspace),
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)
 

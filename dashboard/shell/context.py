@@ -37,6 +37,7 @@ _PAGES = (
     _Page("Keys", "key-list", "key-round", Action.VIEW_OWN_USAGE, "k"),
     _Page("Calls", "call-list", "activity", Action.VIEW_OWN_USAGE, "c"),
     _Page("Credits", "credits", "wallet", Action.VIEW_CREDITS, "b"),
+    _Page("Limits", "limit-list", "gauge", Action.VIEW_KEYS, "l"),
     _Page("API reference", "reference", "book-open", Action.VIEW_OWN_USAGE, "r"),
     _Page("Members", "member-list", "users", Action.VIEW_MEMBERS, "u"),
     _Page("Audit log", "audit", "scroll-text", Action.VIEW_AUDIT, "a"),
@@ -44,6 +45,10 @@ _PAGES = (
     _Page("Workspaces", "workspace-list", "building-2", Action.MANAGE_WORKSPACES, "w"),
     _Page("Models", "model-list", "boxes", Action.MANAGE_CATALOGUE, "m"),
     _Page("Providers", "provider-list", "plug", Action.MANAGE_CATALOGUE, "p"),
+    _Page(
+        *("Installation limits", "installation-limit-list", "gauge"),
+        *(Action.MANAGE_CATALOGUE, "i"),
+    ),
 )
 # What belongs to the installation, not to the workspace in view.
 _INSTALLATION = frozenset({Action.MANAGE_CATALOGUE, Action.MANAGE_WORKSPACES})

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 import django
 
 if TYPE_CHECKING:
+    from accounts.models import Membership
+    from accounts.untyped import Arguments
+    from keys.limit_rules import RuleHolder
+    from keys.models import ApiKey
     from tests.dashboard.demo_data import DemoModel
 
 PROMPTED = "deepseek-v3.2"
@@ -77,8 +81,54 @@ def _fill() -> None:
     make_key(workspace, label="Trainee, until the fair", allowed_models=names[:1], expires_at=later)
     revoke_key(make_key(workspace, label="First prototype").key, actor=operator.email)
     person = create_user(email=MEMBER_EMAIL, name="Noor Haddad", password=PASSWORD, actor=ACTOR)
-    Membership.objects.create(workspace=workspace, user=person, role=Role.DEVELOPER)
+    membership = Membership.objects.create(workspace=workspace, user=person, role=Role.DEVELOPER)
+    _limit(membership, first, operator.email)
     create_workspace(name="Zephyr Robotics", owner=person, actor=ACTOR)
+
+
+def _limit(membership: Membership, key: ApiKey, actor: str) -> None:
+    """Set limits of every level and kind."""
+    from gateway.core.money import NUSD_PER_USD
+    from keys.limit_rules import (
+        add_limit_rule,
+        for_each_key,
+        for_each_member,
+        for_installation,
+        for_key,
+        for_member,
+        for_model,
+        for_workspace,
+    )
+
+    workspace = key.workspace
+    per_day = {"metric": "tokens", "maximum": 2_000_000, "period": "day"}
+    rules: list[tuple[RuleHolder, dict[str, object]]] = [
+        (for_installation(), per_day | {"maximum": 50_000_000, "algorithm": "fixed_window"}),
+        (for_model(LONG_MODEL), {"metric": "concurrent_requests", "maximum": 4}),
+        (for_workspace(workspace), per_day | {"only_models": [LONG_MODEL], "label": "Trial"}),
+        (
+            for_each_member(workspace),
+            {"metric": "cost_micro_usd", "maximum": 5 * NUSD_PER_USD, "period": "month"},
+        ),
+        (for_member(membership), per_day | {"is_enabled": False}),
+        (
+            for_each_key(workspace),
+            {"metric": "completion_tokens", "maximum": 8_000, "per_request": True},
+        ),
+        (
+            for_key(key),
+            {
+                "metric": "requests",
+                "maximum": 600,
+                "period": "hour",
+                "algorithm": "token_bucket",
+                "burst": 1_200,
+            },
+        ),
+    ]
+    for holder, values in rules:
+        fields: Arguments = values
+        add_limit_rule(holder, actor=actor, **fields)
 
 
 def _add(model: DemoModel) -> None:

@@ -15,6 +15,8 @@ from accounts.invitations import invite
 from accounts.models import Role, Workspace
 from dashboard.urls import urlpatterns
 from gateway.models import CallRecord, LanguageModel, Provider
+from keys.limit_rules import add_limit_rule, for_installation, for_workspace
+from keys.models import LimitRule
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import HTMX, full_path, path_of, signed_in
 from tests.factories import ACTOR, make_member, make_model, make_user, make_workspace
@@ -37,7 +39,11 @@ WITHOUT_SUBJECT = {
     *("audit-installation", "key-import"),
 }
 INSTALLATION = [
-    *(name for name in NAMES if name.startswith(("model-", "provider-", "workspace-"))),
+    *(
+        name
+        for name in NAMES
+        if name.startswith(("model-", "provider-", "workspace-", "installation-"))
+    ),
     "audit-installation",
 ]
 ACCOUNT_PAGES = [
@@ -54,7 +60,14 @@ def lived_in() -> Workspace:
     make_model()
     make_member(workspace, Role.VIEWER)
     invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR)
+    make_limits(workspace)
     return workspace
+
+
+def make_limits(workspace: Workspace) -> None:
+    """Set a limit of the workspace and one of the installation."""
+    for holder in (for_workspace(workspace), for_installation()):
+        add_limit_rule(holder, metric="tokens", maximum=9, period="day", actor=ACTOR)
 
 
 def address(name: str, workspace: Workspace | None) -> str:
@@ -69,12 +82,15 @@ def _id(subject: str, workspace: Workspace | None) -> object:
     """Return the id of one of the installation's or the workspace's, or one that nothing has."""
     if subject in ("model", "provider"):
         return (LanguageModel if subject == "model" else Provider).objects.latest("pk").pk
+    if subject == "installation":
+        return LimitRule.objects.get(level="installation").pk
     if workspace is None:
         return 0 if subject == "member" else uuid.uuid4()
     if subject == "call":
         return _call_id(workspace)
     found = {
         "key": workspace.keys,
+        "limit": workspace.limit_rules,
         "member": workspace.memberships,
         "invitation": workspace.invitations,
     }[subject].first()

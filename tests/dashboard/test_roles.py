@@ -32,7 +32,8 @@ from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.models import LanguageModel, Provider
 from keys.importing import keep_preview
-from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport
+from keys.limit_rules import add_limit_rule, for_installation, for_workspace
+from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule
 from tests.dashboard.visitors import key_form, path_of, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_model, make_user, make_workspace
 
@@ -40,11 +41,12 @@ pytestmark = pytest.mark.django_db
 
 TABLES: list[Any] = [
     *(Workspace, Membership, Invitation, Wallet, LedgerEntry, AuditEvent, ConfigChange),
-    *(ApiKey, DeveloperKeyPolicy, KeyImport, LanguageModel, Provider),
+    *(ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule, LanguageModel, Provider),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
 # Pages that show something and hold a form besides: a link to them promises no right.
 SHOWN_TO_ALL = {"dashboard:key-edit"}
+LIMIT: dict[str, Any] = {"metric": "requests", "maximum": 5, "period": "day"}
 LINK = re.compile(r'(?:action|hx-post|href|hx-get)="([^"#?]+)')
 
 
@@ -92,6 +94,8 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "invitation": lambda: (
             invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR).invitation
         ),
+        "limit": lambda: add_limit_rule(for_workspace(workspace), actor=ACTOR, **LIMIT),
+        "installation": lambda: add_limit_rule(for_installation(), actor=ACTOR, **LIMIT),
         "model": lambda: LanguageModel.objects.first() or make_model(),
         "provider": lambda: Provider.objects.first() or make_model().targets.get().provider,
     }
@@ -118,6 +122,10 @@ def everything_filled_in() -> dict[str, Any]:
         keys="revoke",
         reason="forged",
         amount="100",
+        holder="workspace",
+        metric="requests",
+        maximum="7",
+        period="day",
         stores_bodies="on",
         compat_profile="bud",
         **forged,
@@ -215,6 +223,7 @@ def test_no_page_offers_what_the_role_does_not_cover(role: str) -> None:
     make_key(workspace, label="Theirs")
     own = make_key(workspace, label="Own").key
     ApiKey.objects.filter(pk=own.pk).update(created_by=person)
+    add_limit_rule(for_workspace(workspace), actor=ACTOR, **LIMIT)
     client, offered = signed_in(person), set()
 
     for name, pattern in pages():
@@ -232,7 +241,11 @@ def test_no_page_offers_what_the_role_does_not_cover(role: str) -> None:
 
 
 def _addresses(name: str, pattern: URLPattern, workspace: Workspace) -> list[str]:
-    known: dict[str, Any] = {"key_id": workspace.keys, "membership_id": workspace.memberships}
+    known: dict[str, Any] = {
+        "key_id": workspace.keys,
+        "membership_id": workspace.memberships,
+        "rule_id": workspace.limit_rules,
+    }
     converters = [each for each in pattern.pattern.converters if each != SLUG]
     page = name.removeprefix("dashboard:")
     if not converters:

@@ -15,7 +15,7 @@ from dashboard.workspaces.redirects import MovedPage
 from gateway.models import CallRecord
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
-from tests.dashboard.test_every_page import INSTALLATION, PAGES, address
+from tests.dashboard.test_every_page import INSTALLATION, PAGES, address, make_limits
 from tests.dashboard.visitors import full_path, key_form, signed_in
 from tests.factories import make_key, make_member, make_model, make_user, make_workspace
 
@@ -35,6 +35,7 @@ def acme() -> Workspace:
     make_demo_data(workspace, days=1, calls_per_day=5)
     make_model()
     make_member(workspace)
+    make_limits(workspace)
     return workspace
 
 

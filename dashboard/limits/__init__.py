@@ -1,0 +1,1 @@
+"""The limits of a workspace, its members and its keys, and those of the installation."""

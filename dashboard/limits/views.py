@@ -1,0 +1,224 @@
+"""Limits: list, add, change, remove. Those of a workspace, and those of the installation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_GET, require_http_methods
+
+from accounts.permissions import Action, NotAllowed
+from dashboard.forms.save import save
+from dashboard.forms.service_errors import show_conflict
+from dashboard.http.current_workspace import require
+from dashboard.http.htmx import PageRequest, render_page
+from dashboard.http.query_params import read_text
+from dashboard.limits.forms import (
+    EditLimitForm,
+    LimitForm,
+    NewLimitForm,
+    initial_of_new,
+    limit_version,
+)
+from dashboard.limits.places import Place, installation, place_of
+from dashboard.limits.table import LimitRow, limit_row, limit_table
+from dashboard.ui.confirm import Question, ask
+from dashboard.ui.tables import Table
+from keys import limit_actions
+from keys.limit_words import holder_words, limit_words
+from keys.models import LimitRule
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitListContext:
+    """Variables of dashboard/limits/list.html; htmx gets the table alone."""
+
+    table: Table[LimitRow]
+    query: str
+    is_installations: bool
+    may_manage: bool
+    list_url: str
+    create_url: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class LimitFormContext:
+    """Variables of dashboard/limits/form.html, _form.html. row: None for a new limit."""
+
+    form: LimitForm
+    row: LimitRow | None
+    title: str
+    action_url: str
+    list_url: str
+
+
+@login_required
+@require_GET
+def list_limits(request: PageRequest) -> HttpResponse:
+    return _list(request, Place(require(request, Action.VIEW_KEYS)))
+
+
+@login_required
+@require_GET
+def list_installation_limits(request: PageRequest) -> HttpResponse:
+    return _list(request, installation(request))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def create_limit(request: PageRequest) -> HttpResponse:
+    return _create(request, place_of(request))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def create_installation_limit(request: PageRequest) -> HttpResponse:
+    return _create(request, installation(request))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_limit(request: PageRequest, rule_id: UUID) -> HttpResponse:
+    return _edit(request, place_of(request), rule_id)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def edit_installation_limit(request: PageRequest, rule_id: UUID) -> HttpResponse:
+    return _edit(request, installation(request), rule_id)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def remove_limit(request: PageRequest, rule_id: UUID) -> HttpResponse:
+    return _remove(request, place_of(request), rule_id)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def remove_installation_limit(request: PageRequest, rule_id: UUID) -> HttpResponse:
+    return _remove(request, installation(request), rule_id)
+
+
+def _list(request: PageRequest, place: Place) -> HttpResponse:
+    query = read_text(request.GET)
+    return render_page(
+        request,
+        page="dashboard/limits/list.html",
+        partial="components/_list.html",
+        context=LimitListContext(
+            table=limit_table(place, request.user, query),
+            query=query,
+            is_installations=place.workspace is None,
+            may_manage=place.may_manage(request.user),
+            list_url=place.address("list"),
+            create_url=place.address("create"),
+        ),
+    )
+
+
+def _create(request: PageRequest, place: Place) -> HttpResponse:
+    _require_manager(request, place)
+    asked = request.POST if request.method == "POST" else None
+    initial = initial_of_new(request.GET)
+    chosen = asked.get("holder", "") if asked is not None else initial["holder"]
+    form = NewLimitForm(asked, initial=initial, holders=place.choices(chosen))
+
+    def write() -> bool:
+        holder = place.holder(form.cleaned_data["holder"])
+        if holder is None:
+            raise ValidationError({"holder": "This was removed in the meantime."})
+        limit_actions.add_rule(holder, person=request.user, values=form.values())
+        return True
+
+    if form.is_bound and _saved(request, form, write):
+        return _to_list(request, place)
+    return _form_page(request, place, form, None)
+
+
+def _edit(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
+    rule = _find(request, place, rule_id)
+    form = EditLimitForm(request.POST if request.method == "POST" else None, rule)
+    if form.is_bound and form.is_valid() and form.cleaned_data["seen"] != limit_version(rule):
+        show_conflict(form, "limit")
+        return _form_page(request, place, form, rule, status=409)
+
+    def write() -> bool:
+        return limit_actions.change_rule(rule, person=request.user, values=form.changes())
+
+    if form.is_bound and _saved(request, form, write):
+        return _to_list(request, place)
+    return _form_page(request, place, form, rule)
+
+
+def _remove(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
+    rule = _find(request, place, rule_id)
+    words = f"{holder_words(rule)}: {limit_words(rule)}"
+    if request.method == "GET":
+        question = Question(
+            title="Remove this limit?",
+            lines=[f"{words}.", "It is no longer enforced within a second."],
+            action=place.address("remove", rule.pk),
+            button="Remove limit",
+            back=place.address("list"),
+        )
+        return ask(request, question)
+    limit_actions.remove_rule(rule, person=request.user)
+    messages.success(request, f"{words} is removed.")
+    return HttpResponseRedirect(place.address("list"))
+
+
+def _saved(request: PageRequest, form: LimitForm, write: Callable[[], bool]) -> bool:
+    return form.is_valid() and save(request, form, write)
+
+
+def _find(request: PageRequest, place: Place, rule_id: UUID) -> LimitRule:
+    """Return the limit for somebody who may change it. Raises PermissionDenied, Http404."""
+    rule = get_object_or_404(place.rules(), pk=rule_id)
+    _require_manager(request, place)
+    if limit_actions.is_bound(request.user, rule):
+        raise NotAllowed(limit_actions.OWN)
+    return rule
+
+
+def _require_manager(request: PageRequest, place: Place) -> None:
+    if not place.may_manage(request.user):
+        raise PermissionDenied(limit_actions.REFUSED)
+
+
+def _to_list(request: PageRequest, place: Place) -> HttpResponse:
+    url = place.address("list")
+    if request.htmx:
+        return HttpResponse(status=204, headers={"HX-Redirect": url})
+    return HttpResponseRedirect(url)
+
+
+def _form_page(
+    request: PageRequest,
+    place: Place,
+    form: LimitForm,
+    rule: LimitRule | None,
+    *,
+    status: int | None = None,
+) -> HttpResponse:
+    row = None if rule is None else limit_row(rule)
+    context = LimitFormContext(
+        form=form,
+        row=row,
+        title="Add limit" if row is None else f"{row.holder}: {row.words}",
+        action_url=place.address("create") if rule is None else place.address("edit", rule.pk),
+        list_url=place.address("list"),
+    )
+    return render_page(
+        request,
+        page="dashboard/limits/form.html",
+        partial="dashboard/limits/_form.html",
+        context=context,
+        status=status or (422 if form.errors else 200),
+    )
