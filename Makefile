@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-requests prove-floods prove-races prove-headers prove-faults fix lock clean
+.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -38,14 +38,17 @@ bench: .venv/test.stamp ## measure: one table, and JSON beside it
 prove-pages: .venv/test.stamp ## every page in Chromium: each width, font and theme
 	@$(PROVE) tests/dashboard
 
-prove-ledger: .venv/test.stamp ## a thousand histories of the ledger, and every planted bug
+prove-ledger: .venv/test.stamp ## 1,000 histories of the ledger, every planted bug, every kind of estimate
 	@$(PROVE) tests/money
 
-prove-requests: .venv/test.stamp .venv/clients.stamp ## every damaged byte and bit, the API's document with 500 examples
-	@$(PROVE) tests/clients tests/contract tests/corpus tests/flows tests/gateway
+prove-api: .venv/test.stamp ## 500 generated examples of each operation of the API, every combination of filters
+	@$(PROVE) tests/contract tests/gateway
 
 prove-floods: .venv/test.stamp ## each flood for 20 seconds
 	@$(PROVE) -n 0 tests/faults/test_floods.py
+
+prove-hosts: .venv/test.stamp ## a lease that runs out by itself, backup and restore on both databases
+	@$(PROVE) tests/launch
 
 prove-races: .venv/test.stamp ## race two processes for the last request, slot, cent and token; rounds=1000
 	@ROUNDS=$(or $(rounds),1000) $(BIN)/python -m pytest -q tests/flows/test_two_processes.py

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
+from collections.abc import Iterator
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from pytest_django import DjangoDbBlocker
 
 from accounts.invitations import invite
 from accounts.models import Role, Workspace
@@ -20,6 +22,7 @@ from keys.models import LimitRule
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import HTMX, full_path, path_of, signed_in
 from tests.factories import ACTOR, make_member, make_model, make_user, make_workspace
+from tests.support.database import rows_of_a_module
 
 pytestmark = pytest.mark.django_db
 
@@ -53,15 +56,21 @@ ACCOUNT_PAGES = [
 WRITES = re.compile(r"^\s*(INSERT|UPDATE|DELETE|REPLACE)", re.IGNORECASE)
 
 
+@pytest.fixture(scope="module")
+def lived_in_id(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[uuid.UUID]:
+    with rows_of_a_module(django_db_blocker):
+        workspace = make_workspace()
+        make_demo_data(workspace, days=1, calls_per_day=40)
+        make_model()
+        make_member(workspace, Role.VIEWER)
+        invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR)
+        make_limits(workspace)
+        yield workspace.pk
+
+
 @pytest.fixture
-def lived_in() -> Workspace:
-    workspace = make_workspace()
-    make_demo_data(workspace, days=1, calls_per_day=40)
-    make_model()
-    make_member(workspace, Role.VIEWER)
-    invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR)
-    make_limits(workspace)
-    return workspace
+def lived_in(lived_in_id: uuid.UUID) -> Workspace:
+    return Workspace.objects.get(pk=lived_in_id)
 
 
 def make_limits(workspace: Workspace) -> None:

@@ -6,19 +6,20 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 
 from tests.flows.caller import Caller
 from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site, running_site
 from tests.support.redis import RedisServer, running_redis
-from tests.support.servers import GatewayServer, prepare_home, running_gateway
-from tests.support.storage import use_postgresql
+from tests.support.servers import GatewayServer, running_gateway
 from tests.support.waiting import wait_for_a_day_that_lasts, wait_until
 
 pytestmark = pytest.mark.slow
@@ -49,10 +50,8 @@ class Pair:
 
 
 @pytest.fixture(scope="module")
-def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
-    home = tmp_path_factory.mktemp("two") / "home"
-    use_postgresql(home)
-    prepare_home(home)
+def pair(postgresql_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pair]:
+    home = Path(shutil.copytree(postgresql_template, tmp_path_factory.mktemp("two") / "home"))
     with running_redis() as redis:
         env = {
             "REDIS_URL": redis.url,

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from uuid import UUID
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pytest_django import DjangoDbBlocker
 
 from accounts.models import Workspace
 from gateway.models import CallRecord, LatencyRollup
@@ -21,6 +24,7 @@ from gateway.services.rolling_up import roll_up
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
 from tests.factories import make_workspace
+from tests.support.database import rows_of_a_module
 
 pytestmark = pytest.mark.django_db
 NOW = datetime(2026, 11, 18, 15, 7, tzinfo=UTC)
@@ -29,15 +33,23 @@ QUARTERS = 3 * 96
 SUPPRESSED = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 
 
-@pytest.fixture(params=["quarters alone", "half added up", "all added up"])
-def workspace(request: pytest.FixtureRequest) -> Workspace:
+@pytest.fixture(scope="module", params=["quarters alone", "half added up", "all added up"])
+def workspace_id(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: DjangoDbBlocker
+) -> Iterator[UUID]:
     """Three days of calls; of which totals of hours and days there are, must make no difference."""
-    workspace = make_workspace()
-    make_demo_data(workspace, days=3, calls_per_day=300, now=NOW)
-    make_demo_data(make_workspace("Other"), days=3, calls_per_day=30, now=NOW)
-    if request.param != "quarters alone":
-        roll_up(now=NOW if request.param == "all added up" else NOW - timedelta(hours=30))
-    return workspace
+    with rows_of_a_module(django_db_blocker):
+        workspace = make_workspace()
+        make_demo_data(workspace, days=3, calls_per_day=300, now=NOW)
+        make_demo_data(make_workspace("Other"), days=3, calls_per_day=30, now=NOW)
+        if request.param != "quarters alone":
+            roll_up(now=NOW if request.param == "all added up" else NOW - timedelta(hours=30))
+        yield workspace.pk
+
+
+@pytest.fixture
+def workspace(workspace_id: UUID) -> Workspace:
+    return Workspace.objects.get(pk=workspace_id)
 
 
 periods = st.builds(

@@ -8,8 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-
-import pytest
+from functools import cache
 
 from tests.house.tree import text_of, tracked
 
@@ -30,6 +29,7 @@ QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 PLACEHOLDER = re.compile(r"\{[a-z_]+(?:\.[a-z_]+)*\}")
 
 
+@cache
 def old_words() -> list[str]:
     return [
         word.strip() for row in OLD_ROW.finditer(text_of(STYLE)) for word in row["old"].split(";")
@@ -69,6 +69,7 @@ def found(text: str) -> list[str]:
     return [word for word in old_words() if _pattern(word).search(plain)]
 
 
+@cache
 def _pattern(word: str) -> re.Pattern[str]:
     """A word with a capital is a label: the same in small letters may stand in a sentence."""
     as_written = word != word.lower()
@@ -83,9 +84,9 @@ def test_the_list_is_read() -> None:
     assert found("Choose its name there.") == ["its name there"]
 
 
-@pytest.mark.parametrize("path", TEMPLATES)
-def test_pages_say_none_of_the_old_words(path: str) -> None:
-    assert found(words_of(text_of(path))) == []
+# One test for all files: two thousand tests of a moment each are a quarter of a minute.
+def test_pages_say_none_of_the_old_words() -> None:
+    assert [(path, old) for path in TEMPLATES for old in found(words_of(text_of(path)))] == []
 
 
 def test_strings_in_tags_of_templates_are_read() -> None:
@@ -94,16 +95,17 @@ def test_strings_in_tags_of_templates_are_read() -> None:
     assert found(words_of(template)) == ["Not said"]
 
 
-@pytest.mark.parametrize("path", PROGRAMS)
-def test_no_message_shows_the_name_of_what_it_was_to_say(path: str) -> None:
-    assert placeholders_left(path) == []
+def test_no_message_shows_the_name_of_what_it_was_to_say() -> None:
+    assert [(path, left) for path in PROGRAMS for left in placeholders_left(path)] == []
 
 
-@pytest.mark.parametrize("path", PROGRAMS)
-def test_messages_and_commands_say_none_of_the_old_words(path: str) -> None:
-    assert found("\n".join(strings_of(path))) == []
+def test_messages_and_commands_say_none_of_the_old_words() -> None:
+    said = {path: "\n".join(strings_of(path)) for path in PROGRAMS}
+
+    assert [(path, old) for path, text in said.items() for old in found(text)] == []
 
 
-@pytest.mark.parametrize("path", [path for path in DOCS if path != STYLE])
-def test_docs_say_none_of_the_old_words(path: str) -> None:
-    assert found(text_of(path)) == []
+def test_docs_say_none_of_the_old_words() -> None:
+    docs = [path for path in DOCS if path != STYLE]
+
+    assert [(path, old) for path in docs for old in found(text_of(path))] == []

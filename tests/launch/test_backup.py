@@ -12,13 +12,15 @@ from typing import Any
 import pytest
 
 from tests.flows.site import Site, running_site
+from tests.support.proofs import form
 from tests.support.servers import manage_json, run_manage, running_gateway
 from tests.support.storage import NOTE, use_postgresql
 
 DATABASE = "tollhouse.sqlite3"
+STORAGES = ["sqlite", "postgresql"]
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=STORAGES)
 def served(request: pytest.FixtureRequest) -> Iterator[Site]:
     name = "home" if request.param == "sqlite" else "postgresql_home"
     with running_site(request.getfixturevalue(name)) as running:
@@ -85,6 +87,8 @@ def test_what_only_the_journal_had_is_restored(served: Site, other: Path, tmp_pa
     served.gateway.restart()
 
 
+@pytest.mark.proof
+@pytest.mark.parametrize("served", form(short=STORAGES[:1], whole=STORAGES), indirect=True)
 def test_nothing_is_overwritten_unasked(served: Site, tmp_path: Path) -> None:
     home, backup = served.gateway.home, tmp_path / "backup"
     before = back_up(home, backup)

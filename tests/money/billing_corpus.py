@@ -14,7 +14,7 @@ import struct
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,8 @@ from tests.support.texts import TEXTS
 MADE = 400  # tokens of each answer
 PIECES = {"a token a piece": 1, "five tokens a piece": 5}
 Message = dict[str, Any]
+Prompt = tuple[str, Mapping[str, Any]]
+Scripted = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ def pictures(*sizes: tuple[int, int], detail: str = "auto") -> Message:
     return {"role": "user", "content": [{"type": "text", "text": "What is this?"}, *parts]}
 
 
-def prompts() -> Iterator[tuple[str, Mapping[str, Any]]]:
+def prompts() -> Iterator[Prompt]:
     """Yield each kind of prompt: its name, and members of the body."""
     for kind in TEXTS:
         yield kind, {"messages": [text_of(kind)]}
@@ -113,7 +115,7 @@ def prompts() -> Iterator[tuple[str, Mapping[str, Any]]]:
     yield "text file", {"messages": [{"role": "user", "content": [{"type": "file", "file": file}]}]}
 
 
-def answers() -> Iterator[tuple[str, str, int]]:
+def answers() -> Iterator[Scripted]:
     """Yield each kind of answer: its name, its script, and the tokens of a piece."""
     for pieces, size in PIECES.items():
         for kind in TEXTS:
@@ -128,9 +130,9 @@ def begin_prompt(caller: Caller, members: Mapping[str, Any]) -> LiveCall:
     return caller.begin(**(dict(members) | {"messages": messages, "max_tokens": 1}))
 
 
-def measure_prompts(site: Site) -> Iterator[Line]:
+def measure_prompts(site: Site, wanted: Iterable[Prompt]) -> Iterator[Line]:
     """Yield a line for each kind of prompt whose caller leaves before the first token."""
-    for kind, members in prompts():
+    for kind, members in wanted:
         caller = site.caller(credit_nusd=100 * NUSD_PER_USD)
         call = begin_prompt(caller, members)
         [running] = site.running(caller, count=1)
@@ -142,10 +144,10 @@ def measure_prompts(site: Site) -> Iterator[Line]:
         yield Line(kind, theirs, record["prompt_tokens"], bound)
 
 
-def measure_answers(site: Site) -> Iterator[Line]:
+def measure_answers(site: Site, wanted: Iterable[Scripted]) -> Iterator[Line]:
     """Yield a line for each kind of answer whose caller leaves in its middle."""
     caller = site.caller(credit_nusd=100 * NUSD_PER_USD)
-    for kind, script, size in answers():
+    for kind, script, size in wanted:
         prompt = f"script:stall_after={MADE}&{script}"
         call = caller.begin(prompt, stream=True, max_tokens=2 * MADE)
         arrived = 0
@@ -172,10 +174,10 @@ def main() -> None:
 
 def print_tables(site: Site) -> None:
     sys.stdout.write(f"{HEAD}\n")
-    for line in measure_prompts(site):
+    for line in measure_prompts(site, prompts()):
         sys.stdout.write(f"{line}\n")
     sys.stdout.write(f"\n{HEAD}\n")
-    for line in measure_answers(site):
+    for line in measure_answers(site, answers()):
         sys.stdout.write(f"{line}\n")
 
 

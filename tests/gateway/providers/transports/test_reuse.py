@@ -1,22 +1,15 @@
-"""When a connection carries another call, when it does not, and what is left behind of a call."""
+"""When a connection carries another call, and when it does not."""
 
 from __future__ import annotations
 
 import asyncio
-import gc
-import os
-from collections.abc import Awaitable, Callable
 
 import pytest
 
 from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
 from gateway.providers.transports import direct
 from gateway.providers.transports.base import Transport
-from gateway.providers.transports.direct import DirectTransport
-from gateway.providers.transports.direct_connection import Connection
-from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
-from gateway.providers.transports.httpx_stream import SocketStream
-from gateway.providers.transports.httpx_transport import HttpxResponse
+from gateway.providers.transports.direct_response import HIGH_WATER_BYTES
 from gateway.providers.transports.response_body import read_error_body
 from tests.gateway.providers.transports.peer import (
     CLOSE,
@@ -24,7 +17,6 @@ from tests.gateway.providers.transports.peer import (
     HALF_CLOSE,
     HOLD,
     RESET,
-    Peer,
     Script,
     answer,
     ask,
@@ -336,64 +328,3 @@ async def test_no_call_is_begun_after_the_end() -> None:
             await ask(transport, peer)
         await peer.all_ended()
         assert peer.requests == []
-
-
-# What is left behind
-
-
-def sockets() -> int:
-    names = [f"/proc/self/fd/{name}" for name in os.listdir("/proc/self/fd")]
-    return sum(os.readlink(name).startswith("socket:") for name in names if os.path.lexists(name))
-
-
-def left_over() -> int:
-    """Return how many objects of ours nobody has freed; cycles are never freed here."""
-    ours = (Connection, DirectResponse, DirectTransport, SocketStream, HttpxResponse)
-    return sum(type(thing) in ours for thing in gc.get_objects())
-
-
-async def whole(transport: Transport, peer: Peer) -> None:
-    await ask(transport, peer)
-
-
-async def broken(transport: Transport, peer: Peer) -> None:
-    with pytest.raises(ProviderUnavailable):
-        await ask(transport, peer)
-
-
-async def given_up(transport: Transport, peer: Peer) -> None:
-    assert await ask_within(transport, peer, 0.05) is None
-
-
-@pytest.mark.parametrize(
-    ("script", "call"),
-    [
-        ([FIRST], whole),
-        ([FIRST, CLOSE], whole),
-        ([CLOSE], broken),
-        ([b"rubbish\r\n\r\n", HOLD], broken),
-        ([HOLD], given_up),
-        ([FIRST[:-1], HOLD], given_up),
-    ],
-)
-async def test_nothing_is_left_of_a_call(
-    script: Script, call: Callable[[Transport, Peer], Awaitable[None]], kind: str
-) -> None:
-    gc.collect()
-    gc.disable()
-    try:
-        before, sockets_before = left_over(), sockets()
-        async with playing(script) as peer:
-            async with connecting() as transport:
-                await call(transport, peer)
-            await peer.all_ended()
-            del transport, peer
-
-        async def is_gone() -> bool:
-            if kind == "httpx":
-                gc.collect()  # its errors know the frames that they came through
-            return (left_over(), sockets()) == (before, sockets_before)
-
-        await async_wait_until(is_gone, what="everything to be gone")
-    finally:
-        gc.enable()
