@@ -41,6 +41,11 @@ class Http1Connection(httpcore.AsyncHTTP11Connection):
 
     _status = 0
 
+    async def _send_request_headers(self, request: httpcore.Request) -> None:
+        # Only from here on is the connection this call's: before, the one ahead may still end.
+        cast(SocketStream, self._network_stream).begin_exchange()
+        await super()._send_request_headers(request)
+
     async def _receive_event(self, timeout: float | None = None) -> h11.Event | type[h11.PAUSED]:
         event = await super()._receive_event(timeout)
         stream = cast(SocketStream, self._network_stream)
@@ -93,6 +98,7 @@ class Http2Connection(httpcore.AsyncHTTP2Connection):
     async def handle_async_request(self, request: httpcore.Request) -> httpcore.Response:
         if not self.is_available():
             raise httpcore.ConnectionNotAvailable
+        self._stream.begin_exchange()
         self._open += 1
         try:
             response = await super().handle_async_request(request)
@@ -175,8 +181,6 @@ class ProviderConnection(httpcore.AsyncConnectionInterface):
         inner = self._inner or await self._connect()
         on_sending = request.extensions["on_sending"]
         on_sending(True)
-        if self._stream is not None:
-            self._stream.begin_exchange()
         try:
             return await inner.handle_async_request(self._pool.address(request))
         except httpcore.ConnectionNotAvailable:
