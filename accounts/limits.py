@@ -1,4 +1,5 @@
-"""Limits on calls as people write them, checked. A key's and a workspace's are the same."""
+"""Limits on calls and spending as people write them, checked. Those of keys, members and workspaces
+are the same."""
 
 from __future__ import annotations
 
@@ -6,12 +7,43 @@ from collections.abc import Mapping
 
 from django.core.exceptions import ValidationError
 
+from accounts.models import LimitedSpending
+from gateway.core.money import MAX_NUSD
+
+_EMPTY = "Enter an amount above 0 USD, or leave empty for no limit."
 # What a limit may be, and what it counts.
 RANGES = {
     "max_requests_per_minute": (1_000_000, "requests per minute"),
     "burst": (1_000_000, "burst requests"),
     "max_concurrent": (100_000, "concurrent requests"),
 }
+
+
+SPENDING = (
+    "daily_limit_nusd",
+    "weekly_limit_nusd",
+    "monthly_limit_nusd",
+    "total_limit_nusd",
+)
+# Of accounts.models.BudgetHolder.
+BUDGET_FIELDS = (*SPENDING, "total_baseline_nusd")
+
+
+def read_spending_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:
+    """Return the limits named in SPENDING, in nano-USD, as read_call_limits does."""
+    limits = {name: wanted.get(name) for name in SPENDING}
+    errors = {name: _EMPTY for name, value in limits.items() if not _is_amount(value)}
+    if errors:
+        raise ValidationError(errors)
+    return limits
+
+
+def has_budget(holder: LimitedSpending) -> bool:
+    return any(getattr(holder, name) is not None for name in SPENDING)
+
+
+def _is_amount(value: object) -> bool:
+    return value is None or (type(value) is int and 0 < value <= MAX_NUSD)
 
 
 def read_call_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:

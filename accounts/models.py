@@ -58,7 +58,30 @@ class LimitedCalls(models.Model):
         abstract = True
 
 
-class Workspace(LimitedCalls):
+class LimitedSpending(models.Model):
+    """Budgets. null: no limit. Days, weeks and months begin in the workspace's time zone."""
+
+    daily_limit_nusd = models.BigIntegerField(null=True, blank=True)
+    weekly_limit_nusd = models.BigIntegerField(null=True, blank=True)
+    monthly_limit_nusd = models.BigIntegerField(null=True, blank=True)
+    total_limit_nusd = models.BigIntegerField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+
+
+class BudgetHolder(LimitedSpending):
+    """Who spends under budgets of their own: a key, a member, a workspace."""
+
+    total_baseline_nusd = models.BigIntegerField(
+        default=0, help_text="Spending when the total was last reset."
+    )
+
+    class Meta:
+        abstract = True
+
+
+class Workspace(LimitedCalls, BudgetHolder):
     """Who pays. Everything a caller or a member can see belongs to exactly one workspace."""
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
@@ -69,6 +92,9 @@ class Workspace(LimitedCalls):
     stores_bodies = models.BooleanField(default=False)
     compat_profile = models.CharField(
         max_length=20, blank=True, help_text="Of keys without their own; empty: the installation's."
+    )
+    timezone = models.CharField(
+        max_length=64, default="UTC", help_text="In which days, weeks and months of budgets begin."
     )
     created_at = models.DateTimeField(auto_now_add=True)
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(
@@ -92,8 +118,9 @@ class Role(models.TextChoices):
     VIEWER = "viewer"
 
 
-class Membership(models.Model):
-    """The membership of a user in a workspace."""
+class Membership(BudgetHolder):
+    """The membership of a user in a workspace. Its budgets are those of the keys that the member
+    made."""
 
     workspace = models.ForeignKey(Workspace, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
@@ -291,7 +318,8 @@ class ConfigChange(models.Model):
         KEY = "key"  # ref: the key's digest
         WORKSPACE = "workspace"  # ref: the workspace's id in hex; its keys' records are stale
         WALLET = "wallet"  # ref: the workspace's id in hex; there may be more to spend
-        # ref: the id in hex of a workspace, or of a key with a budget; return what you have idle
+        BUDGET = "budget"  # ref: its owner's id in hex; what was spent of it is something else
+        # ref: the id in hex of a workspace, or of the owner of a budget; return what you have idle
         RECALL = "recall"
 
     kind = models.CharField(max_length=12, choices=Kind.choices)

@@ -159,6 +159,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "revoke_key": Action.MANAGE_KEYS,
     "rotate_key": Action.MANAGE_KEYS,
     "set_access_rules": Action.MANAGE_WORKSPACE,
+    "set_budget": Action.MANAGE_WORKSPACE,
     "set_key": Action.MANAGE_KEYS,
     "set_limit_rule": Action.MANAGE_WORKSPACE,
     "set_model": Action.MANAGE_CATALOGUE,

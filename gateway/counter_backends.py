@@ -20,7 +20,7 @@ class CounterParts(NamedTuple):
     """What a row may use. process_id: of the running process, as UUID text."""
 
     read_spent: ReadSpent
-    budget: Callable[[str], SpendingCounter]
+    budgets: SpendingCounter
     process_id: Callable[[], str]
 
 
@@ -46,7 +46,7 @@ def in_redis(parts: CounterParts) -> Counters:
         address,
         name=parts.process_id,
         look=lambda: read(find_share, parts.process_id()),
-        spending=parts.budget,
+        spending=parts.budgets,
         wait_s=settings.REDIS_WAIT_S,
     )
 

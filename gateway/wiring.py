@@ -56,12 +56,12 @@ from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord
 from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
+from gateway.stores.budgets import Budgets
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
-from gateway.stores.key_budgets import KeyBudgets
 from gateway.stores.key_records import load_key_records, load_recent_key_records
-from gateway.stores.key_spend import KeySpend
+from gateway.stores.ledger_spending import LedgerSpending
 from gateway.stores.process import Company
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.queries import Batches, QueryThreads
@@ -87,10 +87,10 @@ class Runtime:
         space = FreeSpace(settings.HOME, settings.MIN_FREE_MB, settings.MIN_FREE_PERCENT)
         writer = self.writer = Writer(settings.HOME / "journal", space, company=company())
         self.stores = ProcessStores(writer)
-        self.key_spend = KeySpend(writer)
-        self.key_budgets = KeyBudgets(writer)
+        self.ledger_spending = LedgerSpending(writer)
+        self.budgets = Budgets(writer)
         self.limits = self._make_limits()
-        self.stores.on_ledger_replaced = self.limits.invalidate_spending
+        self.stores.on_ledger_replaced = self.limits.spending.invalidate
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
         self.keyring = Keyring(keys.ask)
@@ -132,7 +132,7 @@ class Runtime:
             credits=self.stores.credits,
             read=read,
             load_snapshot=self._loader.load,
-            recall_budget=self.key_budgets.recall,
+            recall_budget=self.budgets.recall,
         )
         self.endpoints = make_endpoints(request_rules())
         self.stages = self._make_stages()
@@ -143,7 +143,7 @@ class Runtime:
 
     def _make_limits(self) -> Limits:
         parts = CounterParts(
-            self.key_spend.read, self.key_budgets.counter, lambda: self.stores.process_id
+            self.ledger_spending.read, self.budgets, lambda: self.stores.process_id
         )
         queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
         return Limits(make_counters(settings.COUNTERS, parts), queue)
@@ -212,7 +212,7 @@ class Runtime:
             await asyncio.to_thread(self.feed.stop)
         self.log.refusals.flush()
         await self.stores.stop()
-        self.key_budgets.close()
+        self.budgets.close()
         await self.limits.aclose()
         await self.transports.aclose()
         await self.prompt_prep.aclose()
@@ -302,8 +302,8 @@ class Runtime:
             response_body=said,
             kept=kept,
         )
-        if self.limits.spendings or grant.lease is not None:
-            self.limits.charged(grant, receipt, self.key_spend.recorded)
+        if grant.lease is not None or self.limits.spending.is_counting:
+            self.limits.charged(grant, receipt, self.ledger_spending.recorded)
 
 
 def company() -> Company:

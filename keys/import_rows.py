@@ -35,6 +35,7 @@ COUNTS = {
 }
 AMOUNTS = {
     "daily_usd": "daily_limit_nusd",
+    "weekly_usd": "weekly_limit_nusd",
     "monthly_usd": "monthly_limit_nusd",
     "total_usd": "total_limit_nusd",
 }

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 
 from django.core.exceptions import ValidationError
 
-from accounts.limits import RANGES, read_call_limits
-from gateway.core.money import MAX_NUSD
+from accounts.limits import RANGES, SPENDING, read_call_limits, read_spending_limits
 from keys.models import ApiKey, DeveloperKeyPolicy
 
-SPENDING = ("daily_limit_nusd", "monthly_limit_nusd", "total_limit_nusd")
 ALL = (*RANGES, *SPENDING)
 
 
@@ -26,19 +24,13 @@ def read_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:
     """
     if unknown := sorted(set(wanted) - set(ALL)):
         raise ValidationError(f"The limit {unknown[0][:40]!r} does not exist.")
-    errors = {name: _complaint(wanted.get(name)) for name in SPENDING}
-    errors = {name: words for name, words in errors.items() if words}
-    calls: dict[str, int | None] = {}
-    try:
-        calls = read_call_limits(wanted)
-    except ValidationError as error:
-        raise ValidationError({**error.message_dict, **errors}) from None
+    limits: dict[str, int | None] = {}
+    errors: dict[str, list[str]] = {}
+    for read in (read_call_limits, read_spending_limits):
+        try:
+            limits |= read(wanted)
+        except ValidationError as error:
+            errors |= error.message_dict
     if errors:
         raise ValidationError(errors)
-    return calls | {name: wanted.get(name) for name in SPENDING}
-
-
-def _complaint(value: object) -> str:
-    if value is None or (type(value) is int and 0 < value <= MAX_NUSD):
-        return ""
-    return "Enter an amount above 0 USD, or leave empty for no limit."
+    return limits

@@ -13,6 +13,7 @@ from datetime import timedelta
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.budgets import has_own_budget
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
 from accounts.untyped import Arguments
@@ -26,6 +27,10 @@ from keys.services import IssuedKey
 
 REFUSED = "Only owners and admins can change or revoke keys of other members."
 NO_SERVICE_KEYS = "Only owners and admins can create service keys."
+UNDER_BUDGET = (
+    "You have a budget in this workspace, and service keys are under none. Ask another owner or"
+    " admin."
+)
 ABOVE = "This key has a scope that only owners and admins can assign."
 
 
@@ -55,6 +60,7 @@ def create_key(
     if is_service:
         if is_bound:
             raise NotAllowed(NO_SERVICE_KEYS)
+        _refuse_beside_budget(person, workspace)
         services.refuse_more_than_held(rules["scopes"], person, workspace)
     if is_bound:
         _refuse_one_too_many(workspace, person)
@@ -125,6 +131,7 @@ def transfer_key(key: ApiKey, *, person: User) -> bool:
     """Make a member's key the workspace's own. Returns False when it was."""
     if not may(person, Action.MANAGE_KEYS, key.workspace):
         raise NotAllowed("Only owners and admins can transfer keys to the workspace.")
+    _refuse_beside_budget(person, key.workspace)
     return services.disown_key(key, actor=person.email)
 
 
@@ -133,6 +140,12 @@ def reset_total(key: ApiKey, *, spent_nusd: int, person: User) -> bool:
     if not may(person, Action.MANAGE_KEYS, key.workspace):
         raise NotAllowed("Only owners and admins can reset the total of a key.")
     return services.reset_total(key, spent_nusd=spent_nusd, actor=person.email)
+
+
+def _refuse_beside_budget(person: User, workspace: Workspace) -> None:
+    """Service keys are under no member's budget: whoever has one makes none."""
+    if has_own_budget(person, workspace):
+        raise NotAllowed(UNDER_BUDGET)
 
 
 def _refuse_beyond_policy(key: ApiKey) -> None:

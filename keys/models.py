@@ -9,7 +9,14 @@ from django.db.models import Q
 from django.utils import timezone
 
 from accounts.ids import new_id
-from accounts.models import LimitedCalls, Membership, User, Workspace
+from accounts.models import (
+    BudgetHolder,
+    LimitedCalls,
+    LimitedSpending,
+    Membership,
+    User,
+    Workspace,
+)
 
 
 class Scope(models.TextChoices):
@@ -48,19 +55,6 @@ class KeyQuerySet(models.QuerySet["ApiKey"]):
         return self.filter(not_expired, revoked_at=None)
 
 
-class LimitedSpending(models.Model):
-    """Budgets. null: no limit."""
-
-    daily_limit_nusd = models.BigIntegerField(
-        null=True, blank=True, help_text="Daily budget (UTC); null: no limit."
-    )
-    monthly_limit_nusd = models.BigIntegerField(null=True, blank=True)
-    total_limit_nusd = models.BigIntegerField(null=True, blank=True)
-
-    class Meta:
-        abstract = True
-
-
 class LimitedAccess(models.Model):
     """Which models may be used, and from where. What is denied is refused whatever allows it."""
 
@@ -77,7 +71,7 @@ class LimitedAccess(models.Model):
         abstract = True
 
 
-class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
+class ApiKey(LimitedCalls, BudgetHolder, LimitedAccess):
     """A bearer credential issued to one workspace.
 
     The secret is shown once, at creation. We keep its SHA-256 digest, which is enough because
@@ -105,9 +99,6 @@ class ApiKey(LimitedCalls, LimitedSpending, LimitedAccess):
     )
     allows_profile_override = models.BooleanField(default=True)
     allows_chat_template = models.BooleanField(default=False)
-    total_baseline_nusd = models.BigIntegerField(
-        default=0, help_text="Spending when the total was last reset."
-    )
     refused_until = models.DateTimeField(
         null=True,
         blank=True,

@@ -14,10 +14,11 @@ from ipaddress import IPv4Network, IPv6Network, ip_network
 from django.conf import settings
 from django.utils import timezone
 
+from accounts.limits import SPENDING
 from accounts.models import Workspace
 from gateway.core.money import format_usd
 from gateway.core.name_patterns import first_beyond
-from keys.limits import SPENDING, limits_of
+from keys.limits import limits_of
 from keys.models import ApiKey, DeveloperKeyPolicy
 from keys.rules import Network
 

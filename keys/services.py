@@ -14,8 +14,9 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.changes import record_audit, record_changes
+from accounts.changes import record_audit, record_change, record_changes
 from accounts.models import ConfigChange, User, Workspace
+from gateway.core.budget_owner import member_owner
 from keys.access import lifetime_complaint, max_key_days
 from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
@@ -334,6 +335,10 @@ def disown_key(key: ApiKey, *, actor: str) -> bool:
         if changed:
             details = {"scopes": [stored.scopes, scopes]} if lost else {}
             _record(stored, actor=actor, action="key.disown", details=details)
+            if stored.created_by_id is not None:
+                # What the key has spent is the member's no more.
+                owner = member_owner(stored.created_by_id, stored.workspace_id)
+                record_change(ConfigChange.Kind.BUDGET, uuid.UUID(owner.id).hex)
     key.refresh_from_db(fields=["created_by", "scopes", "granted_scopes"])
     return changed == 1
 

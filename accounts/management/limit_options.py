@@ -1,16 +1,24 @@
-"""Limits on calls as options of commands: for a key, or for all keys of a workspace."""
+"""Limits on calls and budgets as options of commands."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser
 
 from accounts.untyped import Options
+from gateway.core.money import read_usd
 
 NONE = "none"
 _OPTIONS = {
     "max_requests_per_minute": "Requests per minute.",
     "burst": "Burst: requests that can be made at once. Default: the requests per minute.",
     "max_concurrent": "Concurrent requests. Further requests wait.",
+}
+
+_BUDGETS = {
+    "daily_usd": ("daily_limit_nusd", "Daily budget (USD)."),
+    "weekly_usd": ("weekly_limit_nusd", "Weekly budget (USD); weeks begin on Monday."),
+    "monthly_usd": ("monthly_limit_nusd", "Monthly budget (USD)."),
+    "total_usd": ("total_limit_nusd", "Total budget (USD)."),
 }
 
 
@@ -22,6 +30,20 @@ def add_call_limit_options(parser: ArgumentParser) -> None:
 def read_call_limit_options(options: Options) -> dict[str, int | None]:
     """Return the limits that were named; None is no limit. Raises ValueError with a sentence."""
     return {name: _read(name, options[name]) for name in _OPTIONS if options[name] is not None}
+
+
+def add_spending_options(parser: ArgumentParser) -> None:
+    for name, (_, words) in _BUDGETS.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar=f"USD|{NONE}", help=words)
+
+
+def read_spending_options(options: Options) -> dict[str, int | None]:
+    """Return the budgets that were named, in nano-USD; None is no limit. Raises ValueError."""
+    return {
+        name: None if text == NONE else read_usd(text)
+        for option, (name, _) in _BUDGETS.items()
+        if (text := options[option]) is not None
+    }
 
 
 def _read(name: str, text: str) -> int | None:

@@ -29,6 +29,11 @@ _DONE = {
     "member.remove": "Removed",
     "invitation.create": "Invited",
     "invitation.withdraw": "Invitation revoked",
+    "workspace.set_budget": "Budgets changed",
+    "workspace.reset_total": "Total reset",
+    "workspace.set_timezone": "Time zone changed",
+    "member.set_budget": "Budgets changed",
+    "member.reset_total": "Total reset",
     "key.issue": "Created",
     "key.import": "Imported",
     "key.rotate": "Rotated",
@@ -78,6 +83,7 @@ _CALLED = {
     "max_requests_per_minute": "requests per minute",
     "max_concurrent": "concurrent requests",
     "daily_limit_nusd": "daily budget",
+    "weekly_limit_nusd": "weekly budget",
     "monthly_limit_nusd": "monthly budget",
     "total_limit_nusd": "total budget",
     "default_system_prompt": "default system prompt",
@@ -103,6 +109,7 @@ _CALLED = {
     "stores_bodies": "request logging",
     "only_models": "models",
     "is_enabled": "enabled",
+    "timezone": "time zone",
 }
 _UNITS = ("_nusd", "_pusd", "_per_token")
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from accounts.limits import SPENDING
 from dashboard.templatetags.money import usd
-from keys.limits import SPENDING, limits_of
+from keys.limits import limits_of
 from keys.models import DeveloperKeyPolicy
 
 _SHOWN = 5
-_PERIODS = dict(zip(SPENDING, ("per day", "per month", "in total"), strict=True))
+_PERIODS = dict(zip(SPENDING, ("per day", "per week", "per month", "in total"), strict=True))
 
 
 def policy_lines(policy: DeveloperKeyPolicy) -> list[str]:

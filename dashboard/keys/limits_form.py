@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from django import forms
 
-from accounts.limits import RANGES
+from accounts.limits import RANGES, SPENDING
 from dashboard.forms.usd_field import UsdField
-from keys.limits import ALL, SPENDING
+from keys.limits import ALL
 
 
 def _count(label: str, help_text: str, empty: str = "No limit") -> forms.IntegerField:
@@ -38,10 +38,15 @@ class KeyLimitsForm(CallLimitsForm):
     """The same, and how much may be spent."""
 
     daily_limit_nusd = UsdField(
-        empty="No limit", label="Daily budget (USD)", help_text="Resets at midnight UTC."
+        empty="No limit",
+        label="Daily budget (USD)",
+        help_text="Resets at midnight in the workspace's time zone.",
+    )
+    weekly_limit_nusd = UsdField(
+        empty="No limit", label="Weekly budget (USD)", help_text="Resets on Mondays."
     )
     monthly_limit_nusd = UsdField(
-        empty="No limit", label="Monthly budget (USD)", help_text="Resets on the 1st, UTC."
+        empty="No limit", label="Monthly budget (USD)", help_text="Resets on the 1st."
     )
     total_limit_nusd = UsdField(
         empty="No limit", label="Total budget (USD)", help_text="Resets only by hand."

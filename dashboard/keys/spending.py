@@ -1,4 +1,4 @@
-"""What a key has spent of what it may: today, this month, in total."""
+"""What somebody has spent of what they may: today, this week, this month, in total."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import time
 from dataclasses import dataclass
 from datetime import datetime
 
-from gateway.core.spent import end_of_day, end_of_month
-from gateway.selectors.key_spending import spent_by
-from keys.models import ApiKey
+from accounts.models import BudgetHolder
+from gateway.selectors.budget_lines import budget_lines
+
+WORDS = {"day": "Today", "week": "This week", "month": "This month", "total": "Total"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +33,9 @@ class SpendingRow:
         return self.limit_nusd is not None and self.spent_nusd >= self.limit_nusd
 
 
-def spending_rows(key: ApiKey) -> list[SpendingRow]:
-    """Return the spans in which a key's spending is counted, by the ledger as it is now."""
-    now = time.time()
-    spent = spent_by(key.pk, now)
-    since_reset_nusd = max(spent.total_nusd - key.total_baseline_nusd, 0)
+def spending_rows(holder: BudgetHolder) -> list[SpendingRow]:
+    """Return the spans in which spending is counted, by the ledger as it is now."""
     return [
-        SpendingRow("Today", spent.day_nusd, key.daily_limit_nusd, end_of_day(now)),
-        SpendingRow("This month", spent.month_nusd, key.monthly_limit_nusd, end_of_month(now)),
-        SpendingRow("Total", since_reset_nusd, key.total_limit_nusd, None),
+        SpendingRow(WORDS[line.period], line.spent_nusd, line.limit_nusd, line.resets_at)
+        for line in budget_lines(holder, time.time())
     ]

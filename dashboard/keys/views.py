@@ -49,8 +49,8 @@ from dashboard.keys.table import key_table
 from dashboard.limits.table import LimitRow, limits_of_key
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
-from gateway.selectors.key_spending import total_of
 from gateway.selectors.key_use import model_names
+from gateway.selectors.spending import total_of
 from keys import member_actions
 from keys.access import access_rules_of, max_key_days
 from keys.limit_actions import may_manage

@@ -223,6 +223,7 @@ class Admission:
             limit_tokens=cap * bound.n,
             cap_tokens=sent_cap,
             stores_bodies=key.stores_bodies,
+            member=key.member,
             dropped_params=dropped,
             adopted_id=adopted_id,
             tools=_tools(call) if call.payload.pdf_pages else (),

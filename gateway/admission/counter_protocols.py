@@ -19,8 +19,9 @@ from gateway.core.spent import Reading
 from gateway.snapshot.types import LimitRule, SpendingLimits
 
 HangUp = Callable[[], Awaitable[None]]
-# Reads what a key has spent from the ledger, by the key's id. Raises DatabaseUnavailable.
-ReadSpent = Callable[[str], Awaitable[Reading]]
+# Reads what an owner has spent from the ledger, in the time zone of the limits. Raises
+# DatabaseUnavailable.
+ReadSpent = Callable[[SpendingLimits], Awaitable[Reading]]
 
 
 class RateCounter(Protocol):
@@ -91,28 +92,34 @@ class ConcurrencyCounter(Protocol):
 
 
 class SpendingCounter(Protocol):
-    """What one key has spent, and what its running calls hold. Amounts are nano-USD."""
+    """What all owners of budgets have spent, and what running calls hold. Amounts are nano-USD.
+
+    budgets: those that a call is charged to, as in KeyLimits.of_spending. A call holds the same of
+    each or nothing at all.
+    """
 
     @property
-    def is_idle(self) -> bool:
-        """True when forgetting the counter costs a reading and nothing else."""
+    def is_counting(self) -> bool:
+        """False while there is no budget that a charge would have to be told to."""
 
-    def try_hold(self, limits: SpendingLimits, want_nusd: int) -> bool:
+    def try_hold(self, budgets: Sequence[SpendingLimits], want_nusd: int) -> bool:
         """Hold what a call may cost if it is known at once what has been spent. Raises
         KeyLimitExceeded when a limit does not cover it."""
 
-    async def hold(self, limits: SpendingLimits, want_nusd: int) -> None:
+    async def hold(self, budgets: Sequence[SpendingLimits], want_nusd: int) -> None:
         """Find out what has been spent, then hold. Raises KeyLimitExceeded, DatabaseUnavailable."""
 
-    def release(self, hold_nusd: int) -> None:
+    def release(self, budgets: Sequence[SpendingLimits], hold_nusd: int) -> None:
         """End the hold of a call."""
 
-    def charge(self, charge_nusd: int, at: float, record: int) -> None:
-        """Count what a call has cost. at: when it was admitted. record: the number of the record
-        that says so, among this process's."""
+    def charge(self, owners: Sequence[str], charge_nusd: int, at: float, record: int) -> None:
+        """Count what a call has cost. owners: the ids of all that the call is charged to, with
+        budgets or without. at: when it was admitted. record: the number of the record that says so,
+        among this process's."""
 
-    def invalidate(self) -> None:
-        """The ledger was replaced: what has been spent must be read again."""
+    def invalidate(self, owner_id: str = "") -> None:
+        """What has been spent must be read again: the ledger was replaced. owner_id: only what this
+        owner has spent must be."""
 
 
 class Reserved(Protocol):
@@ -201,7 +208,8 @@ class Counters(Protocol):
 
     def concurrency(self, owner: str, limit: int, *, workspace_id: str) -> ConcurrencyCounter: ...
 
-    def spending(self, key_id: str) -> SpendingCounter: ...
+    def spending(self) -> SpendingCounter:
+        """Return that of all owners; asked for once."""
 
     def rule(self, rule: LimitRule) -> RuleCounter: ...
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 
 from gateway.admission.counter_protocols import (
     ConcurrencyCounter,
@@ -21,9 +22,9 @@ class Lease:
 
     __slots__ = (
         "_acquired",
+        "_budgets",
         "_counters",
         "_hold_nusd",
-        "_limits",
         "_rates",
         "_reserved",
         "_spending",
@@ -37,19 +38,21 @@ class Lease:
         self._reserved: list[Reservation] = []
         self._acquired: list[ConcurrencyCounter] = []
         self._spending: SpendingCounter | None = None
-        self._limits: SpendingLimits | None = None
+        self._budgets: Sequence[SpendingLimits] = ()
         self._hold_nusd = 0
 
-    def held(self, spending: SpendingCounter, limits: SpendingLimits, hold_nusd: int) -> None:
-        self._spending, self._limits, self._hold_nusd = spending, limits, hold_nusd
+    def held(
+        self, spending: SpendingCounter, budgets: Sequence[SpendingLimits], hold_nusd: int
+    ) -> None:
+        self._spending, self._budgets, self._hold_nusd = spending, budgets, hold_nusd
 
     async def grow(self, nusd: int) -> None:
         """Hold so much more. Raises KeyLimitExceeded, DatabaseUnavailable."""
-        spending, limits = self._spending, self._limits
-        if spending is None or limits is None:
+        spending = self._spending
+        if spending is None:
             return
-        if not spending.try_hold(limits, nusd):
-            await spending.hold(limits, nusd)
+        if not spending.try_hold(self._budgets, nusd):
+            await spending.hold(self._budgets, nusd)
         self._hold_nusd += nusd
 
     def counted(self, counted: RateCounter | Reservation) -> None:
@@ -88,7 +91,7 @@ class Lease:
 
     def _release(self) -> None:
         if self._spending is not None:
-            self._spending.release(self._hold_nusd)
+            self._spending.release(self._budgets, self._hold_nusd)
             self._spending = None
 
     def _correct(self, used: Amounts) -> None:

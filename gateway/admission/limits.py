@@ -20,7 +20,6 @@ from gateway.admission.counter_protocols import (
     ServerState,
     SharedLevels,
     Slot,
-    SpendingCounter,
 )
 from gateway.admission.lease import Lease
 from gateway.admission.limit_rules import Reservation, Rules, RuleState, RuleStates
@@ -68,7 +67,7 @@ Kept = TypeVar("Kept")
 
 
 class Limits:
-    """Of one process. spendings: the counters of keys that have a budget, by their ids."""
+    """Of one process."""
 
     def __init__(self, counters: Counters, queue_limits: QueueLimits | None = None) -> None:
         self._counters = counters
@@ -76,7 +75,7 @@ class Limits:
         self._queue_limits = queue_limits or QueueLimits()
         self._states: dict[str, LimiterState] = {}
         self._rules = RuleStates(counters, MAX_KEPT)
-        self.spendings: dict[str, SpendingCounter] = {}
+        self.spending = counters.spending()
         self._is_closed = False
         # Calls that wait in a queue.
         self.queued = 0
@@ -98,7 +97,7 @@ class Limits:
         limits = call.key.limits or NO_LIMITS
         try:
             if limits.of_spending is not None:
-                await self._hold(call, limits.of_spending, lease)
+                await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
             await self._count(self._wants(call, limits, wants_slots=False), call.model, lease)
         finally:
             lease.withdraw()
@@ -113,7 +112,7 @@ class Limits:
         limits = call.key.limits or NO_LIMITS
         try:
             if limits.of_spending is not None:
-                await self._hold(call, limits.of_spending, lease)
+                await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
             wanted = self._wants(call, limits)
             await self._count(wanted, call.model, lease)
             # The key's own first: a call that waits there takes no slot from other keys.
@@ -129,11 +128,10 @@ class Limits:
         return lease
 
     def charged(self, grant: Grant, receipt: Receipt, record: int) -> None:
-        """Count what a call has used. record: see Spending.charge."""
-        charge_nusd = receipt.charge_nusd
-        spending = self.spendings.get(grant.identity.key_id)
-        if spending is not None:
-            spending.charge(charge_nusd, grant.identity.at, record)
+        """Count what a call has used. record: see SpendingCounter.charge."""
+        identity = grant.identity
+        owners = (identity.workspace_id, grant.member, identity.key_id)
+        self.spending.charge(owners, receipt.charge_nusd, identity.at, record)
         if grant.lease is not None:
             grant.lease.settle(receipt)
 
@@ -151,11 +149,6 @@ class Limits:
         """True when calls of the key or workspace wait in a queue."""
         state = self._states.get(name)
         return state is not None and state.concurrency is not None and state.concurrency.waiting > 0
-
-    def invalidate_spending(self) -> None:
-        """Have the spending of every key read again before its next call."""
-        for spending in self.spendings.values():
-            spending.invalidate()
 
     @property
     def server_state(self) -> ServerState | None:
@@ -274,17 +267,11 @@ class Limits:
             self.queued -= 1
             lease.queued_us += (time.perf_counter_ns() - began_ns) // NS_PER_US
 
-    async def _hold(self, call: LimitedCall, limits: SpendingLimits, lease: Lease) -> None:
+    async def _hold(self, budgets: Sequence[SpendingLimits], hold_nusd: int, lease: Lease) -> None:
         """Hold a part of what the key may spend. Raises as acquire does."""
-        key_id, hold_nusd = call.key.key_id, call.amounts.cost_nusd
-        spending = self.spendings.get(key_id)
-        if spending is None:
-            if len(self.spendings) >= MAX_KEPT:
-                forget_one(self.spendings, lambda kept: kept.is_idle)
-            spending = self.spendings[key_id] = self._counters.spending(key_id)
-        if not spending.try_hold(limits, hold_nusd):
-            await spending.hold(limits, hold_nusd)
-        lease.held(spending, limits, hold_nusd)
+        if not self.spending.try_hold(budgets, hold_nusd):
+            await self.spending.hold(budgets, hold_nusd)
+        lease.held(self.spending, budgets, hold_nusd)
 
 
 def forget_one(table: dict[str, Kept], is_idle: Callable[[Kept], bool]) -> None:

@@ -1,34 +1,47 @@
-"""What a key may spend: what the ledger says it has spent, what it has spent since, and what its
-running calls may yet cost. Pure: it is told the time, in seconds since the epoch.
+"""What the owner of a budget may spend: what the ledger says was spent, what was spent since, and
+what running calls may yet cost. Pure: it is told the time, in seconds since the epoch.
 """
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Mapping
 
+from gateway.core.budget_owner import Level
+from gateway.core.calendar import MICROS_PER_S, calendar_at
 from gateway.core.errors import KeyLimitExceeded
 from gateway.core.money import format_usd
-from gateway.core.spent import Reading, Spent, day_of, end_of_day, end_of_month, start_of_month
+from gateway.core.spent import Reading, Spent
 from gateway.snapshot.types import SpendingLimits
 
 NUSD_PER_MICRO_USD = 1_000
-WORDS = {"day": "daily budget", "month": "monthly budget", "total": "total budget"}
+PERIODS = {
+    "day": "daily budget",
+    "week": "weekly budget",
+    "month": "monthly budget",
+    "total": "total budget",
+}
+HOLDERS: Mapping[Level, str] = {
+    Level.WORKSPACE: "The workspace's",
+    Level.MEMBER: "The member's",
+    Level.KEY: "The API key's",
+}
 
 
 class Spending:
-    """One key's.
+    """One owner's.
 
     held_nusd: what running calls hold, counted against every limit. The hold of a call that
     began before midnight so weighs on the new day until it ends; its charge does not.
     """
 
-    __slots__ = ("_at", "_kept", "_spent", "held_nusd", "is_read")
+    __slots__ = ("_calendar", "_kept", "_spent", "held_nusd", "is_read", "timezone")
 
     def __init__(self) -> None:
         self.is_read = False
         self.held_nusd = 0
-        self._at = 0.0
-        self._spent = Spent(0, 0, 0)
+        self.timezone = ""
+        self._calendar = calendar_at("UTC", 0.0)
+        self._spent = Spent()
         self._kept: list[tuple[int, float, int]] | None = None
 
     def begin_reading(self) -> None:
@@ -38,7 +51,8 @@ class Spending:
 
     def read(self, reading: Reading) -> None:
         """Count on from what the ledger says."""
-        self._spent, self._at = reading.spent, reading.at
+        self._spent, self.timezone = reading.spent, reading.timezone
+        self._calendar = calendar_at(reading.timezone, reading.at)
         self.is_read = True
         kept, self._kept = self._kept or [], None
         for record, at, charge_nusd in kept:
@@ -50,18 +64,19 @@ class Spending:
         self.is_read = False
         self._kept = None
 
-    def add_hold(self, limits: SpendingLimits, want_nusd: int, now: float) -> None:
-        """Set aside what a call may cost. Raises KeyLimitExceeded when a limit does not cover it,
-        what the key has spent and what its running calls hold."""
-        spent = self.spent(now)
-        since_reset_nusd = spent.total_nusd - limits.total_baseline_nusd
-        for period, limit_nusd, spent_nusd in (
-            ("day", limits.daily_nusd, spent.day_nusd),
-            ("month", limits.monthly_nusd, spent.month_nusd),
-            ("total", limits.total_nusd, since_reset_nusd),
-        ):
-            if limit_nusd is not None and spent_nusd + self.held_nusd + want_nusd > limit_nusd:
-                raise self._refusal(period, limit_nusd, spent_nusd, want_nusd, now)
+    def find_refusal(
+        self, limits: SpendingLimits, want_nusd: int, now: float
+    ) -> KeyLimitExceeded | None:
+        """Return the error where a limit does not cover what a call may cost, what was spent and
+        what running calls hold."""
+        needed_nusd = self.held_nusd + want_nusd
+        for period, limit_nusd, spent_nusd in limits.by_period(self.spent(now)):
+            if limit_nusd is not None and spent_nusd + needed_nusd > limit_nusd:
+                return self._refusal(limits, period, limit_nusd, spent_nusd, want_nusd)
+        return None
+
+    def hold(self, want_nusd: int) -> None:
+        """Set aside what a call may cost."""
         self.held_nusd += want_nusd
 
     def release(self, hold_nusd: int) -> None:
@@ -75,31 +90,39 @@ class Spending:
             if self._kept is not None:
                 self._kept.append((record, at, charge_nusd))
             return
-        day, month, total = self.spent(max(at, self._at))
-        is_of_day = day_of(at) == day_of(self._at)
-        is_of_month = start_of_month(at) == start_of_month(self._at)
+        day, week, month, total = self.spent(at)
+        calendar = self._calendar
         self._spent = Spent(
-            day + (charge_nusd if is_of_day else 0),
-            month + (charge_nusd if is_of_month else 0),
+            day + charge_nusd if calendar.day.has(at) else day,
+            week + charge_nusd if calendar.week.has(at) else week,
+            month + charge_nusd if calendar.month.has(at) else month,
             total + charge_nusd,
         )
 
     def spent(self, now: float) -> Spent:
-        """Return what has been spent, days and months that are over left behind."""
-        if day_of(now) > day_of(self._at):
-            is_same_month = start_of_month(now) == start_of_month(self._at)
-            month_nusd = self._spent.month_nusd if is_same_month else 0
-            self._spent = Spent(0, month_nusd, self._spent.total_nusd)
-            self._at = now
+        """Return what has been spent, periods that are over left behind."""
+        if round(now * MICROS_PER_S) >= self._calendar.day.ends_s * MICROS_PER_S:
+            before, self._calendar = self._calendar, calendar_at(self.timezone, now)
+            self._spent = self._spent._replace(
+                day_nusd=0,
+                week_nusd=self._spent.week_nusd if before.week == self._calendar.week else 0,
+                month_nusd=self._spent.month_nusd if before.month == self._calendar.month else 0,
+            )
         return self._spent
 
     def _refusal(
-        self, period: str, limit_nusd: int, spent_nusd: int, want_nusd: int, now: float
+        self,
+        limits: SpendingLimits,
+        period: str,
+        limit_nusd: int,
+        spent_nusd: int,
+        want_nusd: int,
     ) -> KeyLimitExceeded:
+        level = limits.owner.level
         held_usd = format_usd(self.held_nusd)
         held = f", {held_usd} USD are held for running calls" if self.held_nusd else ""
         details: dict[str, object] = {
-            "level": "token",
+            "level": level.value,
             "limit": {
                 "metric": "cost_micro_usd",
                 "period": period,
@@ -109,20 +132,15 @@ class Spending:
             "current": _micro_usd(spent_nusd + self.held_nusd),
             "requested": _micro_usd(want_nusd),
         }
-        if ends := _end(period, now):
-            details["resets_at"] = ends.isoformat()
+        if ends_at := self._calendar.ends_at(period):
+            details["resets_at"] = ends_at.isoformat()
+        spender = "It has" if level is not Level.MEMBER else "The member's keys have"
         return KeyLimitExceeded(
-            f"The API key's {WORDS[period]} is {format_usd(limit_nusd)} USD. It has spent "
+            f"{HOLDERS[level]} {PERIODS[period]} is {format_usd(limit_nusd)} USD. {spender} spent "
             f"{format_usd(spent_nusd)} USD{held}, and this call may cost up to "
             f"{format_usd(want_nusd)} USD.",
             details=details,
         )
-
-
-def _end(period: str, now: float) -> datetime | None:
-    if period == "total":
-        return None
-    return end_of_day(now) if period == "day" else end_of_month(now)
 
 
 def _micro_usd(nusd: int) -> int:

@@ -273,7 +273,7 @@ class InsufficientCredits(AdmissionError):
 
 class KeyLimitExceeded(AdmissionError):
     status, code, type = 402, "key_limit_exceeded", "key_limit_exceeded"
-    meaning = "The daily, monthly or total budget of the API key does not cover this call."
+    meaning = "A budget of the API key, its member or its workspace does not cover this call."
 
 
 class KeyLossExceeded(AdmissionError):

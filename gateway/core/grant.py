@@ -68,6 +68,8 @@ class Grant(msgspec.Struct, frozen=True, kw_only=True):
     # The limit per choice to send upstream; None leaves the caller's own words as they are.
     cap_tokens: int | None
     stores_bodies: bool = False
+    # As in KeyRecord.
+    member: str = ""
     # Members that do not go upstream because the model's provider does not take them.
     dropped_params: tuple[str, ...] = ()
     # The caller's own id of the call; empty where it has none that could be adopted

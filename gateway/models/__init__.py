@@ -1,6 +1,6 @@
 """What the gateway stores: its catalogue, its processes, its calls."""
 
-from gateway.models.budget import KeyAllotment, KeyBudget
+from gateway.models.budget import Allotment, Budget
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
 from gateway.models.process import JournalFault, Lease, LedgerCheck, SealingKey, ServingProcess
@@ -19,13 +19,13 @@ from gateway.models.rollup import (
 )
 
 __all__ = [
+    "Allotment",
+    "Budget",
     "CallBody",
     "CallRecord",
     "ErrorMark",
     "JournalFault",
     "KeptAnswer",
-    "KeyAllotment",
-    "KeyBudget",
     "KeyErrors",
     "KeyUsage",
     "LanguageModel",

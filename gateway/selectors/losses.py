@@ -13,7 +13,7 @@ from typing import NamedTuple
 from django.db.models import Count, QuerySet, Sum
 from django.utils import timezone
 
-from gateway.core.spent import start_of_day
+from gateway.core.calendar import UTC_NAME, calendar_at
 from gateway.models import CallRecord
 from gateway.models.call import IS_LOSS
 
@@ -28,7 +28,7 @@ class Losses(NamedTuple):
 
 def lost_today(key_id: uuid.UUID, at: float) -> int:
     """Return the nano-USD lost on calls of a key that began on the day (UTC) of a moment."""
-    of_key = _losses_since(start_of_day(at)).filter(key_id=key_id)
+    of_key = _losses_since(calendar_at(UTC_NAME, at).day.starts_at).filter(key_id=key_id)
     return of_key.aggregate(lost=Sum("absorbed_nusd"))["lost"] or 0
 
 

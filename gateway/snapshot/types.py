@@ -13,9 +13,12 @@ from ipaddress import IPv4Network, IPv6Network
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gateway.core.budget_owner import BudgetOwner
+from gateway.core.calendar import UTC_NAME
 from gateway.core.money import Price, highest
 from gateway.core.name_patterns import NamePatterns
 from gateway.core.provider_connection import ConnectionSettings
+from gateway.core.spent import Spent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,22 +199,39 @@ class CallLimits(NamedTuple):
     at_once: int | None = None
 
 
-class SpendingLimits(NamedTuple):
-    """Nano-USD a day, a month and in total; None for no limit."""
+@dataclass(frozen=True, slots=True)
+class SpendingLimits:
+    """Nano-USD a day, a week, a month and in total; None for no limit."""
 
-    daily_nusd: int | None
-    monthly_nusd: int | None
-    total_nusd: int | None
-    # What the key had spent when its total was last reset.
+    owner: BudgetOwner
+    _: KW_ONLY
+    daily_nusd: int | None = None
+    weekly_nusd: int | None = None
+    monthly_nusd: int | None = None
+    total_nusd: int | None = None
+    # What the owner had spent when the total was last reset.
     total_baseline_nusd: int = 0
+    # In which days, weeks and months begin.
+    timezone: str = UTC_NAME
+
+    def by_period(self, spent: Spent) -> tuple[tuple[str, int | None, int], ...]:
+        """Return each period with its limit and with what was spent of that."""
+        since_reset_nusd = spent.total_nusd - self.total_baseline_nusd
+        return (
+            ("day", self.daily_nusd, spent.day_nusd),
+            ("week", self.weekly_nusd, spent.week_nusd),
+            ("month", self.monthly_nusd, spent.month_nusd),
+            ("total", self.total_nusd, since_reset_nusd),
+        )
 
 
 class KeyLimits(NamedTuple):
-    """Every limit that calls of a key are under. of_spending: None when it may spend all."""
+    """Every limit that calls of a key are under."""
 
     of_key: CallLimits
     of_workspace: CallLimits
-    of_spending: SpendingLimits | None
+    # Those of the workspace, the member and the key that have any, in this order; None: no one has.
+    of_spending: tuple[SpendingLimits, ...] | None
     # Of the workspace, then of the member whose key it is, then of the key.
     rules: tuple[LimitRule, ...] = ()
 
@@ -283,6 +303,8 @@ class KeyRecord:
     may_use_chat_template: bool = False
     workspace_name: str = ""
     limits: KeyLimits | None = None
+    # The id of the member's budget (gateway.core.budget_owner); empty for a service key.
+    member: str = ""
     refused_until: float = 0.0
 
     def may_use(self, model: str) -> bool:

@@ -20,10 +20,10 @@ from django.utils import timezone
 from accounts import ledger
 from gateway.journal.file import Position
 from gateway.journal.record import Admitted, Damage, Entry, Refused, Settled
+from gateway.stores.allotments import spend_allotments
 from gateway.stores.inserts import Row
 from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
-from gateway.stores.key_allotments import spend_allotments
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rollups import Rollups, quarter_of
 from gateway.stores.rows import COUNT_CALLS, END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike

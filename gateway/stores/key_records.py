@@ -8,9 +8,12 @@ from dataclasses import replace
 from django.conf import settings
 from django.db import Error, connection
 from django.db.models import Max, OuterRef, QuerySet, Subquery
+from django.db.models.functions import JSONObject
 
-from accounts.models import LimitedCalls, Membership, Workspace
+from accounts.limits import BUDGET_FIELDS, has_budget
+from accounts.models import BudgetHolder, LimitedCalls, Membership, Workspace
 from gateway.models import UsageRollup
+from gateway.selectors.budget_lines import limits_of, owner_of
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
 from gateway.stores.access_rules import compile_addresses, compile_callers, compile_models
 from gateway.stores.limit_rules import rules_of_keys, workspace_has_rules
@@ -76,21 +79,27 @@ def is_workspace_locked(workspace_id: str) -> bool:
 
 
 def _with_rules() -> QuerySet[ApiKey]:
-    """Return keys with all that their records take but limit rules, in one query. owner_role: of
-    created_by. has_rules: there are limit rules in the workspace."""
+    """Return keys with all that their records take but limit rules, in one query.
+    owner_membership: that of created_by. has_rules: there are limit rules in the workspace."""
     member = Membership.objects.filter(workspace=OuterRef("workspace"), user=OuterRef("created_by"))
+    row = JSONObject(user_id="user_id", role="role", **{name: name for name in BUDGET_FIELDS})
     keys = ApiKey.objects.select_related("workspace__access_rules", "created_by")
-    return keys.annotate(
-        owner_role=Subquery(member.values("role")[:1]), has_rules=workspace_has_rules()
-    )
+    membership = Subquery(member.values(row=row)[:1])
+    return keys.annotate(owner_membership=membership, has_rules=workspace_has_rules())
 
 
-def _scopes_of(key: ApiKey) -> frozenset[str]:
+def _membership_of(key: ApiKey) -> Membership | None:
+    """Return the membership of the key's owner, where there is one; it is not saved again."""
+    row: dict[str, object] | None = getattr(key, "owner_membership")  # noqa: B009  # an annotation
+    return None if row is None else Membership(workspace=key.workspace, **row)
+
+
+def _scopes_of(key: ApiKey, member: Membership | None) -> frozenset[str]:
     """Return the scopes in effect: a member's key does no more than the member may."""
     owner = key.created_by
     if owner is None:
         return frozenset(key.scopes)
-    role: str = getattr(key, "owner_role") or ""  # noqa: B009  # an annotation
+    role = "" if member is None else member.role
     is_operator = owner.is_operator and owner.is_active
     held = scopes_of_role(role if owner.is_active else "", is_operator=is_operator)
     return scopes_in_effect(key, held)
@@ -104,7 +113,8 @@ def _compile_all(keys: Sequence[ApiKey]) -> list[KeyRecord]:
 
 def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
     of_workspace: AccessRules | None = getattr(key.workspace, "access_rules", None)
-    scopes = _scopes_of(key)
+    member = _membership_of(key)
+    scopes = _scopes_of(key, member)
     return KeyRecord(
         key_id=str(key.pk),
         digest=key.digest,
@@ -122,19 +132,22 @@ def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
         may_override_profile=key.allows_profile_override,
         may_use_chat_template=key.allows_chat_template,
         workspace_name=key.workspace.name,
-        limits=_read_limits(key, rules),
+        limits=_read_limits(key, member, rules),
+        member="" if member is None else owner_of(member).id,
         refused_until=key.refused_until.timestamp() if key.refused_until else 0.0,
     )
 
 
-def _read_limits(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyLimits | None:
-    """Return the limits of the key and its workspace, None when there are none."""
+def _read_limits(
+    key: ApiKey, member: Membership | None, rules: tuple[LimitRule, ...]
+) -> KeyLimits | None:
+    """Return the limits of the key, its member and its workspace, None when there are none."""
     of_key = _read_call_limits(key)
     if of_key.per_minute is None and settings.KEY_REQUESTS_PER_MINUTE:
         per_minute = settings.KEY_REQUESTS_PER_MINUTE
         of_key = CallLimits(per_minute, settings.KEY_BURST or per_minute, of_key.at_once)
     of_workspace = _read_call_limits(key.workspace)
-    limits = KeyLimits(of_key, of_workspace, _read_spending_limits(key), rules)
+    limits = KeyLimits(of_key, of_workspace, _read_budgets(key, member), rules)
     return None if limits == NO_LIMITS else limits
 
 
@@ -143,8 +156,8 @@ def _read_call_limits(holder: LimitedCalls) -> CallLimits:
     return CallLimits(per_minute, holder.burst or per_minute or 0, holder.max_concurrent)
 
 
-def _read_spending_limits(key: ApiKey) -> SpendingLimits | None:
-    wanted = (key.daily_limit_nusd, key.monthly_limit_nusd, key.total_limit_nusd)
-    if wanted == (None, None, None):
-        return None
-    return SpendingLimits(*wanted, key.total_baseline_nusd)
+def _read_budgets(key: ApiKey, member: Membership | None) -> tuple[SpendingLimits, ...] | None:
+    """Return those of the workspace, the member and the key that have limits."""
+    holders: list[BudgetHolder | None] = [key.workspace, member, key]
+    limits = [limits_of(holder) for holder in holders if holder is not None and has_budget(holder)]
+    return tuple(limits) or None

@@ -35,9 +35,9 @@ from gateway.journal.file import (
 )
 from gateway.journal.record import Damage, Entry, Record, Served, Settled
 from gateway.models import CallRecord, ServingProcess
+from gateway.stores.allotments import close_allotments
 from gateway.stores.drain import apply, source_of
 from gateway.stores.journal_faults import damaged_segments, note_missing
-from gateway.stores.key_allotments import close_allotments
 from gateway.stores.post_one_by_one import post_one_by_one
 from gateway.stores.process import claim_end, folder_of, is_here, is_locked, set_position
 

@@ -51,7 +51,7 @@ LookAtShare = Callable[[], Awaitable[Share]]
 class RedisCounters:
     """For one process and one event loop.
 
-    look: at how many processes there are. spending: makes the counter of what a key has spent,
+    look: at how many processes there are. spending: the counter of what has been spent,
     which Redis has no part in. wait_s: how long a call may wait for Redis.
     """
 
@@ -61,7 +61,7 @@ class RedisCounters:
         *,
         name: Callable[[], str],
         look: LookAtShare,
-        spending: Callable[[str], SpendingCounter],
+        spending: SpendingCounter,
         wait_s: float = 0.05,
     ) -> None:
         self.link = RedisLink(address, wait_s, self)
@@ -101,8 +101,8 @@ class RedisCounters:
         place = f"tollhouse:{{{workspace_id}}}:"
         return SharedSlots(limit, (f"{place}slots:{owner}", f"{place}waiters:{owner}"), self)
 
-    def spending(self, key_id: str) -> SpendingCounter:
-        return self._spending(key_id)
+    def spending(self) -> SpendingCounter:
+        return self._spending
 
     def rule(self, rule: LimitRule) -> SharedRule:
         return SharedRule(rule)

@@ -18,8 +18,8 @@ from django.conf import settings
 from msgspec.structs import replace
 
 from accounts import ledger
+from gateway.core.calendar import UTC_NAME, calendar_at
 from gateway.core.money import format_usd
-from gateway.core.spent import end_of_day
 from gateway.journal.record import Settled
 from gateway.selectors.losses import lost_today
 from keys.services import refuse_until
@@ -64,4 +64,5 @@ def follow_losses(losses: Sequence[Settled]) -> None:
             format_usd(today_nusd),
         )
         if today_nusd >= settings.KEY_LOSS_NUSD_PER_DAY:
-            refuse_until(uuid.UUID(key_id), until=end_of_day(now), lost_nusd=today_nusd)
+            tomorrow = calendar_at(UTC_NAME, now).day.ends_at
+            refuse_until(uuid.UUID(key_id), until=tomorrow, lost_nusd=today_nusd)

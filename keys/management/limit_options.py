@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from accounts.management.limit_options import NONE, add_call_limit_options, read_call_limit_options
+from accounts.limits import SPENDING
+from accounts.management.limit_options import (
+    add_call_limit_options,
+    add_spending_options,
+    read_call_limit_options,
+    read_spending_options,
+)
 from accounts.untyped import Options
-from gateway.core.money import format_usd, read_usd
-from keys.limits import SPENDING, limits_of
+from gateway.core.money import format_usd
+from keys.limits import limits_of
 from keys.models import ApiKey
-
-_OPTIONS = {
-    "daily_usd": ("daily_limit_nusd", "Daily budget (USD), per UTC day."),
-    "monthly_usd": ("monthly_limit_nusd", "Monthly budget (USD), per UTC month."),
-    "total_usd": ("total_limit_nusd", "Total budget (USD)."),
-}
 
 
 def add_limit_options(parser: ArgumentParser) -> None:
     add_call_limit_options(parser)
-    for name, (_, words) in _OPTIONS.items():
-        parser.add_argument(f"--{name.replace('_', '-')}", metavar=f"USD|{NONE}", help=words)
+    add_spending_options(parser)
 
 
 def read_limit_options(key: ApiKey, options: Options) -> dict[str, int | None]:
     """Return the key's limits with what the options say. Raises ValueError with a sentence."""
-    limits = limits_of(key) | read_call_limit_options(options)
-    for option, (name, _) in _OPTIONS.items():
-        if (text := options[option]) is not None:
-            limits[name] = None if text == NONE else read_usd(text)
-    return limits
+    return limits_of(key) | read_call_limit_options(options) | read_spending_options(options)
 
 
 def write_limits(key: ApiKey) -> dict[str, object]:

@@ -25,7 +25,7 @@ from django.db import connection  # noqa: E402
 from django.db.models import Sum  # noqa: E402
 from django.utils import timezone  # noqa: E402
 
-from accounts import ledger  # noqa: E402
+from accounts import budgets, ledger  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import ConfigChange, Membership, User, Wallet, Workspace  # noqa: E402
 from gateway.models import (  # noqa: E402
@@ -35,7 +35,8 @@ from gateway.models import (  # noqa: E402
     Provider,
     ServingProcess,
 )
-from gateway.selectors.key_spending import spent_by, total_of  # noqa: E402
+from gateway.selectors.budget_lines import owner_of, timezone_of  # noqa: E402
+from gateway.selectors.spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, provider_connections, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
 from gateway.stores.reaping import Reaper  # noqa: E402
@@ -114,6 +115,22 @@ def limit_key(*, key_id: str, **limits: int | None) -> bool:
     return keys.set_limits(ApiKey.objects.get(pk=key_id), limits=limits, actor=ACTOR)
 
 
+def budget(*, level: str, key_id: str, **limits: int | None) -> bool:
+    """Replace all budgets of a key, or of the member or the workspace whose it is."""
+    found = ApiKey.objects.select_related("workspace").get(pk=key_id)
+    if level == "key":
+        return keys.set_limits(found, limits=limits, actor=ACTOR)
+    holder: Workspace | Membership = found.workspace
+    if level == "member":
+        holder = Membership.objects.get(workspace=found.workspace, user=found.created_by)
+    return budgets.set_spending_limits(holder, limits=limits, actor=ACTOR)
+
+
+def set_timezone(*, workspace_id: str, timezone: str) -> bool:
+    found = Workspace.objects.get(pk=workspace_id)
+    return budgets.set_timezone(found, timezone=timezone, actor=ACTOR)
+
+
 def limit_workspace(*, workspace_id: str, **limits: int | None) -> bool:
     found = Workspace.objects.get(pk=workspace_id)
     return accounts.set_call_limits(found, actor=ACTOR, **limits)
@@ -125,8 +142,9 @@ def reset_total(*, key_id: str) -> bool:
 
 
 def spent(*, key_id: str) -> list[int]:
-    """Return what a key has spent today, this month and ever."""
-    return list(spent_by(UUID(key_id), time.time()))
+    """Return what a key has spent today, this week, this month and ever."""
+    key = ApiKey.objects.select_related("workspace").get(pk=key_id)
+    return list(spent_by(owner_of(key), time.time(), timezone=timezone_of(key)))
 
 
 def revoke(*, key_id: str) -> bool:
@@ -293,6 +311,8 @@ ORDERS: dict[str, Callable[..., Any]] = {
             compatibility,
             limit_key,
             limit_workspace,
+            budget,
+            set_timezone,
             reset_total,
             spent,
             record,

@@ -49,6 +49,14 @@ class Site:
         self.office.do("limit_key", key_id=caller.key_id, **limits)
         return caller
 
+    def members_caller(self, *, credit_nusd: int = NUSD_PER_USD) -> Caller:
+        """Return a caller of a new workspace whose key is a member's own."""
+        workspace_id = self.caller(credit_nusd=credit_nusd).workspace_id
+        email = f"member@{workspace_id}.example"
+        wishes = {"email": email, "password": "a long and dull password", "role": "developer"}
+        self.office.do("person", workspace_id=workspace_id, **wishes)
+        return self.another_key(workspace_id, owner=email)
+
     def another_key(self, workspace_id: str, **rules: Any) -> Caller:
         made = self.office.do("key", workspace_id=workspace_id, **rules)
         return Caller(self.gateway.port, made["secret"], made["key_id"], workspace_id)

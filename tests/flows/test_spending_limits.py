@@ -1,11 +1,12 @@
-"""What a key may spend a day, a month and in total: never more, whatever happens to the server."""
+"""What keys, members and workspaces may spend: never more, whatever happens to the server."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -17,7 +18,8 @@ from tests.support.waiting import wait_for_a_day_that_lasts, wait_until
 # A call of ten tokens in answer to one: what it costs, and what is held for it with this limit.
 PROMPT, TOKENS = "a", 10
 COST_NUSD = INPUT_NUSD + TOKENS * OUTPUT_NUSD
-PERIODS = ("daily", "monthly", "total")
+PERIODS = ("daily", "weekly", "monthly", "total")
+OWNERS = {"key": "token", "member": "user", "workspace": "organisation"}
 
 
 def call(caller: Caller, *, stream: bool = False) -> Answer:
@@ -38,7 +40,7 @@ def call_until_refused(caller: Caller, most: int = 40) -> list[Answer]:
 
 def spent_nusd(site: Site, caller: Caller) -> int:
     """Return what the key has spent today, by the ledger, once it has all of it."""
-    today, month, total = site.office.do("spent", key_id=caller.key_id)
+    today, _, month, total = site.office.do("spent", key_id=caller.key_id)
     assert today == month == total
     return int(total)
 
@@ -59,9 +61,14 @@ def own_site(home: Path) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("period", PERIODS)
-def test_a_key_spends_up_to_its_limit_and_no_further(site: Site, period: str) -> None:
+@pytest.mark.parametrize("owner", OWNERS)
+def test_an_owner_spends_up_to_the_limit_and_no_further(
+    site: Site, owner: str, period: str
+) -> None:
     limit_nusd = 5 * COST_NUSD
-    caller = site.limited_caller(**{f"{period}_limit_nusd": limit_nusd})
+    caller = site.members_caller()
+    limits = {f"{period}_limit_nusd": limit_nusd}
+    site.office.do("budget", level=owner, key_id=caller.key_id, **limits)
 
     *served, refused = call_until_refused(caller)
 
@@ -72,6 +79,7 @@ def test_a_key_spends_up_to_its_limit_and_no_further(site: Site, period: str) ->
     hold = held_nusd(site, served[0])
     assert len(served) * COST_NUSD <= limit_nusd < len(served) * COST_NUSD + hold
     details = refused.error["details"]
+    assert details["level"] == OWNERS[owner]
     assert details["limit"]["metric"] == "cost_micro_usd"
     assert details["limit"]["max"] == limit_nusd // 1_000
     assert details["current"] == len(served) * COST_NUSD // 1_000
@@ -79,6 +87,19 @@ def test_a_key_spends_up_to_its_limit_and_no_further(site: Site, period: str) ->
     if period != "total":
         assert datetime.fromisoformat(details["resets_at"]).tzinfo is not None
     assert caller.with_(model="free-model").ask().status == 200
+
+
+def test_days_begin_at_midnight_in_the_workspaces_time_zone(site: Site) -> None:
+    caller = site.members_caller()
+    zone = "Asia/Kathmandu"
+    site.office.do("set_timezone", workspace_id=caller.workspace_id, timezone=zone)
+    site.office.do("budget", level="workspace", key_id=caller.key_id, daily_limit_nusd=1)
+
+    refused = call(caller)
+
+    assert_refused(refused, 402, "key_limit_exceeded")
+    resets_at = datetime.fromisoformat(refused.error["details"]["resets_at"])
+    assert resets_at.astimezone(ZoneInfo(zone)).time() == time(0)
 
 
 def test_a_refused_call_is_written_down_and_holds_nothing(site: Site) -> None:
@@ -145,7 +166,7 @@ def test_what_was_spent_before_there_was_a_limit_counts(site: Site, caller: Call
     assert running.answer().is_whole
     # The call that ran meanwhile was let in without a limit and is counted all the same.
     site.record(running.call_id)
-    total_nusd = site.office.do("spent", key_id=caller.key_id)[2]
+    total_nusd = site.office.do("spent", key_id=caller.key_id)[3]
     hold_nusd = held_nusd(site, served[0])
     site.office.do("limit_key", key_id=caller.key_id, total_limit_nusd=total_nusd + hold_nusd)
     wait_until(lambda: call(caller).status == 200, what="the new limit")

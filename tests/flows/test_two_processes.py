@@ -9,7 +9,7 @@ import os
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -38,12 +38,13 @@ class Pair:
     other: GatewayServer
     redis: RedisServer
 
-    def race(self, caller: Caller, prompt: str) -> dict[int, int]:
-        """Make calls to both processes at once; return how many ended with which status."""
+    def race(self, callers: Sequence[Caller], prompt: str) -> dict[int, int]:
+        """Make calls of each to both processes at once; return how many ended with which status."""
         ports = [self.site.gateway.port, self.other.port]
 
         def call(number: int) -> int:
-            return replace(caller, port=ports[number % 2]).ask(prompt, max_tokens=TOKENS).status
+            caller = replace(callers[number // 2 % len(callers)], port=ports[number % 2])
+            return caller.ask(prompt, max_tokens=TOKENS).status
 
         with ThreadPoolExecutor(CONTENDERS) as threads:
             return dict(Counter(threads.map(call, range(CONTENDERS))))
@@ -66,7 +67,7 @@ def pair(postgresql_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def test_the_last_requests_of_a_window(pair: Pair, round_: int) -> None:
     caller = pair.site.limited_caller(max_requests_per_minute=1, burst=MOST)
 
-    found = pair.race(caller, PROMPT)
+    found = pair.race([caller], PROMPT)
 
     assert found == {200: MOST, 429: CONTENDERS - MOST}
 
@@ -76,7 +77,7 @@ def test_the_last_slots(pair: Pair, round_: int) -> None:
     caller = pair.site.limited_caller(max_concurrent=MOST)
     gate = f"slots-{caller.key_id}"
 
-    found = race_at_a_gate(pair, caller, gate, refused=429)
+    found = race_at_a_gate(pair, [caller], gate, refused=429)
 
     assert found == {200: MOST, 429: CONTENDERS - MOST}
 
@@ -88,11 +89,11 @@ def test_the_last_tokens_of_a_window(pair: Pair, round_: int) -> None:
     # What calls may use is reserved while they run: the prompt is bounded, the output limited.
     limit_output(pair, caller, (MOST + 1) * TOKENS - 1)
 
-    found = race_at_a_gate(pair, caller, gate, refused=429)
+    found = race_at_a_gate(pair, [caller], gate, refused=429)
 
     assert found == {200: MOST, 429: CONTENDERS - MOST}
     # Each call used what it had reserved: as many tokens as before are left.
-    assert pair.race(caller, PROMPT) == {429: CONTENDERS}
+    assert pair.race([caller], PROMPT) == {429: CONTENDERS}
 
 
 def limit_output(pair: Pair, caller: Caller, tokens: int) -> None:
@@ -105,11 +106,31 @@ def limit_output(pair: Pair, caller: Caller, tokens: int) -> None:
 @pytest.mark.parametrize("round_", range(ROUNDS))
 @pytest.mark.parametrize("period", ["daily", "monthly", "total"])
 def test_the_last_cent_of_a_budget(pair: Pair, period: str, round_: int) -> None:
-    wait_for_a_day_that_lasts()
     caller = pair.site.limited_caller()
+
+    race_for_the_last_cent(pair, "key", period, [caller])
+
+
+@pytest.mark.parametrize("round_", range(ROUNDS))
+@pytest.mark.parametrize(("level", "period"), [("member", "weekly"), ("workspace", "daily")])
+def test_the_last_cent_of_a_budget_of_several_keys(
+    pair: Pair, level: str, period: str, round_: int
+) -> None:
+    one = pair.site.members_caller()
+    # Each key has a budget, too, which covers more.
+    pair.site.office.do("budget", level="key", key_id=one.key_id, total_limit_nusd=10**9)
+    owner = f"member@{one.workspace_id}.example" if level == "member" else ""
+    other = pair.site.another_key(one.workspace_id, owner=owner)
+
+    race_for_the_last_cent(pair, level, period, [one, other])
+
+
+def race_for_the_last_cent(pair: Pair, level: str, period: str, callers: Sequence[Caller]) -> None:
+    wait_for_a_day_that_lasts()
+    caller = callers[0]
     gate = f"cent-{caller.key_id}"
-    # What one call holds, by a call of another key of the same workspace.
-    probe = pair.site.another_key(caller.workspace_id)
+    # What one call holds, by a call of another key, in a workspace where nothing is limited.
+    probe = pair.site.caller()
     with probe.begin(f"script:tokens={TOKENS}&gate={gate}", max_tokens=TOKENS, stream=True) as live:
         [running] = pair.site.running(probe, count=1)
         hold_nusd = int(running["hold_nusd"])
@@ -118,22 +139,28 @@ def test_the_last_cent_of_a_budget(pair: Pair, period: str, round_: int) -> None
     assert hold_nusd >= INPUT_NUSD + TOKENS * OUTPUT_NUSD
     gate = f"{gate}-2"
     limits = {f"{period}_limit_nusd": (MOST + 1) * hold_nusd - 1}
-    pair.site.office.do("limit_key", key_id=caller.key_id, **limits)
+    pair.site.office.do("budget", level=level, key_id=caller.key_id, **limits)
     time.sleep(CHANGES_HOLD_S)
 
-    found = race_at_a_gate(pair, caller, gate, refused=402)
+    found = race_at_a_gate(pair, callers, gate, refused=402)
 
     assert found == {200: MOST, 402: CONTENDERS - MOST}
 
 
-def race_at_a_gate(pair: Pair, caller: Caller, gate: str, *, refused: int) -> dict[int, int]:
+def race_at_a_gate(
+    pair: Pair, callers: Sequence[Caller], gate: str, *, refused: int
+) -> dict[int, int]:
     """Race with calls that go on until all others are refused; return how many ended how."""
     site = pair.site
     with ThreadPoolExecutor(1) as thread:
-        racing = thread.submit(pair.race, caller, f"script:tokens={TOKENS}&gate={gate}")
+        racing = thread.submit(pair.race, callers, f"script:tokens={TOKENS}&gate={gate}")
 
         def refusals() -> bool:
-            found = site.office.do("records", key_id=caller.key_id)
+            found = [
+                record
+                for caller in callers
+                for record in site.office.do("records", key_id=caller.key_id)
+            ]
             told = [record for record in found if record["http_status"] == refused]
             return sum(int(record["counted_calls"]) for record in told) >= CONTENDERS - MOST
 

@@ -27,9 +27,9 @@ def problems_of(content: str | bytes) -> list[Problem]:
 def test_every_column_is_read() -> None:
     [row] = read(
         "Secret,Name,member,Profile,models,ips,scopes,expires_at,requests_per_minute,burst,"
-        "concurrent,daily_usd,monthly_usd,total_usd\n"
+        "concurrent,daily_usd,weekly_usd,monthly_usd,total_usd\n"
         f"{ONE},Checkout,Ada@Example.com,Bud,gpt; haiku,203.0.113.0/24;2001:db8::7,usage,"
-        "2030-01-31,60,120,4,2.50,10,100\n"
+        "2030-01-31,60,120,4,2.50,5,10,100\n"
     )
 
     assert row.kept.digest == digest_secret(ONE)
@@ -49,6 +49,7 @@ def test_every_column_is_read() -> None:
         "burst": 120,
         "max_concurrent": 4,
         "daily_limit_nusd": 2_500_000_000,
+        "weekly_limit_nusd": 5_000_000_000,
         "monthly_limit_nusd": 10_000_000_000,
         "total_limit_nusd": 100_000_000_000,
     }

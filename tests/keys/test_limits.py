@@ -12,7 +12,9 @@ from django.core.management import CommandError, call_command
 
 from accounts.models import AuditEvent
 from accounts.services import set_call_limits
+from gateway.core.budget_owner import key_owner
 from gateway.core.money import MAX_NUSD
+from gateway.snapshot.types import SpendingLimits
 from gateway.stores.key_records import load_key_records
 from keys.limits import ALL, limits_of
 from keys.models import ApiKey
@@ -111,7 +113,8 @@ def test_a_record_has_the_limits_of_the_key_and_of_its_workspace(key: ApiKey) ->
     assert tuple(record.limits.of_key) == (60, 60, None)
     assert tuple(record.limits.of_workspace) == (5, 2, None)
     assert record.limits.of_spending is not None
-    assert tuple(record.limits.of_spending) == (None, None, 9, 0)
+    [of_key] = record.limits.of_spending
+    assert of_key == SpendingLimits(key_owner(key.pk, key.workspace.pk), total_nusd=9)
 
 
 def test_an_installations_limit_is_for_keys_that_have_none(key: ApiKey, settings: Any) -> None:

@@ -21,8 +21,8 @@ from gateway.models import (
     WorkspaceLatency,
     WorkspaceUsage,
 )
-from gateway.selectors.key_spending import total_of
 from gateway.selectors.periods import named_period
+from gateway.selectors.spending import total_of
 from gateway.selectors.usage_groups import usage_by
 from gateway.selectors.visible import Visible
 from gateway.services.proving import prove

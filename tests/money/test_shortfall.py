@@ -13,8 +13,8 @@ from django.conf import LazySettings
 
 from accounts import ledger
 from accounts.models import AuditEvent, Wallet, Workspace
+from gateway.core.calendar import calendar_at
 from gateway.core.ids import new_request_id
-from gateway.core.spent import end_of_day
 from gateway.journal.record import Settled
 from gateway.models import CallRecord
 from gateway.services.proving import prove
@@ -92,7 +92,7 @@ def test_a_key_that_costs_more_than_is_taken_on_in_a_day_is_refused_until_it_is_
     run_calls(tmp_path, workspace, [201], key_id=str(key.pk))
 
     key.refresh_from_db()
-    assert key.refused_until == end_of_day(time.time())
+    assert key.refused_until == calendar_at("UTC", time.time()).day.ends_at
     event = AuditEvent.objects.get(action="key.refuse")
     assert event.details["lost_nusd"] == 501
     assert prove().breaks == []

@@ -9,7 +9,8 @@ from django.db import transaction
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.money import format_usd
-from gateway.selectors.key_spending import spent_by
+from gateway.selectors.budget_lines import owner_of, timezone_of
+from gateway.selectors.spending import spent_by
 from keys import services
 from keys.management.access_options import (
     ACCESS_FIELDS,
@@ -49,7 +50,7 @@ class Command(JsonCommand):
             changed |= services.update_key(
                 found, actor=ACTOR, allow_any_address=allow_any_address, **rules
             )
-        spent = spent_by(found.pk, time.time())
+        spent = spent_by(owner_of(found), time.time(), timezone=timezone_of(found))
         if reset_total:
             changed |= services.reset_total(found, spent_nusd=spent.total_nusd, actor=ACTOR)
         since_reset_nusd = spent.total_nusd - found.total_baseline_nusd
@@ -60,6 +61,7 @@ class Command(JsonCommand):
             **{name: getattr(found, name) for name in ACCESS_FIELDS},
             **write_limits(found),
             "spent_today_usd": format_usd(spent.day_nusd),
+            "spent_this_week_usd": format_usd(spent.week_nusd),
             "spent_this_month_usd": format_usd(spent.month_nusd),
             "spent_of_total_usd": format_usd(since_reset_nusd),
         }

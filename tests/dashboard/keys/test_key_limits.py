@@ -9,7 +9,7 @@ import pytest
 from accounts.models import AuditEvent, Role, Workspace
 from dashboard.forms.submit_once import new_form_token
 from dashboard.keys.forms import rules_version
-from gateway.selectors.key_spending import total_of
+from gateway.selectors.spending import total_of
 from keys.models import ApiKey
 from keys.services import set_limits
 from tests.dashboard.demo_data import make_demo_data

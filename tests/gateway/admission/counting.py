@@ -12,13 +12,14 @@ from gateway.admission.lease import Lease
 from gateway.admission.limit_rules import Amounts
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limits, QueueLimits
-from gateway.admission.memory_counters import MemoryCounters, MemorySpending
+from gateway.admission.memory_counters import MemoryCounters
+from gateway.admission.memory_spending import MemorySpendings
 from gateway.core.errors import GatewayError
 from gateway.core.money import Usage
 from gateway.core.receipt import Receipt
 from gateway.core.redis_address import read_redis_url
 from gateway.core.spent import Reading, Spent
-from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule
+from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
 from gateway.stores.redis_counters import RedisCounters
 from gateway.stores.redis_rates import Share
 from tests.support.redis import RedisServer
@@ -29,8 +30,8 @@ HALF = Share(2, 0)
 Serve = Callable[..., AbstractAsyncContextManager[tuple[Limits, Limits]]]
 
 
-async def nothing_spent(key_id: str) -> Reading:
-    return Reading(Spent(0, 0, 0), time.time(), 0)
+async def nothing_spent(limits: SpendingLimits) -> Reading:
+    return Reading(Spent(), time.time(), 0)
 
 
 async def never() -> None:
@@ -119,7 +120,7 @@ def redis_counters(
         read_redis_url(server.url),
         name=lambda: name,
         look=look,
-        spending=lambda key_id: MemorySpending(key_id, nothing_spent),
+        spending=MemorySpendings(nothing_spent),
         wait_s=wait_s,
     )
 

@@ -11,7 +11,9 @@ from gateway.admission.admit import Admission
 from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
-from gateway.admission.memory_counters import MemoryCounters, MemorySpending
+from gateway.admission.memory_counters import MemoryCounters
+from gateway.admission.memory_spending import MemorySpendings
+from gateway.core.budget_owner import key_owner
 from gateway.core.errors import (
     DatabaseUnavailable,
     GatewayError,
@@ -92,7 +94,7 @@ class Patient:
 
 
 def make_key(*, total_nusd: int = 10_000, at_once: int = 1, revoked: bool = False) -> KeyRecord:
-    of_spending = SpendingLimits(None, None, total_nusd)
+    of_spending = (SpendingLimits(key_owner("k", "w"), total_nusd=total_nusd),)
     limits = KeyLimits(CallLimits(1, 5, at_once), CallLimits(), of_spending)
     scopes: frozenset[str] = frozenset()
     return KeyRecord(
@@ -129,8 +131,8 @@ class Door:
     async def load(self, digest: str) -> KeyRecord:
         return self.stored
 
-    async def read_spent(self, key_id: str) -> Reading:
-        return Reading(Spent(0, 0, 0), 0.0, 0)
+    async def read_spent(self, limits: SpendingLimits) -> Reading:
+        return Reading(Spent(), 0.0, 0)
 
     async def take_id(self, workspace_id: str, wanted: str) -> bool:
         return False
@@ -160,8 +162,9 @@ class Door:
     def assert_nothing_is_held(self) -> None:
         key = make_key()
         assert self.purse.held_nusd == 0
-        spending = self.limits.spendings["k"]
-        assert isinstance(spending, MemorySpending)
+        assert isinstance(self.limits.spending, MemorySpendings)
+        spending = self.limits.spending.of("k")
+        assert spending is not None
         assert spending.held_nusd == 0
         assert key.limits is not None
         [_, own] = self.limits._follow(key, key.limits, 0)

@@ -14,10 +14,11 @@ from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
 from gateway.admission.counter_protocols import Correction, HangUp, ReadSpent
 from gateway.admission.limits import Limits, QueueLimits
-from gateway.admission.memory_counters import MemorySpending
+from gateway.admission.memory_spending import MemorySpendings
 from gateway.admission.request_rate import TokenBucket
 from gateway.admission.rule_counters import RuleCounter, make_counter
 from gateway.admission.spending import Spending
+from gateway.core.budget_owner import key_owner
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
 from gateway.counter_backends import CounterParts, MakeCounters
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
@@ -82,29 +83,36 @@ class SharedConcurrency(ConcurrencyLimiter):
 
 
 class SharedSpending:
-    is_idle = False
+    is_counting = True
 
-    def __init__(self, server: Server, key_id: str, read_spent: ReadSpent) -> None:
-        self._server, self._key_id, self._read_spent = server, key_id, read_spent
+    def __init__(self, server: Server, read_spent: ReadSpent) -> None:
+        self._server, self._read_spent = server, read_spent
 
-    def try_hold(self, limits: SpendingLimits, want_nusd: int) -> bool:
+    def try_hold(self, budgets: Sequence[SpendingLimits], want_nusd: int) -> bool:
         return False
 
-    async def hold(self, limits: SpendingLimits, want_nusd: int) -> None:
+    async def hold(self, budgets: Sequence[SpendingLimits], want_nusd: int) -> None:
         await self._server.asked()
-        spending = self._server.spending[self._key_id]
-        if not spending.is_read:
-            spending.read(await self._read_spent(self._key_id))
-        spending.add_hold(limits, want_nusd, time.time())
+        for limits in budgets:
+            spending = self._server.spending[limits.owner.id]
+            if not spending.is_read:
+                spending.read(await self._read_spent(limits))
+            if refusal := spending.find_refusal(limits, want_nusd, time.time()):
+                raise refusal
+        for limits in budgets:
+            self._server.spending[limits.owner.id].hold(want_nusd)
 
-    def release(self, hold_nusd: int) -> None:
-        self._server.spending[self._key_id].release(hold_nusd)
+    def release(self, budgets: Sequence[SpendingLimits], hold_nusd: int) -> None:
+        for limits in budgets:
+            self._server.spending[limits.owner.id].release(hold_nusd)
 
-    def charge(self, charge_nusd: int, at: float, record: int) -> None:
-        self._server.spending[self._key_id].charge(charge_nusd, at, record)
+    def charge(self, owners: Sequence[str], charge_nusd: int, at: float, record: int) -> None:
+        for owner in owners:
+            self._server.spending[owner].charge(charge_nusd, at, record)
 
-    def invalidate(self) -> None:
-        self._server.spending[self._key_id].invalidate()
+    def invalidate(self, owner_id: str = "") -> None:
+        for spending in self._server.spending.values():
+            spending.invalidate()
 
 
 class SharedCounters:
@@ -122,8 +130,8 @@ class SharedCounters:
     def concurrency(self, owner: str, limit: int, *, workspace_id: str) -> SharedConcurrency:
         return SharedConcurrency(self._server, owner, limit)
 
-    def spending(self, key_id: str) -> SharedSpending:
-        return SharedSpending(self._server, key_id, self._read_spent)
+    def spending(self) -> SharedSpending:
+        return SharedSpending(self._server, self._read_spent)
 
     def rule(self, rule: LimitRule) -> RuleCounter:
         return make_counter(rule)
@@ -148,7 +156,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 def process() -> Limits:
-    parts = CounterParts(nothing_spent, lambda key_id: MemorySpending(key_id, nothing_spent), str)
+    parts = CounterParts(nothing_spent, MemorySpendings(nothing_spent), str)
     counters = counter_backends.make_counters("shared", parts)
     return Limits(counters, QueueLimits(queue_s=0.01))
 
@@ -197,7 +205,9 @@ async def test_two_processes_share_slots(server: Server) -> None:
 
 
 async def test_two_processes_share_a_budget(server: Server) -> None:
-    limits = KeyLimits(CallLimits(), CallLimits(), SpendingLimits(None, None, 100))
+    limits = KeyLimits(
+        CallLimits(), CallLimits(), (SpendingLimits(key_owner("key", "workspace"), total_nusd=100),)
+    )
     one, other = process(), process()
 
     await enter(one, limits, 60)

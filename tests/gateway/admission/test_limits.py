@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import uuid
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 
 from gateway.admission.lease import Lease
 from gateway.admission.limits import Limits, QueueLimits
-from gateway.admission.memory_counters import MemoryCounters, MemorySpending
+from gateway.admission.memory_counters import MemoryCounters
+from gateway.admission.memory_spending import MemorySpendings
+from gateway.core.budget_owner import key_owner, member_owner, workspace_owner
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
     ConcurrencyLimited,
@@ -35,7 +39,7 @@ class Ledger:
     def __init__(self) -> None:
         self.questions: list[asyncio.Future[Reading]] = []
 
-    async def read(self, key_id: str) -> Reading:
+    async def read(self, limits: SpendingLimits) -> Reading:
         self.questions.append(asyncio.get_running_loop().create_future())
         return await self.questions[-1]
 
@@ -45,7 +49,7 @@ class Ledger:
 
     async def answer(self, nusd: int = 0, posted: int = 0) -> None:
         await self.asked()
-        reading = Reading(Spent(nusd, nusd, nusd), 0.0, posted)
+        reading = Reading(Spent(nusd, nusd, nusd, nusd), 0.0, posted)
         self.questions.pop().set_result(reading)
 
 
@@ -56,7 +60,8 @@ def make_key(
     total_nusd: int | None = None,
     key_id: str = "key",
 ) -> KeyRecord:
-    spending = None if total_nusd is None else SpendingLimits(None, None, total_nusd)
+    owner = key_owner(key_id, "workspace")
+    spending = None if total_nusd is None else (SpendingLimits(owner, total_nusd=total_nusd),)
     limits = KeyLimits(of_key or CallLimits(), of_workspace or CallLimits(), spending)
     return KeyRecord(
         key_id=key_id,
@@ -88,20 +93,29 @@ async def refused(entering: Awaitable[Lease]) -> type[GatewayError] | None:
 
 def held_nusd(limits: Limits) -> int:
     """Return what running calls of the key hold."""
-    spending = limits.spendings["key"]
-    assert isinstance(spending, MemorySpending)
+    assert isinstance(limits.spending, MemorySpendings)
+    spending = limits.spending.of("key")
+    assert spending is not None
     return spending.held_nusd
 
 
-def charge(limits: Limits, nusd: int, record: int, lease: Lease | None = None) -> None:
+def charge(
+    limits: Limits,
+    nusd: int,
+    record: int,
+    lease: Lease | None = None,
+    member: str = "",
+    key_id: str = "key",
+) -> None:
     """Tell the limits what a call of the key has cost."""
     grant = Grant(
-        identity=CallIdentity(call_id="", workspace_id="", key_id="key", at=0.0),
+        identity=CallIdentity(call_id="", workspace_id="", key_id=key_id, at=0.0),
         model="",
         price=Price(0, 0, 0),
         hold_nusd=0,
         limit_tokens=0,
         cap_tokens=None,
+        member=member,
         lease=lease,
     )
     receipt = Receipt(status="ok", charge_basis="usage", usage=Usage(), charge_nusd=nusd)
@@ -225,7 +239,7 @@ def test_a_ledger_that_changed_while_it_was_read_is_read_again() -> None:
         key = make_key(total_nusd=100)
         call = asyncio.ensure_future(refused(enter(limits, key, 30)))
         await ledger.asked()
-        limits.invalidate_spending()
+        limits.spending.invalidate()
         await ledger.answer(nusd=0)
         await ledger.answer(nusd=90)
 
@@ -241,7 +255,7 @@ def test_invalidating_forgets_no_hold() -> None:
         await ledger.answer()
         lease = await first
 
-        limits.invalidate_spending()
+        limits.spending.invalidate()
         second = asyncio.ensure_future(refused(enter(limits, key, 50)))
         await ledger.answer()
 
@@ -266,6 +280,46 @@ def test_charges_while_the_ledger_is_read_count_once() -> None:
 
         assert await call is KeyLimitExceeded
         assert await refused(enter(limits, key, 25)) is None
+
+    live(test)
+
+
+def test_a_call_holds_of_all_its_budgets_or_of_none() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
+        lax = SpendingLimits(key_owner("key", "workspace"), total_nusd=1_000)
+        tight = SpendingLimits(workspace_owner("workspace"), weekly_nusd=100)
+        key = make_key(total_nusd=1_000)
+        key = replace(key, limits=KeyLimits(CallLimits(), CallLimits(), (tight, lax)))
+        first = asyncio.ensure_future(enter(limits, key, 60))
+        await ledger.answer()
+        await ledger.answer()
+        lease = await first
+
+        with pytest.raises(KeyLimitExceeded) as refusal:
+            await enter(limits, key, 41)
+
+        assert refusal.value.details["level"] == "organisation"
+        assert held_nusd(limits) == 60
+        lease.end()
+        assert held_nusd(limits) == 0
+
+    live(test)
+
+
+def test_calls_of_other_keys_count_for_the_workspace_and_the_member() -> None:
+    async def test(ledger: Ledger, limits: Limits) -> None:
+        member = member_owner(7, uuid.uuid4())
+        budgets = (SpendingLimits(member, total_nusd=100),)
+        key = make_key()
+        key = replace(key, limits=KeyLimits(CallLimits(), CallLimits(), budgets))
+        call = asyncio.ensure_future(enter(limits, key, 30))
+        await ledger.answer()
+        (await call).end()
+
+        charge(limits, 80, 1, member=member.id, key_id="another")
+
+        assert await refused(enter(limits, key, 21)) is KeyLimitExceeded
+        assert await refused(enter(limits, key, 20)) is None
 
     live(test)
 

@@ -1,4 +1,5 @@
-"""What keys have spent according to the ledger; memory adds what they spend after that.
+"""What the owners of budgets have spent according to the ledger; memory adds what they spend after
+that.
 
 A charge reaches memory, the journal and the ledger one after the other. To count each exactly
 once, the writer's thread reads the ledger between two of its batches, and the answer says how many
@@ -9,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-import uuid
 from contextlib import suppress
 from functools import partial
 
@@ -17,7 +17,8 @@ from django.db import Error as DatabaseError
 
 from gateway.core.errors import DatabaseUnavailable
 from gateway.core.spent import Reading
-from gateway.selectors.key_spending import spent_by
+from gateway.selectors.spending import spent_by
+from gateway.snapshot.types import SpendingLimits
 from gateway.stores.writer import Writer
 
 TIMEOUT_S = 2.0
@@ -25,7 +26,7 @@ TIMEOUT_S = 2.0
 Answered = asyncio.Future[Reading]
 
 
-class KeySpend:
+class LedgerSpending:
     """Asks for one process. Its methods are for the event loop's thread."""
 
     def __init__(self, writer: Writer) -> None:
@@ -36,12 +37,12 @@ class KeySpend:
         """The number of the newest record, as Reading counts them."""
         return self._writer.backlog.appended
 
-    async def read(self, key_id: str) -> Reading:
-        """Return what a key has spent. Raises DatabaseUnavailable when that cannot be found out
-        within 2 s."""
+    async def read(self, limits: SpendingLimits) -> Reading:
+        """Return what an owner has spent, of the day, week and month in the limits' time zone.
+        Raises DatabaseUnavailable when that cannot be found out within 2 s."""
         loop = asyncio.get_running_loop()
         answered: Answered = loop.create_future()
-        self._writer.ask(partial(_look, loop, answered, key_id))
+        self._writer.ask(partial(_look, loop, answered, limits))
         timer = loop.call_later(
             TIMEOUT_S, _fail, answered, "the database writer did not get to it in time"
         )
@@ -51,14 +52,17 @@ class KeySpend:
             timer.cancel()
 
 
-def _look(loop: asyncio.AbstractEventLoop, answered: Answered, key_id: str, posted: int) -> None:
+def _look(
+    loop: asyncio.AbstractEventLoop, answered: Answered, limits: SpendingLimits, posted: int
+) -> None:
     at = time.time()
     try:
-        reading = Reading(spent_by(uuid.UUID(key_id), at), at, posted)
+        # All periods: another limit may be set while what was read is counted on.
+        spent = spent_by(limits.owner, at, timezone=limits.timezone)
     except DatabaseError as error:
         answer = partial(_fail, answered, repr(error))
     else:
-        answer = partial(_give, answered, reading)
+        answer = partial(_give, answered, Reading(spent, at, posted, limits.timezone))
     # A loop that has ended has nobody left who waits.
     with suppress(RuntimeError):
         loop.call_soon_threadsafe(answer)

@@ -1,4 +1,4 @@
-"""What keys have spent, counted on from the ledger: the same as the ledger, whenever it is read."""
+"""What owners of budgets have spent, counted on from the ledger: the same, whenever it is read."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import pytest
 
 from accounts.models import Workspace
 from gateway.admission.spending import Spending
+from gateway.core.budget_owner import key_owner
 from gateway.core.errors import DatabaseUnavailable
-from gateway.selectors.key_spending import total_of
-from gateway.stores import key_spend
-from gateway.stores.key_spend import KeySpend
+from gateway.selectors.spending import total_of
+from gateway.snapshot.types import SpendingLimits
+from gateway.stores import ledger_spending
+from gateway.stores.ledger_spending import LedgerSpending
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.writer import Writer
 from tests.money.office import KEY_ID, admitted, end, hold, make_rich, run_with_stores
@@ -23,12 +25,13 @@ from tests.support.waiting import async_wait_until
 pytestmark = pytest.mark.django_db(transaction=True)
 
 COST_NUSD = 3
+LIMITS = SpendingLimits(key_owner(KEY_ID, uuid.UUID(int=0)))
 
 
 @pytest.fixture(autouse=True)
 def patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Callers are not kept waiting for long; a test on a busy machine may be."""
-    monkeypatch.setattr(key_spend, "TIMEOUT_S", 60.0)
+    monkeypatch.setattr(ledger_spending, "TIMEOUT_S", 60.0)
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ class Counter:
 
     def __init__(self, stores: ProcessStores, writer: Writer, workspace: Workspace) -> None:
         self.spending = Spending()
-        self.key_spend = KeySpend(writer)
+        self.ledger = LedgerSpending(writer)
         self.calls = 0
         self._stores = stores
         self._workspace_id = str(workspace.pk)
@@ -50,7 +53,7 @@ class Counter:
         record = admitted(self._workspace_id, await hold(self._stores, self._workspace_id, 5))
         self._stores.records.admitted(record)
         end(self._stores, record, COST_NUSD)
-        self.spending.charge(COST_NUSD, record.at, self.key_spend.recorded)
+        self.spending.charge(COST_NUSD, record.at, self.ledger.recorded)
         self.calls += 1
 
     async def call_until(self, task: asyncio.Task[object]) -> None:
@@ -66,7 +69,7 @@ class Counter:
         self.spending.invalidate()
         await self.call_until(asyncio.ensure_future(asyncio.sleep(0.02)))
         self.spending.begin_reading()
-        reading = asyncio.ensure_future(self.key_spend.read(KEY_ID))
+        reading = asyncio.ensure_future(self.ledger.read(LIMITS))
         await self.call_until(reading)
         self.spending.read(reading.result())
 
@@ -104,10 +107,10 @@ def test_a_ledger_that_cannot_be_written_is_not_half_read(
         await counter.read()
         await counter.call()
         with locked(), monkeypatch.context() as patch:
-            patch.setattr(key_spend, "TIMEOUT_S", 0.3)
+            patch.setattr(ledger_spending, "TIMEOUT_S", 0.3)
             await counter.call()
             with pytest.raises(DatabaseUnavailable):
-                await counter.key_spend.read(KEY_ID)
+                await counter.ledger.read(LIMITS)
         await counter.read()
         assert counter.total_nusd == counter.calls * COST_NUSD
         return counter
