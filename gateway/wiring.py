@@ -22,10 +22,11 @@ from gateway.accounting.prompt import count_prompt
 from gateway.accounting.settle import needs_estimate, settle
 from gateway.accounting.tokenizer import count_output
 from gateway.admission.admit import Admission
+from gateway.admission.counter_protocols import QueueLimits
 from gateway.admission.fallback import Fallbacks
 from gateway.admission.hold_growth import HoldGrowth
 from gateway.admission.keyring import Keyring
-from gateway.admission.limits import Limits, QueueLimits
+from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.apply_changes import ChangeApplier

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from gateway.admission.rule_counters import RuleCounter
+from gateway.core.fair_queue import Owner
 from gateway.core.spent import Reading
 from gateway.snapshot.types import LimitRule, SpendingLimits
 
@@ -22,6 +23,17 @@ HangUp = Callable[[], Awaitable[None]]
 # Reads what an owner has spent from the ledger, in the time zone of the limits. Raises
 # DatabaseUnavailable.
 ReadSpent = Callable[[SpendingLimits], Awaitable[Reading]]
+
+
+class QueueLimits(NamedTuple):
+    """How long a call may wait for a slot, in seconds, and how many calls may wait in one queue."""
+
+    queue_s: float = 30.0
+    max_queue: int = 100
+
+
+class QueueFull(Exception):
+    """There is no place in a queue for a call, or none any more."""
 
 
 class RateCounter(Protocol):
@@ -74,11 +86,15 @@ class ConcurrencyCounter(Protocol):
     def try_acquire(self) -> bool:
         """Take a slot if it is known at once that one is free."""
 
-    async def acquire(self, timeout_s: float, wait_for_hang_up: HangUp) -> None:
-        """Wait for a slot and take it.
+    def may_wait(self, owner: Owner, max_queue: int) -> bool:
+        """True when there is room in the queue, or another key has more calls in it."""
 
-        Raises TimeoutError when none became free in time, CallerLeft as soon as wait_for_hang_up
-        returns, and what `reject_waiting` was given. Safe to cancel.
+    async def acquire(self, owner: Owner, limits: QueueLimits, wait_for_hang_up: HangUp) -> None:
+        """Wait for a slot until it is the owner's turn, and take it.
+
+        Raises QueueFull when no room can be made in the queue, or the place is given to a key with
+        fewer calls in it; TimeoutError when none became free in time, CallerLeft as soon as
+        wait_for_hang_up returns, and what `reject_waiting` was given. Safe to cancel.
         """
 
     def release(self) -> None:

@@ -11,12 +11,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from gateway.admission.counter_protocols import (
     ConcurrencyCounter,
     Counters,
     HangUp,
+    QueueFull,
+    QueueLimits,
     ServerState,
     SharedLevels,
     Slot,
@@ -26,17 +28,18 @@ from gateway.admission.limit_rules import Reservation, Rules, RuleState, RuleSta
 from gateway.admission.limited_call import (
     NO_LIMITS,
     LimitedCall,
+    Places,
     Wanted,
     wanted_of,
 )
 from gateway.admission.limiter_state import (
-    Holder,
     LimiterState,
     concurrency_limited,
     rate_limited,
 )
 from gateway.admission.rates import Rates
 from gateway.core.errors import ServerStopping
+from gateway.core.fair_queue import Owner
 from gateway.core.grant import Grant
 from gateway.core.receipt import Receipt
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
@@ -44,13 +47,6 @@ from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLim
 NS_PER_US = 1_000
 MAX_KEPT = 100_000
 LOOKED_AT = 64
-
-
-class QueueLimits(NamedTuple):
-    """How long a call may wait for a slot, in seconds, and how many calls may wait in one queue."""
-
-    queue_s: float = 30.0
-    max_queue: int = 100
 
 
 class Limiter(Protocol):
@@ -98,7 +94,7 @@ class Limits:
         try:
             if limits.of_spending is not None:
                 await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
-            await self._count(self._wants(call, limits, wants_slots=False), call.model, lease)
+            await self._count(call, self._wants(call, limits, wants_slots=False), lease)
         finally:
             lease.withdraw()
 
@@ -114,13 +110,13 @@ class Limits:
             if limits.of_spending is not None:
                 await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
             wanted = self._wants(call, limits)
-            await self._count(wanted, call.model, lease)
+            await self._count(call, wanted, lease)
             # The key's own first: a call that waits there takes no slot from other keys.
             for holder, limiter in reversed(wanted.slots):
                 if self._levels is not None and lease.has(limiter):
                     continue
                 if not limiter.try_acquire():
-                    await self._queue(holder, limiter, call.model, lease, hang_up)
+                    await self._queue(call, Places(holder, limiter), lease, hang_up)
                 lease.acquired(limiter)
         except BaseException:
             lease.withdraw()
@@ -203,10 +199,11 @@ class Limits:
             call.rates.follow(plan.every())
         return wanted_of(call, plan.around(*holders), wants_slots=wants_slots)
 
-    async def _count(self, wanted: Wanted, model: str, lease: Lease) -> None:
+    async def _count(self, call: LimitedCall, wanted: Wanted, lease: Lease) -> None:
         """Count the call in each limit; the lease gets what was taken. Raises as acquire does."""
+        model = call.model
         if self._levels is not None:
-            await self._enter(self._levels, wanted, model, lease)
+            await self._enter(self._levels, call, wanted, lease)
             return
         for item in wanted.counted:
             if isinstance(item, Reservation):
@@ -222,47 +219,50 @@ class Limits:
                 raise rate_limited(holder, rate, model, wait_ns)
             lease.counted(rate)
 
-    async def _enter(self, shared: SharedLevels, wanted: Wanted, model: str, lease: Lease) -> None:
+    async def _enter(
+        self, shared: SharedLevels, call: LimitedCall, wanted: Wanted, lease: Lease
+    ) -> None:
         """Ask about everything at once; the lease gets what was taken. Raises as acquire does."""
         counted = [
             item if isinstance(item, Reservation) else item.counter for item in wanted.counted
         ]
-        slots = [Slot(limiter, self._may_queue(limiter)) for _, limiter in wanted.slots]
+        slots = [Slot(limiter, self._may_queue(limiter, call)) for _, limiter in wanted.slots]
         if not (counted or slots):
             return
         entry = await shared.enter(counted, slots)
         if entry.refused is not None:
-            raise wanted.refusal(model, entry.refused, entry.wait_ns, self._rules.now_us())
+            raise wanted.refusal(call.model, entry.refused, entry.wait_ns, self._rules.now_us())
         for item in counted:
             lease.counted(item)
         for slot, has_slot in zip(slots, entry.has_slot, strict=True):
             if has_slot:
                 lease.acquired(slot.counter)
 
-    def _may_queue(self, limiter: ConcurrencyCounter) -> bool:
-        return not self._is_closed and limiter.waiting < self._queue_limits.max_queue
+    def _may_queue(self, limiter: ConcurrencyCounter, call: LimitedCall) -> bool:
+        max_queue = self._queue_limits.max_queue
+        return not self._is_closed and (
+            limiter.waiting < max_queue or limiter.may_wait(owner_of(call), max_queue)
+        )
 
     async def _queue(
-        self,
-        holder: Holder,
-        limiter: ConcurrencyCounter,
-        model: str,
-        lease: Lease,
-        hang_up: HangUp,
+        self, call: LimitedCall, wanted: Places, lease: Lease, hang_up: HangUp
     ) -> None:
         """Wait in the queue of a limit. Raises as acquire does."""
         if self._is_closed:
             raise ServerStopping
-        if limiter.waiting >= self._queue_limits.max_queue:
-            raise concurrency_limited(holder, limiter, model, "and the queue is full")
+        holder, limiter = wanted
+        queue_s = self._queue_limits.queue_s
+        left = self._queue_limits._replace(queue_s=queue_s - lease.queued_us / 10**6)
         began_ns = time.perf_counter_ns()
-        left_s = self._queue_limits.queue_s - lease.queued_us / 10**6
         self.queued += 1
         try:
-            await limiter.acquire(left_s, hang_up)
+            await limiter.acquire(owner_of(call), left, hang_up)
+        except QueueFull:
+            words = "and the queue is full"
+            raise concurrency_limited(holder, limiter, call.model, words) from None
         except TimeoutError:
-            words = f"and none ended within {self._queue_limits.queue_s:g} s"
-            raise concurrency_limited(holder, limiter, model, words) from None
+            words = f"and none ended within {queue_s:g} s"
+            raise concurrency_limited(holder, limiter, call.model, words) from None
         finally:
             self.queued -= 1
             lease.queued_us += (time.perf_counter_ns() - began_ns) // NS_PER_US
@@ -272,6 +272,10 @@ class Limits:
         if not self.spending.try_hold(budgets, hold_nusd):
             await self.spending.hold(budgets, hold_nusd)
         lease.held(self.spending, budgets, hold_nusd)
+
+
+def owner_of(call: LimitedCall) -> Owner:
+    return Owner(call.key.workspace_id, call.key.key_id)
 
 
 def forget_one(table: dict[str, Kept], is_idle: Callable[[Kept], bool]) -> None:

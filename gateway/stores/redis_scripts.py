@@ -177,8 +177,8 @@ end
 return answer(0, 0, false)
 """
 
-# The first call in a process's queue asks for its slot. KEYS: slots, waiters. ARGV: process, limit,
-# declared, microseconds it has waited. Returns whether it has got one, and the slots in use.
+# A process asks for a slot for its queue. KEYS: slots, waiters. ARGV: process, limit, declared,
+# microseconds it has waited for its turn. Returns whether it has got one, and the slots in use.
 TAKE = """
 local others, own = slots_of(KEYS[1], tonumber(ARGV[3]))
 local arrived = now - tonumber(ARGV[4])

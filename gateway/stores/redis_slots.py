@@ -1,7 +1,8 @@
 """Running calls of one key or workspace, counted in Redis; those of this process, and its queue.
 
-The first call of each process's queue waits in Redis, too. A slot goes to the one that came first
-by Redis's clock: its process is woken, and asks.
+Each process that has a queue waits in Redis, too, and processes take turns: a slot goes to the one
+that has waited longest by Redis's clock, since its queue began or it last got a slot for a call in
+it. That process is woken, and asks; which of its calls gets the slot is its queue's to say.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from typing import Protocol
 from msgspec import ValidationError, convert
 
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter, Waiter
-from gateway.admission.counter_protocols import HangUp
+from gateway.admission.counter_protocols import HangUp, QueueLimits
+from gateway.core.fair_queue import Owner
 from gateway.stores.redis_connection import RedisError
 from gateway.stores.redis_link import RedisLink
 from gateway.stores.redis_scripts import (
@@ -47,7 +49,10 @@ class SharedSlots(ConcurrencyLimiter):
     """in_use: as Redis last said, of all processes. held: of this one, for certain. unsure: how
     many questions have no answer yet."""
 
-    __slots__ = ("_arrived", "_asks", "_floor", "_is_waiting", "_polls", "held", "keys", "unsure")
+    __slots__ = (
+        *("_asks", "_floor", "_is_waiting", "_polls", "_waits_since"),
+        *("held", "keys", "unsure"),
+    )
 
     def __init__(self, limit: int, keys: tuple[str, str], floor: Floor) -> None:
         super().__init__(limit)
@@ -55,7 +60,8 @@ class SharedSlots(ConcurrencyLimiter):
         self.held = 0
         self.unsure = 0
         self._floor = floor
-        self._arrived: dict[Waiter, float] = {}
+        # Since when this process waits for its turn.
+        self._waits_since = 0.0
         self._asks = False
         self._polls = False
         self._is_waiting = False
@@ -98,10 +104,10 @@ class SharedSlots(ConcurrencyLimiter):
         self._floor.link.tell(RENEW_SCRIPT, self.keys, self.held, 0 if self.unsure else 1)
 
     def wake(self) -> None:
-        """There may be a slot for the first in the queue."""
+        """There may be a slot for a call in the queue."""
         self._wake_next()
 
-    # The answer to the first in the queue
+    # The answer to a queue that asked
 
     def on_reply(self, reply: object) -> None:
         self.unsure -= 1
@@ -116,6 +122,7 @@ class SharedSlots(ConcurrencyLimiter):
             self._stop_waiting()
             return
         self._is_waiting = False
+        self._waits_since = time.monotonic()
         self.took()
         self._hand_over()
         self._wake_next()
@@ -126,10 +133,9 @@ class SharedSlots(ConcurrencyLimiter):
         self._ask_again_later()
 
     def _hand_over(self) -> None:
-        """Give the slot that was taken to the first in the queue, or back."""
+        """Give the slot that was taken to whose turn it is, or back."""
         while self._queue:
             waiter = self._queue.popleft()
-            self._arrived.pop(waiter, None)
             if not waiter.done():
                 waiter.set_result(None)
                 return
@@ -137,17 +143,19 @@ class SharedSlots(ConcurrencyLimiter):
 
     # ConcurrencyLimiter
 
-    async def acquire(self, timeout_s: float, wait_for_hang_up: HangUp) -> None:
-        await super().acquire(max(timeout_s, LEAST_WAIT_S), wait_for_hang_up)
+    async def acquire(self, owner: Owner, limits: QueueLimits, wait_for_hang_up: HangUp) -> None:
+        limits = limits._replace(queue_s=max(limits.queue_s, LEAST_WAIT_S))
+        await super().acquire(owner, limits, wait_for_hang_up)
 
-    def _join(self, waiter: Waiter) -> None:
-        super()._join(waiter)
-        self._arrived[waiter] = time.monotonic()
+    def _join(self, owner: Owner, waiter: Waiter) -> None:
+        if not self._queue:
+            self._waits_since = time.monotonic()
+        super()._join(owner, waiter)
         self._floor.on_held(self)
         self._wake_next()
 
     def _wake_next(self) -> None:
-        while self._queue and self._queue[0].done():
+        while self._queue and self._queue.first().done():
             self._queue.popleft()
         if not self._queue or self._asks:
             return
@@ -161,7 +169,7 @@ class SharedSlots(ConcurrencyLimiter):
         self._ask_again_later()
 
     def _ask(self, link: RedisLink) -> None:
-        waited_s = time.monotonic() - self._arrived.get(self._queue[0], time.monotonic())
+        waited_s = time.monotonic() - self._waits_since
         self._asks = self._is_waiting = True
         self.unsure += 1
         link.run(self, TAKE_SCRIPT, self.keys, self.limit, self.held, int(waited_s * 10**6))
@@ -175,9 +183,8 @@ class SharedSlots(ConcurrencyLimiter):
         self._polls = False
         self._wake_next()
 
-    def _leave(self, waiter: Waiter) -> None:
-        self._arrived.pop(waiter, None)
-        super()._leave(waiter)
+    def _leave(self, owner: Owner, waiter: Waiter) -> None:
+        super()._leave(owner, waiter)
         self._stop_waiting()
 
     def _stop_waiting(self) -> None:

@@ -46,11 +46,14 @@ def let_in(caller: Caller) -> int:
     return int(probe.headers["x-ratelimit-limit"]) - int(probe.headers["x-ratelimit-remaining"])
 
 
-def begin_waiting(caller: Caller, count: int = 1, **options: Any) -> list[LiveCall]:
-    """Return calls that wait for their turn, in this order."""
+def begin_waiting(
+    caller: Caller, count: int = 1, *, text: str = "", **options: Any
+) -> list[LiveCall]:
+    """Return calls that wait for their turn, in this order. text: of their answers, instead of
+    their numbers."""
     before, calls = let_in(caller), []
     for number in range(1, count + 1):
-        calls.append(caller.begin(f"script:text={number}", **{"max_tokens": 5} | options))
+        calls.append(caller.begin(f"script:text={text or number}", **{"max_tokens": 5} | options))
         wait_until(lambda: let_in(caller) == before + len(calls), what="a call to wait")
     return calls
 

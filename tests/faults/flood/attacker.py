@@ -18,14 +18,18 @@ import uvloop
 from tests.faults.flood import attacks
 from tests.faults.flood.attacks import Target
 
+LIMITS = "limits"
 TOGETHER = {
     "anonymous": attacks.ANONYMOUS,
     "keys": attacks.WITH_KEYS,
     "providers": attacks.BY_PROVIDERS,
     "neighbour": attacks.BY_A_NEIGHBOUR,
+    LIMITS: attacks.BEYOND_LIMITS,
 }
 # And each by itself, to find out which of them it is that hurts.
-ALONE = {one.__name__: (one,) for one in (*attacks.ANONYMOUS, *attacks.WITH_KEYS)}
+ALONE = {
+    one.__name__: (one,) for one in (*attacks.ANONYMOUS, *attacks.WITH_KEYS, *attacks.BEYOND_LIMITS)
+}
 KINDS = TOGETHER | ALONE
 
 

@@ -22,10 +22,12 @@ SIMULATED = "tollhouse/simulated"
 
 @dataclass(frozen=True)
 class Target:
-    """Where to, and with what. models: the names of those that a hostile provider serves."""
+    """Where to, and with what. limited_key: of another key, which may make few calls. models: the
+    names of those that a hostile provider serves."""
 
     port: int
     key: str = ""
+    limited_key: str = ""
     model: str = ""
     file_url: str = ""
     models: tuple[str, ...] = ()
@@ -138,6 +140,19 @@ async def many_calls(connection: Connection, target: Target) -> str:
     return await _ask(connection, target.key, {"model": SIMULATED, "messages": messages})
 
 
+async def waiting_call(connection: Connection, target: Target) -> str:
+    """A call that waits for a concurrent request of the workspace, which the good caller shares."""
+    return await _chat(
+        connection, target, f"script:tokens=1&first_ms={50 + secrets.randbelow(100)}"
+    )
+
+
+async def limited_call(connection: Connection, target: Target) -> str:
+    """A call of a key that is far beyond its requests per minute."""
+    body = {"model": target.model, "messages": [{"role": "user", "content": "hello"}]}
+    return await _ask(connection, target.limited_key, body)
+
+
 ANONYMOUS: tuple[Attack, ...] = (
     *(large_form, chunked_body, slow_head, missing_page, guessed_key, guessed_password),
 )
@@ -146,6 +161,7 @@ WITH_KEYS: tuple[Attack, ...] = (
 )
 BY_PROVIDERS: tuple[Attack, ...] = (hostile_provider,)
 BY_A_NEIGHBOUR: tuple[Attack, ...] = (many_calls,)
+BEYOND_LIMITS: tuple[Attack, ...] = (waiting_call, limited_call)
 
 
 async def repeat(attack: Attack, target: Target, ended: Counter[str]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 import uvloop
 
-from tests.faults.flood.attacker import Orders
+from tests.faults.flood.attacker import LIMITS, Orders
 from tests.faults.flood.attacks import SIMULATED, Target
 from tests.faults.flood.good_caller import Timings, call_for
 from tests.faults.flood.hostile_server import FLOODS
@@ -29,6 +29,8 @@ from tests.support.servers import (
 )
 
 LOOK_S = 0.05
+# A call of a tenth of a second.
+TENTH = "script:tokens=1&first_ms=100"
 SERVER_CPU, LOAD_CPU = 0, 1
 # The hostile file server is on this machine, and files come from the public network alone.
 SETTINGS = {
@@ -95,14 +97,18 @@ def run_drill(home: Path, kind: str, *, connections: int, quiet_s: float, flood_
         running_gateway(home, env=settings) as server,
     ):
         target = _prepare(server, upstream, hostile_port, has_hostile_models=kind == "providers")
+        prompt = "hello"
+        if kind == LIMITS:
+            server.manage("set_workspace", "Demo", "--max-concurrent", str(connections // 20))
+            prompt = TENTH
         _pin(server.process.pid, SERVER_CPU)
         for pid in (0, upstream.process.pid):
             _pin(pid, LOAD_CPU)
-        _call(server, quiet_s / 3)  # warm up
-        quiet = _call(server, quiet_s)
+        _call(server, prompt, quiet_s / 3)  # warm up
+        quiet = _call(server, prompt, quiet_s)
         orders = Orders(kind, target, connections, flood_s + 2)
         with Watcher(server.process.pid, scratch) as watcher, _attackers(orders) as attackers:
-            flood = _call(server, flood_s)
+            flood = _call(server, prompt, flood_s)
             printed, _ = attackers.communicate(timeout=120)
         assert server.process.poll() is None, server.log.read_text()[-2000:]
     return Report(
@@ -144,12 +150,14 @@ def _prepare(
         server.wait_for_model(model)
     server.manage("set_model", SIMULATED, "--input", "0", "--cached-input", "0", "--output", "0")
     hostile_key = server.manage("issue_key", "Demo", "hostile")["secret"]
+    limited = ("issue_key", "Demo", "limited", "--max-requests-per-minute", "60")
+    limited_key = server.manage(*limited)["secret"]
     file_url = f"http://127.0.0.1:{hostile_port}/interims"
-    return Target(server.port, hostile_key, "good", file_url, tuple(models))
+    return Target(server.port, hostile_key, limited_key, "good", file_url, tuple(models))
 
 
-def _call(server: GatewayServer, duration_s: float) -> Timings:
-    return uvloop.run(call_for(server.port, server.key, "good", duration_s))
+def _call(server: GatewayServer, prompt: str, duration_s: float) -> Timings:
+    return uvloop.run(call_for(server.port, server.key, prompt, duration_s))
 
 
 @contextmanager

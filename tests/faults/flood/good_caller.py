@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from tests.faults.flood.wire import Connection, request
 
 PAUSE_S = 0.02
+CALLERS = 4
 
 
 @dataclass
@@ -25,11 +26,11 @@ class Timings:
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else 0.0
 
 
-async def call_for(port: int, key: str, model: str, duration_s: float, callers: int = 4) -> Timings:
-    """Call from so many connections for so long."""
+async def call_for(port: int, key: str, prompt: str, duration_s: float) -> Timings:
+    """Call the model `good` from a few connections for so long."""
     timings = Timings()
     body = json.dumps(
-        {"model": model, "messages": [{"role": "user", "content": "hello"}], "max_tokens": 16}
+        {"model": "good", "messages": [{"role": "user", "content": prompt}], "max_tokens": 16}
     ).encode()
     data = request(
         *("POST", "/v1/chat/completions", body),
@@ -37,7 +38,7 @@ async def call_for(port: int, key: str, model: str, duration_s: float, callers: 
         content_type="application/json",
     )
     end_s = time.monotonic() + duration_s
-    await asyncio.gather(*(_keep_calling(port, data, end_s, timings) for _ in range(callers)))
+    await asyncio.gather(*(_keep_calling(port, data, end_s, timings) for _ in range(CALLERS)))
     return timings
 
 

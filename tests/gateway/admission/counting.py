@@ -7,11 +7,11 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from gateway.admission.counter_protocols import Counters
+from gateway.admission.counter_protocols import Counters, QueueLimits
 from gateway.admission.lease import Lease
 from gateway.admission.limit_rules import Amounts
 from gateway.admission.limited_call import LimitedCall
-from gateway.admission.limits import Limits, QueueLimits
+from gateway.admission.limits import Limits
 from gateway.admission.memory_counters import MemoryCounters
 from gateway.admission.memory_spending import MemorySpendings
 from gateway.core.errors import GatewayError

@@ -11,9 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
+from gateway.admission.counter_protocols import QueueFull, QueueLimits
 from gateway.core.errors import CallerLeft, ServerStopping
+from gateway.core.fair_queue import Owner
 
 LONG_S = 1_000.0
+LONG = QueueLimits(LONG_S)
+KEY, NEIGHBOUR = Owner("workspace", "key"), Owner("workspace", "neighbour")
 # What happens to one of the calls there are, by its number.
 STEPS = ("come", "come", "end", "cancel", "hang up", "cancel and end", "turn", "turn")
 
@@ -39,7 +43,7 @@ class Party:
             await self.gone[number].wait()
 
         if not self.limiter.try_acquire():
-            await self.limiter.acquire(LONG_S, wait_for_hang_up)
+            await self.limiter.acquire(KEY, LONG, wait_for_hang_up)
         self.began.append(number)
         self.running[number] = asyncio.Event()
         try:
@@ -122,7 +126,7 @@ async def outcome(
     limiter: ConcurrencyLimiter, act: Callable[[], Any], within_s: float = LONG_S
 ) -> Any:
     """Return what a call that waits gets when something happens."""
-    waiting = asyncio.ensure_future(limiter.acquire(within_s, never))
+    waiting = asyncio.ensure_future(limiter.acquire(KEY, QueueLimits(within_s), never))
     await asyncio.sleep(0)
     assert limiter.waiting == 1
     act()
@@ -171,7 +175,7 @@ def test_a_place_given_to_somebody_just_cut_off_goes_to_the_next() -> None:
         limiter = ConcurrencyLimiter(1)
         assert limiter.try_acquire()
         cut_off, next_one = (
-            asyncio.ensure_future(limiter.acquire(LONG_S, never)) for _ in range(2)
+            asyncio.ensure_future(limiter.acquire(KEY, LONG, never)) for _ in range(2)
         )
         await asyncio.sleep(0)
 
@@ -189,12 +193,66 @@ def test_nobody_jumps_the_line() -> None:
     async def live() -> None:
         limiter = ConcurrencyLimiter(1)
         assert limiter.try_acquire()
-        waiting = asyncio.ensure_future(limiter.acquire(LONG_S, never))
+        waiting = asyncio.ensure_future(limiter.acquire(KEY, LONG, never))
         await asyncio.sleep(0)
 
         limiter.release()
 
         assert not limiter.try_acquire()
         await waiting
+
+    asyncio.run(live())
+
+
+class Queued:
+    """Calls of one slot, which is taken, in a queue of three."""
+
+    def __init__(self) -> None:
+        self.limiter = ConcurrencyLimiter(1)
+        assert self.limiter.try_acquire()
+        self.served: list[str] = []
+
+    async def begin(self, owner: Owner, name: str) -> asyncio.Task[None]:
+        task = asyncio.ensure_future(self._call(owner, name))
+        await asyncio.sleep(0)
+        return task
+
+    async def _call(self, owner: Owner, name: str) -> None:
+        await self.limiter.acquire(owner, QueueLimits(LONG_S, 3), never)
+        self.served.append(name)
+        self.limiter.release()
+
+
+def test_a_key_with_fewer_calls_gets_the_place_of_one_with_more_in_a_full_queue() -> None:
+    async def live() -> None:
+        queued = Queued()
+        own = [await queued.begin(KEY, f"key {n}") for n in range(3)]
+        [first] = [await queued.begin(NEIGHBOUR, "neighbour 1")]
+        # Now both have as much of the queue as the other would leave it.
+        [second] = [await queued.begin(NEIGHBOUR, "neighbour 2")]
+
+        queued.limiter.release()
+        ended = await asyncio.gather(*own, first, second, return_exceptions=True)
+
+        assert [type(error) for error in ended] == [
+            *(type(None), type(None), QueueFull, type(None), QueueFull)
+        ]
+        assert queued.served == ["key 0", "neighbour 1", "key 1"]
+        assert (queued.limiter.in_use, queued.limiter.waiting) == (0, 0)
+
+    asyncio.run(live())
+
+
+def test_whether_a_call_may_wait_depends_on_whose_it_is() -> None:
+    async def live() -> None:
+        queued = Queued()
+        waiting = [await queued.begin(KEY, "") for _ in range(3)]
+
+        assert not queued.limiter.may_wait(KEY, 3)
+        assert queued.limiter.may_wait(NEIGHBOUR, 3)
+        assert queued.limiter.may_wait(KEY, 4)
+        assert not ConcurrencyLimiter(1).may_wait(KEY, 0)
+        queued.limiter.reject_waiting(ServerStopping)
+        await asyncio.gather(*waiting, return_exceptions=True)
 
     asyncio.run(live())

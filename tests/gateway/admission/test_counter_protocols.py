@@ -12,14 +12,15 @@ import pytest
 
 from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
-from gateway.admission.counter_protocols import Correction, HangUp, ReadSpent
-from gateway.admission.limits import Limits, QueueLimits
+from gateway.admission.counter_protocols import Correction, HangUp, QueueLimits, ReadSpent
+from gateway.admission.limits import Limits
 from gateway.admission.memory_spending import MemorySpendings
 from gateway.admission.request_rate import TokenBucket
 from gateway.admission.rule_counters import RuleCounter, make_counter
 from gateway.admission.spending import Spending
 from gateway.core.budget_owner import key_owner
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
+from gateway.core.fair_queue import Owner
 from gateway.counter_backends import CounterParts, MakeCounters
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
 from tests.gateway.admission import counting
@@ -72,8 +73,8 @@ class SharedConcurrency(ConcurrencyLimiter):
     def try_acquire(self) -> bool:
         return False
 
-    async def acquire(self, timeout_s: float, wait_for_hang_up: HangUp) -> None:
-        async with asyncio.timeout(timeout_s):
+    async def acquire(self, owner: Owner, limits: QueueLimits, wait_for_hang_up: HangUp) -> None:
+        async with asyncio.timeout(limits.queue_s):
             while self._server.running[self._owner] >= self.limit:
                 await self._server.asked()
         self._server.running[self._owner] += 1

@@ -135,6 +135,31 @@ async def test_who_came_first_gets_the_slot_first(serve: Serve) -> None:
     assert order[0] == 0
 
 
+async def test_a_key_with_many_calls_in_every_queue_leaves_turns_to_others(serve: Serve) -> None:
+    of_workspace = CallLimits(at_once=1)
+    flood, neighbour = (make_key(None, of_workspace, name) for name in ("flood", "neighbour"))
+    order: list[str] = []
+
+    async def call(limits: Limits, key: KeyRecord) -> None:
+        lease = await enter(limits, key)
+        order.append(key.key_id)
+        await asyncio.sleep(0)
+        lease.end()
+
+    async with serve() as (one, other):
+        lease = await enter(one, flood)
+        calls = []
+        for limits, key, count in ((one, flood, 6), (other, flood, 6), (other, neighbour, 1)):
+            calls += [asyncio.ensure_future(call(limits, key)) for _ in range(count)]
+            await asyncio.sleep(0.02)  # until they wait
+        lease.end()
+        await asyncio.gather(*calls)
+
+    # Each process has its turn, and in it each key: before the neighbour is at most one call of
+    # the other key in its own process, and as many turns of the other process.
+    assert order.index("neighbour") <= 3
+
+
 @pytest.mark.parametrize("level", ["of_key", "of_workspace"])
 async def test_who_finds_no_slot_gives_all_back(serve: Serve, level: str) -> None:
     tight, lax = CallLimits(1, 5, 1), CallLimits(1, 5, 9)

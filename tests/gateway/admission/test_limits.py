@@ -9,8 +9,9 @@ from dataclasses import replace
 
 import pytest
 
+from gateway.admission.counter_protocols import QueueLimits
 from gateway.admission.lease import Lease
-from gateway.admission.limits import Limits, QueueLimits
+from gateway.admission.limits import Limits
 from gateway.admission.memory_counters import MemoryCounters
 from gateway.admission.memory_spending import MemorySpendings
 from gateway.core.budget_owner import key_owner, member_owner, workspace_owner
