@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults fix lock clean
+.PHONY: help up test check bench bench-pages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -46,6 +46,9 @@ prove-api: .venv/test.stamp ## 500 generated examples of each operation of the A
 
 prove-floods: .venv/test.stamp ## each flood for 20 seconds
 	@$(PROVE) -n 0 tests/faults/test_floods.py
+
+bench-pages: .venv/test.stamp ## measure the pages of a home that `manage.py seed_load` has filled
+	@$(BIN)/python -m bench.pages $(args)
 
 prove-hosts: .venv/test.stamp ## a lease that runs out by itself, backup and restore on both databases
 	@$(PROVE) tests/launch

@@ -103,6 +103,9 @@ class Workspace(LimitedCalls, BudgetHolder):
 
     class Meta:
         ordering: ClassVar[list[str]] = ["name", "id"]
+        indexes: ClassVar[list[models.Index]] = [
+            models.Index(fields=["name", "id"], name="accounts_workspace_by_name"),
+        ]
 
     def __str__(self) -> str:
         return self.name

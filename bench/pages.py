@@ -1,8 +1,8 @@
 """`python -m bench.pages`: how long pages take, and what they cost the calls beside them.
 
-On the home that `python -m bench.large_database` has made. First each page by itself; then calls at
-an even pace, alone and with four people on the overview of 30 days and an export that never ends.
-Nothing is pinned to a core.
+On a home that `manage.py seed_load` has filled, with the same DATABASE_URL. First each page by
+itself; then calls at an even pace, alone and with four people on the overview of 30 days and an
+export that never ends. Nothing is pinned to a core.
 """
 
 from __future__ import annotations
@@ -14,40 +14,29 @@ import json
 import multiprocessing
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from bench.caller import request_bytes
-from bench.large_database import EMAIL, PASSWORD
-from bench.programs import ROOT, BenchError, environment
+from bench.page_list import OVERVIEW, Facts, Page, all_pages
+from bench.programs import ROOT, BenchError
 from bench.samples import percentile
-from gateway.launch.programs import server_command
-from tests.support.ports import free_port
+from bench.served_home import ServedHome, load
+from gateway.services.load_seed.access import LoadAccess, read_access
 
-START_S = 60
 VIEWS = 20
+GOAL_MS = 150
 QUIET_S = 10.0
 BUSY_S = 20.0
 PEOPLE = 4
 CONNECTIONS = 5
 CALLS_PER_S = 100
-# Of the workspace that the person is led to from "/".
-OVERVIEW = "?period=30d"
-PAGES = (
-    *(OVERVIEW, "?period=24h", "?period=7d", "/keys", "/members", "/calls", "/credits", "/audit"),
-    "/audit?q=nothing-like-it",
-)
-USAGE = "/v1/usage?group_by=key,day"
-USAGE_DAYS = 90
 EXPORT = "/calls.csv?period=30d"
+_CALL_OF_ROW = re.compile(r"/calls/([0-9a-f-]{36})")
 
 
 class Person(NamedTuple):
@@ -59,30 +48,67 @@ class Person(NamedTuple):
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
-    parser.add_argument("--home", type=Path, help="default <TOLLHOUSE_HOME>/bench/large")
+    parser.add_argument("--home", type=Path, help="default <TOLLHOUSE_HOME>")
     parser.add_argument("--only", choices=("pages", "load"))
+    parser.add_argument("--match", default="", help="only pages with this in their label")
+    parser.add_argument("--views", type=int, default=VIEWS, help="of each page")
+    parser.add_argument("--out", type=Path, help="a JSON file for the figures of pages")
     options = parser.parse_args()
-    home = options.home or Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var") / "bench/large"
-    facts = json.loads((home / "bench.json").read_text())
-    with running_server(home.resolve()) as port:
-        person = sign_in(port)
+    home = (options.home or Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var")).resolve()
+    try:
+        access = read_access(home)
+    except OSError as error:
+        print(f"{error}. Fill the home with `manage.py seed_load` first.", file=sys.stderr)
+        return 1
+    with ServedHome(home).running() as server:
+        port = server.port
+        person = sign_in(port, access)
         if options.only != "load":
-            show_pages(port, person, facts["secret"])
+            facts = find_facts(port, person, access)
+            pages = [page for page in all_pages(facts) if options.match in page.label]
+            figures = show_pages(port, pages, person, access.secrets[0], views=options.views)
+            if options.out:
+                options.out.write_text(json.dumps(figures))
         if options.only != "pages":
-            show_load(port, person, facts["secret"], facts["model"])
+            show_load(port, person, access.secrets[0], access.model)
     return 0
 
 
-def show_pages(port: int, person: Person, key: str) -> None:
-    """Print the median and the 95th percentile of each page, loaded one at a time."""
-    print(f"{'page':34} {'p50 ms':>9} {'p95 ms':>9}")
-    start = time.strftime("%Y-%m-%d", time.gmtime(time.time() - USAGE_DAYS * 86_400))
-    asked = [(person.workspace + path, {"Cookie": person.cookie}) for path in PAGES]
-    asked.append((f"{USAGE}&start={start}", {"Authorization": f"Bearer {key}"}))
-    for path, headers in asked:
-        taken_s = [load(port, path, headers) for _ in range(VIEWS + 1)][1:]
+def find_facts(port: int, person: Person, access: LoadAccess) -> Facts:
+    """Return what addresses are made of."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    path = f"{person.workspace}/calls?period=all"
+    connection.request("GET", path, headers={"Cookie": person.cookie})
+    call = _CALL_OF_ROW.search(connection.getresponse().read().decode())
+    connection.close()
+    if call is None:
+        raise BenchError(f"{path} has no calls")
+    return Facts(
+        workspace=person.workspace,
+        days=access.days,
+        entries=access.entries,
+        key=access.busy_key,
+        rare_key=access.rare_key,
+        call=call[1],
+    )
+
+
+def show_pages(
+    port: int, pages: list[Page], person: Person, key: str, *, views: int
+) -> dict[str, tuple[float, float]]:
+    """Print and return the median and the 95th percentile of each page, loaded one at a time."""
+    print(f"{'page':50} {'p50 ms':>9} {'p95 ms':>9}")
+    figures: dict[str, tuple[float, float]] = {}
+    for page in pages:
+        headers = {"Authorization": f"Bearer {key}"} if page.is_api else {"Cookie": person.cookie}
+        taken_s = [load(port, page.address(), headers) for _ in range(views + 1)][1:]
         half, most = (percentile(taken_s, share) * 1000 for share in (0.5, 0.95))
-        print(f"{path:34} {half:9.1f} {most:9.1f}", flush=True)
+        figures[page.label] = (half, most)
+        mark = " above the goal" if most > GOAL_MS else ""
+        print(f"{page.label:50} {half:9.1f} {most:9.1f}{mark}", flush=True)
+    slow = sum(most > GOAL_MS for _, most in figures.values())
+    print(f"{len(figures)} pages, {slow} with a p95 above {GOAL_MS} ms.")
+    return figures
 
 
 def show_load(port: int, person: Person, key: str, model: str) -> None:
@@ -169,20 +195,7 @@ def export(port: int, person: Person, stop: Event) -> None:
         connection.close()
 
 
-def load(port: int, path: str, headers: dict[str, str]) -> float:
-    """Return how many seconds an address took. Raises BenchError unless it answers 200."""
-    began = time.perf_counter()
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-    connection.request("GET", path, headers=headers)
-    answer = connection.getresponse()
-    answer.read()
-    connection.close()
-    if answer.status != 200:
-        raise BenchError(f"{path} answered {answer.status}")
-    return time.perf_counter() - began
-
-
-def sign_in(port: int) -> Person:
+def sign_in(port: int, access: LoadAccess) -> Person:
     """Sign in with the password. Raises BenchError."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/sign-in")
@@ -191,7 +204,7 @@ def sign_in(port: int) -> Person:
     given = re.search(r"tollhouse_csrf=[^;]+", page.headers.get("Set-Cookie", ""))
     if token is None or given is None:
         raise BenchError("the sign-in page has no form")
-    fields = {"csrfmiddlewaretoken": token[1], "login": EMAIL, "password": PASSWORD}
+    fields = {"csrfmiddlewaretoken": token[1], "login": access.email, "password": access.password}
     origin = f"http://127.0.0.1:{port}"
     headers = {
         "Cookie": given[0],
@@ -204,42 +217,8 @@ def sign_in(port: int) -> Person:
     for cookie in answer.headers.get_all("Set-Cookie", []):
         if cookie.startswith("tollhouse_session="):
             session = cookie.split(";")[0]
-            connection.request("GET", "/", headers={"Cookie": session})
-            return Person(session, connection.getresponse().headers["Location"])
+            return Person(session, f"/w/{access.slug}")
     raise BenchError(f"signing in answered {answer.status}")
-
-
-@contextmanager
-def running_server(home: Path) -> Iterator[int]:
-    """Serve the home on a free port, bringing its database up to date first."""
-    environ = environment(home, ROOT, {}) | {"DJANGO_SETTINGS_MODULE": "gateway.settings"}
-    for command in ("migrate", "collectstatic"):
-        arguments = [sys.executable, "manage.py", command, "--no-input", "--verbosity", "0"]
-        subprocess.run(arguments, cwd=ROOT, env=environ, check=True)
-    port = free_port()
-    with tempfile.TemporaryFile() as log:
-        serve = server_command(host="127.0.0.1", port=port)
-        server = subprocess.Popen(serve, cwd=ROOT, env=environ, stdout=log, stderr=log)
-        try:
-            wait_until_listening(port, server)
-            yield port
-        finally:
-            server.terminate()
-            server.wait()
-            log.seek(0)
-            sys.stderr.write(log.read().decode()[-2000:])
-
-
-def wait_until_listening(port: int, server: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + START_S
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            load(port, "/sign-in", {})
-        except OSError:
-            time.sleep(0.1)
-        else:
-            return
-    raise BenchError("the server did not start")
 
 
 if __name__ == "__main__":

@@ -158,6 +158,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "restore": None,
     "revoke_key": Action.MANAGE_KEYS,
     "rotate_key": Action.MANAGE_KEYS,
+    "seed_load": None,
     "set_access_rules": Action.MANAGE_WORKSPACE,
     "set_budget": Action.MANAGE_WORKSPACE,
     "set_key": Action.MANAGE_KEYS,

@@ -6,7 +6,6 @@ import logging
 
 from celery import shared_task
 from django.core.management import call_command
-from django.utils import timezone
 
 from accounts.ledger_days import add_up_ledger
 from gateway.partitions import make_partitions
@@ -71,6 +70,6 @@ def checkpoint_task() -> None:
 def prune_task() -> None:
     """Delete what has outlived its use, sessions included."""
     if hold_lease():
-        make_partitions(timezone.now())
+        make_partitions()
         prune()
         call_command("clearsessions")

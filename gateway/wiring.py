@@ -74,8 +74,8 @@ from gateway.streaming.timeouts import StreamTimeouts
 
 logger = logging.getLogger(__name__)
 
-# Keys that are in memory from the start, those used last: about 10 MB and half a second.
-WARM_KEYS = 10_000
+# Keys that are in memory from the start, those used last: about 1 MB and 0.1 s.
+WARM_KEYS = 1_000
 
 
 class Runtime:

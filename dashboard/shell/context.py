@@ -114,7 +114,8 @@ class Shell:
         """Return those with the query in their name, and for each the address to switch to."""
         if self.person is None:
             return []
-        found = list(workspaces_of(self.person).filter(name__icontains=query)[:limit])
+        theirs = workspaces_of(self.person)
+        found = list((theirs.filter(name__icontains=query) if query else theirs)[:limit])
         page = self._page_to_keep
         covered = where_allowed(self.person, page.action, found) if page else frozenset()
         return [

@@ -1,10 +1,10 @@
-"""On PostgreSQL, calls and their bodies are partitioned by month (docs/adr/0044)."""
+"""On PostgreSQL, calls and their bodies are partitioned by time (docs/adr/0044)."""
 
 from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils import timezone
 
-from gateway.partitions import TABLES, partition_by_month
+from gateway.partitions import TABLES, turn_into_partitioned
 
 
 def partition(apps: object, schema_editor: BaseDatabaseSchemaEditor) -> None:
@@ -12,8 +12,8 @@ def partition(apps: object, schema_editor: BaseDatabaseSchemaEditor) -> None:
     if connection.vendor != "postgresql":
         return
     with connection.cursor() as cursor:
-        for table, key in TABLES.items():
-            partition_by_month(cursor, table, key, timezone.now())
+        for table in TABLES:
+            turn_into_partitioned(cursor, table, timezone.now())
 
 
 class Migration(migrations.Migration):

@@ -43,6 +43,8 @@ class UsageRollup(UsageSums):
         indexes: ClassVar[list[models.Index]] = [
             # What a key has spent ever is asked for once by each process that counts it.
             models.Index(fields=["key_id", "starts_at"], name="gateway_usagerollup_by_key"),
+            # Which workspaces and keys were busy at a time, however many there are.
+            models.Index(fields=["starts_at", "workspace_id"], name="gateway_usagerollup_by_time"),
         ]
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
@@ -15,6 +15,7 @@ from gateway.selectors.usage import FAILED_STATUSES
 from gateway.selectors.visible import Visible
 from keys.models import ApiKey
 
+LAST_ID = 2**128 - 1
 FAILED = "failed"  # a filter word that means all of FAILED_STATUSES
 # Keys whose calls are read one key after the other; those of more keys are looked for among all
 # calls of their workspace.
@@ -52,14 +53,43 @@ class CallFilters:
 
 
 @dataclass(frozen=True, slots=True)
+class IdBounds:
+    """Between which ids, these left out. One bound at each end: given two, SQLite seeks to the
+    first and reads from there."""
+
+    above: uuid.UUID | None
+    below: uuid.UUID | None
+
+    @property
+    def conditions(self) -> dict[str, uuid.UUID]:
+        found = {"id__gt": self.above, "id__lt": self.below}
+        return {name: bound for name, bound in found.items() if bound is not None}
+
+    def up_to(self, last: uuid.UUID, *, upwards: bool) -> IdBounds:
+        """Return the same without what is read after `last`."""
+        if upwards:
+            return replace(self, below=uuid.UUID(int=min(last.int + 1, LAST_ID)))
+        return replace(self, above=uuid.UUID(int=max(last.int - 1, 0)))
+
+
+@dataclass(frozen=True, slots=True)
 class Branch:
-    """Calls that one index yields in order of their ids, and what is left to check on each.
+    """Calls that one index yields in order of their ids, and what is left to check on each."""
 
-    rest: an empty Q when the index alone decides.
-    """
-
-    rows: QuerySet[CallRecord]
+    calls: QuerySet[CallRecord]
+    # Empty when the index alone decides.
     rest: Q
+    bounds: IdBounds
+
+    def rows(self, *, upwards: bool, last: uuid.UUID | None = None) -> QuerySet[CallRecord]:
+        """Return the calls between the bounds, in the order in which they are read, and of those
+        only the ones up to `last`."""
+        bounds = self.bounds.up_to(last, upwards=upwards) if last else self.bounds
+        return self.calls.filter(**bounds.conditions).order_by("id" if upwards else "-id")
+
+
+# Calls, and what is left to check on each.
+Indexed = tuple[QuerySet[CallRecord], Q]
 
 
 def branches(
@@ -74,21 +104,26 @@ def branches(
     Each branch pins every leading column of one index to one value, so that the database reads
     it in order of ids and can stop early; some keys or several statuses become several branches.
     """
-    calls = CallRecord.objects.filter(**_id_range(filters, before, after))
+    bounds = _id_bounds(filters, before, after)
+    return [Branch(calls, rest, bounds) for calls, rest in _indexed(visible, filters)]
+
+
+def _indexed(visible: Visible, filters: CallFilters) -> list[Indexed]:
+    calls = CallRecord.objects.all()
     key_ids = _key_ids(visible, filters)
     if key_ids is not None and len(key_ids) <= MOST_KEY_BRANCHES:
         rest = _rest(filters) & _of_status(filters) & _asked_or_served(filters)
-        return [Branch(calls.filter(key_id=key_id), rest) for key_id in key_ids]
+        return [(calls.filter(key_id=key_id), rest) for key_id in key_ids]
     theirs = Q() if key_ids is None else Q(key_id__in=key_ids)
     calls = calls.filter(workspace_id=visible.workspace_id)
     if filters.model:
         return _of_model(calls, theirs, filters)
     if filters.asks_for_not_ok:
         return _not_ok(calls, theirs & _rest(filters), filters)
-    return [Branch(calls, theirs & _rest(filters) & _of_status(filters))]
+    return [(calls, theirs & _rest(filters) & _of_status(filters))]
 
 
-def _of_model(calls: QuerySet[CallRecord], theirs: Q, filters: CallFilters) -> list[Branch]:
+def _of_model(calls: QuerySet[CallRecord], theirs: Q, filters: CallFilters) -> list[Indexed]:
     """Return the branches of calls that the model served, and of those that asked for it and got
     another or none."""
     rest = theirs & _rest(filters)
@@ -97,17 +132,17 @@ def _of_model(calls: QuerySet[CallRecord], theirs: Q, filters: CallFilters) -> l
     if filters.asks_for_not_ok:
         served = _not_ok(calls, rest & Q(model=filters.model), filters)
     else:
-        served = [Branch(calls.filter(model=filters.model), rest & _of_status(filters))]
-    return [*served, Branch(asked, rest & _of_status(filters))]
+        served = [(calls.filter(model=filters.model), rest & _of_status(filters))]
+    return [*served, (asked, rest & _of_status(filters))]
 
 
-def _not_ok(calls: QuerySet[CallRecord], rest: Q, filters: CallFilters) -> list[Branch]:
+def _not_ok(calls: QuerySet[CallRecord], rest: Q, filters: CallFilters) -> list[Indexed]:
     """Return a branch for each status that is asked for. Of refused calls none has a provider, or a
     model that served."""
     not_ok = calls.filter(~Q(status="ok"))  # as above
     can_be_refused = not (filters.provider or filters.model)
     return [
-        Branch(not_ok.filter(status=status), rest)
+        (not_ok.filter(status=status), rest)
         for status in filters.statuses
         if can_be_refused or status != CallRecord.Status.REFUSED
     ]
@@ -123,22 +158,14 @@ def _key_ids(visible: Visible, filters: CallFilters) -> list[uuid.UUID] | None:
     return [filters.key_id] if own.exists() else []
 
 
-def _id_range(
-    filters: CallFilters, before: uuid.UUID | None, after: uuid.UUID | None
-) -> dict[str, uuid.UUID]:
-    """Return one bound at each end: given two, SQLite seeks to the first and reads from there."""
-    lower = [after] if after is not None else []
-    upper = [before] if before is not None else []
+def _id_bounds(filters: CallFilters, before: uuid.UUID | None, after: uuid.UUID | None) -> IdBounds:
+    above = [after] if after is not None else []
+    below = [before] if before is not None else []
     if filters.starts_at is not None:
-        lower.append(uuid.UUID(int=first_id_at(filters.starts_at).int - 1))
+        above.append(uuid.UUID(int=first_id_at(filters.starts_at).int - 1))
     if filters.ends_at is not None:
-        upper.append(first_id_at(filters.ends_at))
-    bounds = {}
-    if lower:
-        bounds["id__gt"] = max(lower)
-    if upper:
-        bounds["id__lt"] = min(upper)
-    return bounds
+        below.append(first_id_at(filters.ends_at))
+    return IdBounds(max(above, default=None), min(below, default=None))
 
 
 def _of_status(filters: CallFilters) -> Q:

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.utils import timezone
 
 from gateway.models import CallBody, CallRecord
-from gateway.selectors.call_filters import Branch, CallFilters, branches
+from gateway.selectors.call_filters import LAST_ID, Branch, CallFilters, branches
 from gateway.selectors.call_names import find_call_named
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.visible import Visible
 
-LAST_ID = 2**128 - 1
 CALLS_PER_PAGE = 50
 SCAN_ROWS = 20_000
+# So many first: mostly there is a page full among them.
+FEW_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,12 @@ def find_call(visible: Visible, name: str) -> CallRecord | None:
 
 
 def find_body(call: CallRecord) -> CallBody | None:
-    """Return what was said in a call, if its workspace had storing on and it is still kept."""
-    return CallBody.objects.filter(call_id=call.id, workspace_id=call.workspace_id).first()
+    """Return what was said in a call, if its workspace had storing on and its days are not over.
+    It may be deleted up to a day later."""
+    since = timezone.now() - timedelta(days=settings.BODY_DAYS)
+    return CallBody.objects.filter(
+        call_id=call.id, workspace_id=call.workspace_id, created_at__gte=since
+    ).first()
 
 
 def _read(
@@ -83,7 +91,7 @@ def _read(
     edges: list[uuid.UUID] = []
     share = max(scan_rows // max(1, len(wanted)), 1)
     for branch in wanted:
-        matches, edge = _read_branch(branch, "id" if upwards else "-id", size=size, scan=share)
+        matches, edge = _read_branch(branch, upwards=upwards, size=size, scan=share)
         found += matches
         edges += [edge] if edge else []
     found.sort(key=_id_of, reverse=not upwards)
@@ -94,18 +102,31 @@ def _read(
 
 
 def _read_branch(
-    branch: Branch, order: str, *, size: int, scan: int
+    branch: Branch, *, upwards: bool, size: int, scan: int
 ) -> tuple[list[CallRecord], uuid.UUID | None]:
-    rows = branch.rows.order_by(order)
+    """Return up to size + 1 calls, and the id where the search stopped short.
+
+    The last id to look at is found first, by the index alone, and is then a bound: whatever the
+    database makes of the other conditions, it reads no more rows, and no other partitions.
+    """
+    rows = branch.rows(upwards=upwards)
     if not branch.rest:
         return list(rows[: size + 1]), None
-    window = rows.values("id")[:scan]
-    matching = CallRecord.objects.filter(branch.rest, id__in=window).order_by(order)
-    matches = list(matching[: size + 1])
-    if len(matches) > size:
-        return matches, None
-    # A fixed offset: the last row of the window, read from the index alone.
-    return matches, rows.values_list("id", flat=True)[scan - 1 : scan].first()
+    few = min(FEW_ROWS, scan)
+    matches, edge = _search(branch, few, upwards=upwards, size=size)
+    if edge is None or few == scan:
+        return matches, edge
+    return _search(branch, scan, upwards=upwards, size=size)
+
+
+def _search(
+    branch: Branch, scan: int, *, upwards: bool, size: int
+) -> tuple[list[CallRecord], uuid.UUID | None]:
+    ids = branch.rows(upwards=upwards).values_list("id", flat=True)
+    edge = ids[scan - 1 : scan].first()
+    within = branch.rows(upwards=upwards, last=edge).filter(branch.rest)
+    matches = list(within[: size + 1])
+    return matches, None if len(matches) > size else edge
 
 
 def _id_of(call: CallRecord) -> uuid.UUID:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import uuid
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from functools import cache
 from itertools import chain
 
-from django.db.models import F, Model, QuerySet, Sum
+from django.db.models import F, Model, Q, QuerySet, Sum
 
-from accounts.untyped import NamedRow
+from accounts.untyped import NamedRow, SqlRow
 from gateway.selectors.steps import Day
-from gateway.selectors.stretches import usage_rows
+from gateway.selectors.stretches import plain_rows, usage_rows
 from gateway.selectors.visible import Visible
 from keys.models import ApiKey
 
 FAILED = ("upstream_error", "platform_aborted")
 SUMS = ("calls", "prompt_tokens", "completion_tokens", "charge_nusd")
 SHOWN = (*SUMS, "failed", "refused")
+_COLUMNS = {"model": "model", "key": "key_id", "day": "day", "member": "key_id"}
+_ANNOTATIONS = {f"sum_{name}": Sum(name) for name in SUMS} | {
+    "sum_failed": Sum("calls", filter=Q(status__in=FAILED), default=0),
+    "sum_refused": Sum("calls", filter=Q(status="refused"), default=0),
+}
 
 
 def usage_by(
@@ -31,42 +36,47 @@ def usage_by(
     who made the key; None for keys that nobody on record has made.
     """
     by_key = not {"key", "member"}.isdisjoint(by)
-    members = _members(visible.workspace_id) if "member" in by else {}
-    groups: dict[tuple[str | None, ...], Counter[str]] = {}
+    columns = list(dict.fromkeys(_COLUMNS[name] for name in by))
+    read_names = [(columns.index(_COLUMNS[name]), _reader(name, visible)) for name in by]
+    groups: dict[tuple[str | None, ...], list[int]] = {}
     parts = usage_rows(visible, start, end, by_key=by_key)
-    for row in chain.from_iterable(_summed(rows, by) for rows in parts):
-        names = tuple(_named(name, row, members) for name in by)
-        _add(groups.setdefault(names, Counter()), row)
-    ordered = sorted(groups.items(), key=lambda item: tuple(map(str, item[0])))
-    return [
-        dict(zip(by, names, strict=True)) | {name: sums[name] for name in SHOWN}
-        for names, sums in ordered
-    ]
+    for row in chain.from_iterable(_summed(rows, columns) for rows in parts):
+        names = tuple([read(row[place]) for place, read in read_names])
+        sums = list(map(int, row[len(columns) :]))
+        known = groups.get(names)
+        groups[names] = sums if known is None else [*map(sum, zip(known, sums, strict=True))]
+    ordered = sorted(groups.items(), key=_by_name) if "member" in by else sorted(groups.items())
+    shown = (*by, *SHOWN)
+    return [dict(zip(shown, (*names, *sums), strict=True)) for names, sums in ordered]
 
 
-def _summed(rows: QuerySet[Model], by: Sequence[str]) -> Iterable[NamedRow]:
-    columns = {"model": "model", "key": "key_id", "day": "day", "member": "key_id"}
-    wanted = {columns[name] for name in by} | {"status"}
-    sums = {f"sum_{name}": Sum(name) for name in SUMS}
-    shown = rows.annotate(day=Day(F("starts_at"))) if "day" in by else rows
-    found: Iterable[NamedRow] = shown.values(*sorted(wanted)).annotate(**sums).order_by()
-    return found
+def _summed(rows: QuerySet[Model], columns: Sequence[str]) -> Iterable[SqlRow]:
+    """Return a row for each group: the columns, and the sums in the order of SHOWN."""
+    if not columns:
+        sums = rows.aggregate(**_ANNOTATIONS)
+        return [tuple(sums.values())] if sums["sum_calls"] is not None else []
+    shown = rows.annotate(day=Day(F("starts_at"))) if "day" in columns else rows
+    summed = shown.order_by().values_list(*columns).annotate(**_ANNOTATIONS)
+    return plain_rows(summed.values_list(*columns, *_ANNOTATIONS))
 
 
-def _named(name: str, row: NamedRow, members: dict[uuid.UUID, str]) -> str | None:
+def _reader(name: str, visible: Visible) -> Callable[[object], str | None]:
+    """Return what makes a column's value the name of a group. Keys come as the database has them,
+    each in many rows."""
+    if name == "key":
+        return cache(lambda value: str(_id(value)))
     if name == "member":
-        key_id: uuid.UUID = row["key_id"]
-        return members.get(key_id)
-    return str(row["key_id"] if name == "key" else row[name])
+        members = _members(visible.workspace_id)
+        return cache(lambda value: members.get(_id(value)))
+    return str
 
 
-def _add(group: Counter[str], row: NamedRow) -> None:
-    for name in SUMS:
-        group[name] += row[f"sum_{name}"]
-    if row["status"] in FAILED:
-        group["failed"] += row["sum_calls"]
-    elif row["status"] == "refused":
-        group["refused"] += row["sum_calls"]
+def _id(value: object) -> uuid.UUID:
+    return value if isinstance(value, uuid.UUID) else uuid.UUID(str(value))
+
+
+def _by_name(group: tuple[tuple[str | None, ...], list[int]]) -> tuple[str, ...]:
+    return tuple(map(str, group[0]))
 
 
 def _members(workspace_id: uuid.UUID) -> dict[uuid.UUID, str]:

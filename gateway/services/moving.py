@@ -20,11 +20,10 @@ from django.contrib.contenttypes.models import ContentType
 from django.db import DEFAULT_DB_ALIAS, DataError, connection, connections, transaction
 from django.db.models import AutoField, DateTimeField, JSONField, Model
 from django.db.utils import load_backend
-from django.utils import timezone
 
 from gateway.database_url import Database
 from gateway.models import Lease, SealingKey, ServingProcess
-from gateway.partitions import make_partitions
+from gateway.partitions import TABLES, make_partitions_of
 from gateway.services.proving import Proof, prove
 from gateway.stores.reaping import Reaper
 
@@ -102,11 +101,11 @@ def move(file: Path, before: Proof) -> Moved:
 
 
 def _make_partitions(source: sqlite3.Connection) -> None:
-    """Make a partition for every month since the oldest call."""
-    [(oldest,)] = source.execute("SELECT min(created_at) FROM gateway_callrecord")
-    now = timezone.now()
-    start = datetime.fromisoformat(oldest).replace(tzinfo=UTC) if oldest else now
-    make_partitions(start, ahead=(now.year - start.year) * 12 + now.month - start.month)
+    """Make the partitions since the oldest call, and since the oldest body."""
+    for table in TABLES:
+        [(oldest,)] = source.execute(f'SELECT min(created_at) FROM "{table.table}"')  # noqa: S608
+        since = datetime.fromisoformat(oldest).replace(tzinfo=UTC) if oldest else None
+        make_partitions_of(table, since)
 
 
 def check_is_empty() -> None:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import ConfigChange
 from gateway.models import CallBody, KeptAnswer, LedgerCheck
-from gateway.partitions import drop_partitions
+from gateway.partitions import BODIES, drop_partitions, dropped_until
 
 BATCH = 500  # rows per statement: one writer at a time, and calls are waiting
 FEED_DAYS = 7  # processes read the feed within a second; a week is for people
@@ -27,7 +27,7 @@ ANSWERS_KEPT_FOR = timedelta(hours=24)
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """How many rows went."""
+    """How many rows were deleted. bodies: without those of dropped partitions."""
 
     bodies: int
     changes: int
@@ -47,10 +47,10 @@ def prune(*, now: datetime | None = None) -> Pruned:
 
 
 def _prune_bodies(before: datetime) -> int:
-    """Drop whole months where that goes at once, and delete the rest."""
+    """Drop whole days where there are partitions, and delete what these have left."""
     with suppress(OperationalError):  # the table is in use; an hour later it may not be
-        drop_partitions("gateway_callbody", before)
-    return _delete(CallBody.objects.filter(created_at__lt=before))
+        drop_partitions(BODIES, before)
+    return _delete(CallBody.objects.filter(created_at__lt=dropped_until(BODIES, before)))
 
 
 def _prune_answers(before: datetime) -> int:

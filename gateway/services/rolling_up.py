@@ -13,10 +13,8 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from django.db import connection, transaction
-from django.db.models import Min, OuterRef, Subquery
 from django.utils import timezone
 
-from accounts.models import Workspace
 from accounts.pacing import repeat_for
 from gateway.core.time_spans import DAY, DAY_S, HOUR, HOUR_S, LONG_AGO, QUARTER_S
 from gateway.models import RollupMark, UsageRollup
@@ -33,11 +31,11 @@ _DURATIONS = ("workspace_id", "measure", "bucket")
 def roll_up(*, now: datetime | None = None, work_s: float = WORK_S) -> int:
     """Add up what is complete, for so long at the most; return how many hours were added up."""
     now = now or timezone.now()
-    return repeat_for(work_s, partial(_roll_up_an_hour, now - WAIT))
+    return repeat_for(work_s, partial(roll_up_an_hour, now - WAIT))
 
 
 @transaction.atomic
-def _roll_up_an_hour(now: datetime) -> bool:
+def roll_up_an_hour(now: datetime) -> bool:
     """Add up the next hour that has totals, if it ended before `now`."""
     mark = RollupMark.objects.select_for_update().first()
     start = _next_hour(mark)
@@ -61,11 +59,14 @@ def _roll_up_an_hour(now: datetime) -> bool:
 def _next_hour(mark: RollupMark | None) -> datetime | None:
     """Return when the next hour begins of which there are totals of quarters."""
     since = LONG_AGO if mark is None else mark.until
-    totals = UsageRollup.objects.filter(workspace_id=OuterRef("pk"), starts_at__gte=since)
-    oldest = Subquery(totals.order_by("starts_at").values("starts_at")[:1])
-    first = Workspace.objects.annotate(oldest=oldest).aggregate(first=Min("oldest"))["first"]
-    found: datetime | None = first and first.replace(minute=0, second=0, microsecond=0)
-    return found
+    first = oldest_total(since)
+    return first and first.replace(minute=0, second=0, microsecond=0)
+
+
+def oldest_total(since: datetime = LONG_AGO) -> datetime | None:
+    """Return when the first quarter of an hour begins, from then on, that has totals."""
+    totals = UsageRollup.objects.filter(starts_at__gte=since).order_by("starts_at")
+    return totals.values_list("starts_at", flat=True).first()
 
 
 def _roll_up_hour(start: datetime, end: datetime) -> None:
@@ -101,15 +102,18 @@ def _add_up(
     begins = "r.starts_at" if span_s == QUARTER_S else "%s"
     grouped = ", ".join(f"r.{name}" for name in groups)
     summed = ", ".join(f"SUM(r.{name})" for name in sums)
-    # Totals are found by workspace and moment, and there are few workspaces: they come first.
+    # Totals are found by workspace and moment. What ended in the span has totals of usage: the
+    # workspaces of those come first, and CROSS JOIN tells SQLite, which has no statistics, so.
     statement = f"""
         INSERT INTO {target} (span_s, starts_at, {", ".join((*groups, *sums))})
         SELECT {span_s}, {begins}, {grouped}, {summed}
-        FROM accounts_workspace w CROSS JOIN {source} r
-        WHERE r.workspace_id = w.id AND r.starts_at >= %s AND r.starts_at < %s
+        FROM (SELECT DISTINCT workspace_id FROM gateway_usagerollup
+              WHERE starts_at >= %s AND starts_at < %s) w CROSS JOIN {source} r
+        WHERE r.workspace_id = w.workspace_id AND r.starts_at >= %s AND r.starts_at < %s
               {f"AND r.span_s = {HOUR_S}" if span_s == DAY_S else ""}
         GROUP BY {grouped}{", r.starts_at" if span_s == QUARTER_S else ""}
     """  # noqa: S608 (constants only)
-    values = [adapt(start), adapt(end)]
+    between = [adapt(start), adapt(end)]
+    values = [*between, *between]
     with connection.cursor() as cursor:
         cursor.execute(statement, values if span_s == QUARTER_S else [adapt(start), *values])

@@ -17,13 +17,11 @@ from typing import TypedDict
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import Min, OuterRef, Subquery
 
 from accounts.ids import stored_id
-from accounts.models import Workspace
 from accounts.untyped import SqlRow, SqlValue
 from gateway.core.time_spans import DAY, DAY_S, HOUR_S, LONG_AGO, QUARTER_S
-from gateway.models import CallRecord, ProofMark, ProvenKey, ProvenWallet, UsageRollup
+from gateway.models import CallRecord, ProofMark, ProvenKey, ProvenWallet
 from gateway.selectors.id_times import moment_of
 from gateway.selectors.periods import floor_to_quarter
 from gateway.services import stepwise_sums
@@ -36,6 +34,7 @@ from gateway.services.proving import (
     check_one_by_one,
     reading_one_moment,
 )
+from gateway.services.rolling_up import oldest_total
 from gateway.services.total_rules import total_rules
 
 FORMAT = 1
@@ -337,8 +336,5 @@ def _moment(text: str) -> datetime:
 
 
 def _first_day() -> datetime | None:
-    totals = UsageRollup.objects.filter(workspace_id=OuterRef("pk")).order_by("starts_at")
-    oldest = Subquery(totals.values("starts_at")[:1])
-    found = Workspace.objects.annotate(oldest=oldest).aggregate(first=Min("oldest"))["first"]
-    day: datetime | None = found and found.replace(hour=0, minute=0)
-    return day
+    oldest = oldest_total()
+    return oldest and oldest.replace(hour=0, minute=0)

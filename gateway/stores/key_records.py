@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from django.conf import settings
 from django.db import Error, connection
-from django.db.models import Max, OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
 from accounts.limits import BUDGET_FIELDS, has_budget
@@ -22,6 +23,8 @@ from keys.selectors import scopes_in_effect, scopes_of_role
 
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 KEYS_PER_QUERY = 500
+# Of how many totals the keys are found: one key has some of a quarter of an hour, and of many.
+TOTALS_PER_KEY = 10
 
 
 def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
@@ -63,9 +66,10 @@ def _until(record: KeyRecord, digest: str, ends_at: float) -> KeyRecord:
 
 
 def load_recent_key_records(most: int) -> list[KeyRecord]:
-    """Return the keys that were used last, at most so many. Raises django.db.Error."""
-    used = UsageRollup.objects.values("key_id").annotate(used_at=Max("starts_at"))
-    recent = [row["key_id"] for row in used.order_by("-used_at")[:most]]
+    """Return the keys that were used last, at most so many, of those with the newest totals.
+    Raises django.db.Error."""
+    newest = UsageRollup.objects.order_by("-starts_at").values_list("key_id", flat=True)
+    recent = list(dict.fromkeys(newest[: most * TOTALS_PER_KEY]))[:most]
     records: list[KeyRecord] = []
     for start in range(0, len(recent), KEYS_PER_QUERY):
         some = recent[start : start + KEYS_PER_QUERY]
@@ -111,16 +115,22 @@ def _compile_all(keys: Sequence[ApiKey]) -> list[KeyRecord]:
     return [_compile(key, rules.get(key.pk, ())) for key in keys]
 
 
+@lru_cache(maxsize=1024)
+def _shared(scopes: frozenset[str]) -> frozenset[str]:
+    """Return one and the same set for all keys with these scopes: there are many keys."""
+    return scopes
+
+
 def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
     of_workspace: AccessRules | None = getattr(key.workspace, "access_rules", None)
     member = _membership_of(key)
-    scopes = _scopes_of(key, member)
+    scopes = _shared(_scopes_of(key, member))
     return KeyRecord(
         key_id=str(key.pk),
         digest=key.digest,
         workspace_id=str(key.workspace_id),
         scopes=scopes,
-        lost_scopes=frozenset(key.scopes) - scopes,
+        lost_scopes=_shared(frozenset(key.scopes) - scopes),
         models=compile_models(key, of_workspace),
         addresses=compile_addresses(key, of_workspace),
         callers=compile_callers(of_workspace),
