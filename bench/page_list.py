@@ -132,6 +132,7 @@ def _lists(facts: Facts, chance: random.Random) -> list[Page]:
         *("/keys?q=Key+1", "/keys?q=nothing-like-it", f"/keys/{facts.key}", "/keys/new"),
         *("/members", "/members?q=member-7", "/settings", "/credits", "/credits?show=entries"),
         *("/credits?show=movements", "/audit", "/audit?q=nothing-like-it", "/search?q=key"),
+        *("/limits", "/limits?q=nothing-like-it", "/limits/new"),
     ]
     return [
         *(_fixed(path, here + path) for path in pages),
@@ -150,6 +151,7 @@ def _of_installation() -> list[Page]:
     paths = (
         *("/workspaces", "/workspaces?q=test+17", "/workspaces?q=nothing-like-it", "/models"),
         *("/models?q=large", "/providers", "/installation/audit", "/reference"),
+        *("/installation/limits", "/installation/limits/new", "/search?q=test"),
     )
     return [_fixed(path, path) for path in paths]
 

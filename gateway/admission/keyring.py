@@ -13,7 +13,8 @@ from collections.abc import Awaitable, Callable, Iterable
 
 from gateway.snapshot.types import KeyRecord
 
-MAX_KNOWN = 200_000
+# About 0.7 kB each.
+MAX_KNOWN = 50_000
 MAX_UNKNOWN = 20_000
 LOAD_ATTEMPTS = 3
 
@@ -30,13 +31,16 @@ class Keyring:
     def __init__(self, load: Load) -> None:
         self._load = load
         self._known: dict[str, KeyRecord] = {}
+        # The digests of the known keys of each workspace.
+        self._of_workspace: dict[str, set[str]] = {}
         self._unknown: dict[str, None] = {}
         self._loading: dict[str, asyncio.Future[KeyRecord | None]] = {}
         self._changes_seen = 0
 
     def fill(self, records: Iterable[KeyRecord]) -> None:
         """Keep records that were read after the feed's position was taken, and before it starts."""
-        self._known.update((record.digest, record) for record in records)
+        for record in records:
+            self._add(record)
 
     def peek(self, digest: str) -> KeyRecord | None:
         """Return the record if it is in memory. None says nothing about the key."""
@@ -76,19 +80,29 @@ class Keyring:
             self._unknown[digest] = None
             return
         if len(self._known) >= MAX_KNOWN:
-            self._known.pop(next(iter(self._known)))
-        self._known[digest] = record
+            self._drop(next(iter(self._known)))
+        self._add(record)
+
+    def _add(self, record: KeyRecord) -> None:
+        self._known[record.digest] = record
+        self._of_workspace.setdefault(record.workspace_id, set()).add(record.digest)
+
+    def _drop(self, digest: str) -> KeyRecord | None:
+        record = self._known.pop(digest, None)
+        if record is not None:
+            others = self._of_workspace[record.workspace_id]
+            others.remove(digest)
+            if not others:
+                del self._of_workspace[record.workspace_id]
+        return record
 
     def forget_key(self, digest: str) -> KeyRecord | None:
         """Drop what is known of a key; return the record that was dropped."""
         self._changes_seen += 1
         self._unknown.pop(digest, None)
-        return self._known.pop(digest, None)
+        return self._drop(digest)
 
     def forget_workspace(self, workspace_id: str) -> list[KeyRecord]:
         """Drop the records of a workspace's keys; return them."""
         self._changes_seen += 1
-        stale = [r for r in self._known.values() if r.workspace_id == workspace_id]
-        for record in stale:
-            del self._known[record.digest]
-        return stale
+        return [self._known.pop(digest) for digest in self._of_workspace.pop(workspace_id, ())]

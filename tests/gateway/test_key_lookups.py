@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import pytest
 from django.db import OperationalError, connection
 
+import gateway.admission.keyring
 from gateway.admission.keyring import Keyring
 from gateway.core.errors import DatabaseUnavailable
 from gateway.models import CallRecord
@@ -83,22 +84,64 @@ def test_the_keys_that_were_used_last_are_read_at_the_start() -> None:
     assert len(load_recent_key_records(1)) == 1
 
 
-def test_a_key_that_is_there_from_the_start_is_not_asked_for() -> None:
-    async def fail(digest: str) -> KeyRecord | None:
-        raise AssertionError(digest)
+async def fail(digest: str) -> KeyRecord | None:
+    raise AssertionError(digest)
 
-    record = KeyRecord(
-        key_id="k",
-        digest="digest",
-        workspace_id="w",
+
+def make_record(digest: str, workspace_id: str = "w") -> KeyRecord:
+    return KeyRecord(
+        key_id=f"key {digest}",
+        digest=digest,
+        workspace_id=workspace_id,
         scopes=frozenset(),
         expires_at=None,
         revoked=False,
         workspace_locked=False,
         stores_bodies=False,
     )
+
+
+def test_a_key_that_is_there_from_the_start_is_not_asked_for() -> None:
+    record = make_record("digest")
     keyring = Keyring(fail)
 
     keyring.fill([record])
 
     assert asyncio.run(keyring.find("digest")) is record
+
+
+def test_of_a_changed_workspace_all_keys_are_forgotten_and_no_others() -> None:
+    keyring = Keyring(fail)
+    keyring.fill([make_record("a", "one"), make_record("b", "one"), make_record("c", "two")])
+
+    assert {record.digest for record in keyring.forget_workspace("one")} == {"a", "b"}
+    assert keyring.forget_workspace("one") == []
+    assert keyring.peek("a") is None
+    assert keyring.peek("c") is not None
+
+    keyring.fill([make_record("a", "one")])
+    assert keyring.forget_key("a") is not None
+    assert keyring.forget_workspace("one") == []
+
+
+def test_no_more_keys_are_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gateway.admission.keyring, "MAX_KNOWN", 2)
+    monkeypatch.setattr(gateway.admission.keyring, "MAX_UNKNOWN", 2)
+    asked: list[str] = []
+
+    async def load(digest: str) -> KeyRecord | None:
+        asked.append(digest)
+        return make_record(digest) if digest in "abc" else None
+
+    async def work() -> None:
+        keyring = Keyring(load)
+        for digest in "abcbcxyzyz":
+            await keyring.find(digest)
+        assert keyring.peek("a") is None
+        await keyring.find("a")
+        await keyring.find("x")
+        assert {record.digest for record in keyring.forget_workspace("w")} == {"a", "c"}
+
+    asyncio.run(work())
+
+    assert asked == [*"abcxyzax"]
