@@ -1,8 +1,9 @@
 """The way out of one request: what uvicorn's own `send` does, in fewer steps.
 
 uvicorn looks at each header with two patterns and writes a head before the first byte behind it.
-Here one look at the whole head says as much, and a buffered answer is one write. Whatever is not
-usual (another status than 200, HEAD, the end of a connection) is left to uvicorn.
+Here one look at the whole head says as much, and a buffered answer is one write; so is the
+beginning of a stream, with all of it that is there at once. Whatever is not usual (another status
+than 200, HEAD, the end of a connection) is left to uvicorn.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gateway.edge.refusal_rate import RefusalRate
 # Up to here one write of a copy costs less than a write of two pieces.
 MAX_JOINED_BYTES = 64 * 1024
 CLOSE = (b"connection", b"close")
+LAST_CHUNK = b"0\r\n\r\n"
 # All that may be in a header: no control characters.
 PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + b"\t"
 
@@ -33,8 +35,11 @@ class Reply(RequestResponseCycle):
     body_owner = ""
     # The client is told that the connection ends with this answer.
     says_close = False
+    # The head of an answer whose length is known, until its body comes.
     _head = b""
     _length_bytes = 0
+    # The beginning of a stream, until the loop has done what is ready now.
+    _beginning = b""
     _ends_with_connection = False
 
     async def send(self, message: Message) -> None:  # type: ignore[override]
@@ -47,12 +52,13 @@ class Reply(RequestResponseCycle):
             if self._write_whole(message):
                 return
         elif self.response_started:
-            if message.get("more_body") and self.write_now(message.get("body", b"")):
+            if self._write_piece(message):
                 return
         elif self._take_head(message):
             return
         elif message["type"] == "http.response.start":
             message = await self._begin(message)
+        self._flush()
         if self._ends_with_connection:
             self.expected_content_length = len(message.get("body", b""))  # so far as uvicorn asks
         await super().send(message)  # type: ignore[arg-type]
@@ -93,8 +99,35 @@ class Reply(RequestResponseCycle):
         is_open = self.chunked_encoding and self.response_started and not self.response_complete
         if not is_open or not body or self.flow.write_paused or self.disconnected:
             return False
-        self.transport.write(b"%x\r\n%b\r\n" % (len(body), body))
+        self._write_behind(b"%x\r\n%b\r\n" % (len(body), body))
         return True
+
+    def _write_piece(self, message: Message) -> bool:
+        """Write a piece of a stream, the last one only together with the beginning. Returns
+        whether."""
+        if message.get("more_body"):
+            return self.write_now(message.get("body", b""))
+        if not self._beginning or message["type"] != "http.response.body":
+            return False
+        body = message.get("body", b"")
+        self._write_behind(b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body) if body else LAST_CHUNK)
+        self._flush()
+        self._complete()
+        return True
+
+    def _write_behind(self, data: bytes) -> None:
+        """Write behind the beginning of a stream, or together with it."""
+        if not self._beginning:
+            self.transport.write(data)
+            return
+        self._beginning += data
+        if len(self._beginning) > MAX_JOINED_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        beginning, self._beginning = self._beginning, b""
+        if beginning and not self.disconnected:
+            self.transport.write(beginning)
 
     def _take_head(self, message: Message) -> bool:
         """Keep the head of an answer whose length it says, write any other. Returns False, having
@@ -123,7 +156,8 @@ class Reply(RequestResponseCycle):
         if length_bytes is None:
             self.response_started = self.chunked_encoding = True
             head = (STATUS_LINE[200], fields, b"transfer-encoding: chunked\r\n\r\n")
-            self.transport.write(b"".join(head))
+            self._beginning = b"".join(head)
+            asyncio.get_running_loop().call_soon(self._flush)
             return True
         self._length_bytes = length_bytes
         self._head = b"".join((STATUS_LINE[200], fields, b"\r\n"))
@@ -150,9 +184,12 @@ class Reply(RequestResponseCycle):
             self.transport.writelines((head, body))
         else:
             self.transport.write(head + body)
+        self._complete()
+        return True
+
+    def _complete(self) -> None:
         self.response_complete = True
         self.message_event.set()
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
-        return True

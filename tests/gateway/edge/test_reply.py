@@ -20,11 +20,15 @@ class Wire:
     """A transport that keeps what is written."""
 
     def __init__(self) -> None:
-        self.written = b""
+        self.writes = list[bytes]()
         self.is_closed = False
 
+    @property
+    def written(self) -> bytes:
+        return b"".join(self.writes)
+
     def write(self, data: bytes) -> None:
-        self.written += data
+        self.writes.append(data)
 
     def close(self) -> None:
         self.is_closed = True
@@ -133,6 +137,27 @@ def test_a_head_that_nothing_follows_is_not_written() -> None:
     seen = answer([start(length(b"ab"))], way="send", method="POST", keep_alive=True)
 
     assert (seen["written"], seen["complete"]) == (b"", False)
+
+
+def test_what_is_there_at_once_of_a_stream_is_one_write() -> None:
+    wire = Wire()
+
+    async def say(*pauses: int) -> None:
+        reply: Any = make_cycle(Reply, wire)
+        for number, message in enumerate(ANSWERS["a stream that ends with a piece"]):
+            if number in pauses:
+                await asyncio.sleep(0)
+            await reply.send(message)
+
+    asyncio.run(say())
+
+    assert len(wire.writes) == 1
+    whole = wire.writes.pop()
+
+    asyncio.run(say(1, 2))
+
+    assert len(wire.writes) == 3
+    assert wire.written == whole
 
 
 def test_a_piece_is_not_written_at_once_while_the_connection_is_full() -> None:
