@@ -66,7 +66,7 @@ def set_spending_limits(
         }
         if details:
             _rows_of(holder).update(**wanted)
-            _record(holder, actor=actor, action="set_budget", details=details)
+            record_budget(holder, actor=actor, action="set_budget", details=details)
     holder.refresh_from_db(fields=SPENDING)
     return bool(details)
 
@@ -88,7 +88,7 @@ def reset_total(
         )
         if changed:
             details: dict[str, object] = {"spent_nusd": [before_nusd, 0]}
-            _record(holder, actor=actor, action="reset_total", details=details)
+            record_budget(holder, actor=actor, action="reset_total", details=details)
     holder.refresh_from_db(fields=["total_baseline_nusd"])
     return changed == 1
 
@@ -110,7 +110,7 @@ def set_timezone(
             return False
         Workspace.objects.filter(pk=workspace.pk).update(timezone=timezone)
         details: dict[str, object] = {"timezone": [before, timezone]}
-        _record(workspace, actor=actor, action="set_timezone", details=details)
+        record_budget(workspace, actor=actor, action="set_timezone", details=details)
     workspace.timezone = timezone
     return True
 
@@ -133,9 +133,10 @@ def _rows_of(holder: Workspace | Membership) -> QuerySet[Workspace] | QuerySet[M
     return Membership.objects.filter(pk=holder.pk)
 
 
-def _record(
+def record_budget(
     holder: Workspace | Membership, *, actor: str, action: str, details: dict[str, object]
 ) -> None:
+    """Tell processes and the audit log of a change, in the transaction that makes it."""
     is_member = isinstance(holder, Membership)
     workspace = holder.workspace if isinstance(holder, Membership) else holder
     record_change(ConfigChange.Kind.WORKSPACE, workspace.pk.hex)

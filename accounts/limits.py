@@ -4,8 +4,11 @@ are the same."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from operator import or_
 
 from django.core.exceptions import ValidationError
+from django.db.models import Q
 
 from accounts.models import LimitedSpending
 from gateway.core.money import MAX_NUSD
@@ -25,8 +28,10 @@ SPENDING = (
     "monthly_limit_nusd",
     "total_limit_nusd",
 )
+# What has_budget asks, of rows.
+HAS_BUDGET = reduce(or_, (Q(**{f"{name}__isnull": False}) for name in SPENDING))
 # Of accounts.models.BudgetHolder.
-BUDGET_FIELDS = (*SPENDING, "total_baseline_nusd")
+BUDGET_FIELDS = (*SPENDING, "total_baseline_nusd", "budget_raises")
 
 
 def read_spending_limits(wanted: Mapping[str, int | None]) -> dict[str, int | None]:

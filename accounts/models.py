@@ -76,6 +76,9 @@ class BudgetHolder(LimitedSpending):
     total_baseline_nusd = models.BigIntegerField(
         default=0, help_text="Spending when the total was last reset."
     )
+    budget_raises = models.JSONField(
+        default=list, help_text="keys.raises.Raise as JSON, each: more for a while."
+    )
 
     class Meta:
         abstract = True

@@ -55,6 +55,11 @@ A service key is the workspace's own: no change of members affects it. Owners an
 service keys and transfer keys of members to the workspace; keys that `issue_key` creates are
 service keys.
 
+Budgets of a key are changed and raised by who may change any key, those of a member by owners and
+admins (of owners: by owners only), those of the workspace by who manages it. Nobody changes or
+raises their own budget as a member. Members with a budget cannot create service keys or transfer
+keys to the workspace, because service keys are under no member's budget.
+
 A key with the scope `usage` reads its own usage and calls. With `usage.workspace`, which only
 owners and admins can assign, it reads those of the workspace.
 """
@@ -89,8 +94,11 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:key-revoke": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:key-transfer": Form(Action.MANAGE_KEYS),
     "dashboard:key-reset-total": Form(Action.MANAGE_KEYS),
+    "dashboard:key-budget": Form(Action.MANAGE_KEYS),
     "dashboard:member-invite": Form(Action.MANAGE_MEMBERS),
     "dashboard:member-role": Form(Action.MANAGE_MEMBERS),
+    # Nobody changes their own but operators.
+    "dashboard:member-budget": Form(Action.MANAGE_MEMBERS, own=Action.MANAGE_WORKSPACES),
     "dashboard:member-remove": Form(Action.MANAGE_MEMBERS, own=Action.LEAVE_WORKSPACE),
     "dashboard:invitation-withdraw": Form(Action.MANAGE_MEMBERS),
     "dashboard:limit-create": Form(Action.MANAGE_WORKSPACE),
@@ -99,6 +107,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:settings-name": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-profile": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-limits": Form(Action.MANAGE_WORKSPACE),
+    "dashboard:settings-budget": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-bodies": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-access": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-developer-keys": Form(Action.MANAGE_KEYS),

@@ -11,6 +11,7 @@ from django.urls import URLPattern, path
 from dashboard.access_rules import views as access_rules
 from dashboard.account import views as account
 from dashboard.audit import views as audit
+from dashboard.budgets import views as budgets
 from dashboard.calls import views as calls
 from dashboard.credits import views as credits
 from dashboard.http.current_workspace import in_workspace
@@ -59,6 +60,7 @@ _PAGES = [
     path("keys/<uuid:key_id>/rotate", key_rotation.rotate, name="key-rotate"),
     path("keys/<uuid:key_id>/transfer", key_transfer.transfer, name="key-transfer"),
     path("keys/<uuid:key_id>/reset-total", keys.reset_total, name="key-reset-total"),
+    path("keys/<uuid:key_id>/budget", budgets.key_budget, name="key-budget"),
     # Calls
     path("calls", calls.list_calls, name="call-list"),
     path("calls.csv", calls.export_calls, name="call-export"),
@@ -70,6 +72,7 @@ _PAGES = [
     path("members", members.list_members, name="member-list"),
     path("members/invite", members.invite, name="member-invite"),
     path("members/<int:membership_id>", members.choose_role, name="member-role"),
+    path("members/<int:membership_id>/budget", budgets.member_budget, name="member-budget"),
     path("members/<int:membership_id>/remove", members.remove, name="member-remove"),
     path(
         "members/invitations/<uuid:invitation_id>/withdraw",
@@ -78,6 +81,7 @@ _PAGES = [
     ),
     # Limits
     path("limits", limits.list_limits, name="limit-list"),
+    path("limits/budget", budgets.workspace_budget, name="settings-budget"),
     path("limits/new", limits.create_limit, name="limit-create"),
     path("limits/<uuid:rule_id>", limits.edit_limit, name="limit-edit"),
     path("limits/<uuid:rule_id>/remove", limits.remove_limit, name="limit-remove"),

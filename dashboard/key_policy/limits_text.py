@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from accounts.limits import SPENDING
+from accounts.models import LimitedSpending
 from dashboard.templatetags.money import usd
 from keys.limits import limits_of
 from keys.models import DeveloperKeyPolicy
@@ -23,6 +24,11 @@ def limit_words(limits: Mapping[str, int | None]) -> list[str]:
     return list(_limits(limits))
 
 
+def budget_words(holder: LimitedSpending) -> list[str]:
+    """Return the budgets of a holder: `$5 per day`."""
+    return list(_budgets({name: getattr(holder, name) for name in SPENDING}))
+
+
 def _lines(policy: DeveloperKeyPolicy) -> Iterator[str]:
     if policy.max_keys is not None:
         yield f"{policy.max_keys:,} {'key' if policy.max_keys == 1 else 'keys'} per developer"
@@ -38,14 +44,18 @@ def _lines(policy: DeveloperKeyPolicy) -> Iterator[str]:
 
 
 def _limits(limits: Mapping[str, int | None]) -> Iterator[str]:
-    for name, period in _PERIODS.items():
-        if (nusd := limits[name]) is not None:
-            yield f"{usd(nusd)} {period}"
+    yield from _budgets(limits)
     if (calls := limits["max_requests_per_minute"]) is not None:
         at_once = f", burst {burst:,}" if (burst := limits["burst"]) else ""
         yield f"{calls:,} requests per minute{at_once}"
     if (running := limits["max_concurrent"]) is not None:
         yield f"{running:,} concurrent requests"
+
+
+def _budgets(limits: Mapping[str, int | None]) -> Iterator[str]:
+    for name, period in _PERIODS.items():
+        if (nusd := limits[name]) is not None:
+            yield f"{usd(nusd)} {period}"
 
 
 def _some(names: list[str]) -> str:

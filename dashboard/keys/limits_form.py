@@ -34,8 +34,8 @@ class CallLimitsForm(forms.Form):
         return {name: self.cleaned_data[name] for name in RANGES}
 
 
-class KeyLimitsForm(CallLimitsForm):
-    """The same, and how much may be spent."""
+class SpendingLimitsForm(forms.Form):
+    """How much may be spent."""
 
     daily_limit_nusd = UsdField(
         empty="No limit",
@@ -52,8 +52,16 @@ class KeyLimitsForm(CallLimitsForm):
         empty="No limit", label="Total budget (USD)", help_text="Resets only by hand."
     )
 
+    def budgets(self) -> dict[str, int | None]:
+        """Return the budgets of a valid form, as the services take them."""
+        return {name: self.cleaned_data[name] for name in SPENDING}
+
+
+class KeyLimitsForm(SpendingLimitsForm, CallLimitsForm):
+    """All limits of a key."""
+
     def limits(self) -> dict[str, int | None]:
-        return super().limits() | {name: self.cleaned_data[name] for name in SPENDING}
+        return super().limits() | self.budgets()
 
     @property
     def shows_limits(self) -> bool:

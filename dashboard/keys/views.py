@@ -15,10 +15,13 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.audit_selectors import history_of
+from accounts.limits import has_budget
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
 from dashboard.access_rules.words import rule_lines
 from dashboard.audit.history import SHOWN, Line, history
+from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spending_rows
+from dashboard.budgets.table import OuterBudget, budgets_over
 from dashboard.forms.save import save
 from dashboard.forms.service_errors import show_conflict
 from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
@@ -44,7 +47,6 @@ from dashboard.keys.rows import (
     with_use,
 )
 from dashboard.keys.rules_form import models_within
-from dashboard.keys.spending import SpendingRow, spending_rows
 from dashboard.keys.table import key_table
 from dashboard.limits.table import LimitRow, limits_of_key
 from dashboard.ui.confirm import Question, ask
@@ -103,10 +105,13 @@ class KeyPageContext:
     may_rotate: bool
     may_transfer: bool
     may_reset: bool
+    raises: list[RaiseRow]
+    may_raise: bool
     is_tightened_only: bool
     why_not: str
     workspace_rules: list[str]
     limits: list[LimitRow]
+    budgets: list[OuterBudget]
     may_limit: bool
     lost_scopes: list[str]
 
@@ -322,11 +327,14 @@ def _key_page(
         and manages
         and spending[-1].limit_nusd is not None
         and spending[-1].spent_nusd > 0,
+        raises=raise_rows(key),
+        may_raise=is_live and manages and has_budget(key),
         is_tightened_only=not manages,
         why_not=_why_not(person, key) if form is None and is_live else "",
         lost_scopes=scopes_without_effect(key) if is_live else [],
         workspace_rules=rule_lines(access_rules_of(workspace)),
         limits=limits_of_key(key),
+        budgets=budgets_over(key),
         may_limit=is_live and may_manage(person, workspace),
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_GET, require_http_methods
 
 from accounts.permissions import Action, NotAllowed
+from dashboard.budgets.table import BudgetRow, budget_table
 from dashboard.forms.save import save
 from dashboard.forms.service_errors import show_conflict
 from dashboard.http.current_workspace import require
@@ -37,9 +38,11 @@ from keys.models import LimitRule
 
 @dataclass(frozen=True, kw_only=True)
 class LimitListContext:
-    """Variables of dashboard/limits/list.html; htmx gets the table alone."""
+    """Variables of dashboard/limits/list.html; htmx gets the lists alone. budgets: None for the
+    installation, which has none."""
 
     table: Table[LimitRow]
+    budgets: Table[BudgetRow] | None
     query: str
     is_installations: bool
     may_manage: bool
@@ -107,13 +110,14 @@ def remove_installation_limit(request: PageRequest, rule_id: UUID) -> HttpRespon
 
 
 def _list(request: PageRequest, place: Place) -> HttpResponse:
-    query = read_text(request.GET)
+    query, workspace = read_text(request.GET), place.workspace
     return render_page(
         request,
         page="dashboard/limits/list.html",
-        partial="components/_list.html",
+        partial="dashboard/limits/_lists.html",
         context=LimitListContext(
             table=limit_table(place, request.user, query),
+            budgets=None if workspace is None else budget_table(workspace, request.user, query),
             query=query,
             is_installations=place.workspace is None,
             may_manage=place.may_manage(request.user),

@@ -70,7 +70,7 @@ class Spending:
         """Return the error where a limit does not cover what a call may cost, what was spent and
         what running calls hold."""
         needed_nusd = self.held_nusd + want_nusd
-        for period, limit_nusd, spent_nusd in limits.by_period(self.spent(now)):
+        for period, limit_nusd, spent_nusd in limits.by_period(self.spent(now), now):
             if limit_nusd is not None and spent_nusd + needed_nusd > limit_nusd:
                 return self._refusal(limits, period, limit_nusd, spent_nusd, want_nusd)
         return None

@@ -199,6 +199,15 @@ class CallLimits(NamedTuple):
     at_once: int | None = None
 
 
+class LimitRaise(NamedTuple):
+    """How much more than its limit may be spent of a period, until a moment in seconds since the
+    epoch."""
+
+    period: str
+    amount_nusd: int
+    until: float
+
+
 @dataclass(frozen=True, slots=True)
 class SpendingLimits:
     """Nano-USD a day, a week, a month and in total; None for no limit."""
@@ -213,15 +222,31 @@ class SpendingLimits:
     total_baseline_nusd: int = 0
     # In which days, weeks and months begin.
     timezone: str = UTC_NAME
+    raises: tuple[LimitRaise, ...] = ()
 
-    def by_period(self, spent: Spent) -> tuple[tuple[str, int | None, int], ...]:
-        """Return each period with its limit and with what was spent of that."""
+    def by_period(self, spent: Spent, now: float) -> tuple[tuple[str, int | None, int], ...]:
+        """Return each period with the limit that applies now and with what was spent of that."""
         since_reset_nusd = spent.total_nusd - self.total_baseline_nusd
-        return (
+        found = (
             ("day", self.daily_nusd, spent.day_nusd),
             ("week", self.weekly_nusd, spent.week_nusd),
             ("month", self.monthly_nusd, spent.month_nusd),
             ("total", self.total_nusd, since_reset_nusd),
+        )
+        if not self.raises:
+            return found
+        return tuple(
+            (period, limit and limit + self._raised(period, now), spent_nusd)
+            for period, limit, spent_nusd in found
+        )
+
+    def falls_at(self, now: float) -> float:
+        """Return when the next raise ends, 0.0 where none is in force."""
+        return min((one.until for one in self.raises if now < one.until), default=0.0)
+
+    def _raised(self, period: str, now: float) -> int:
+        return sum(
+            one.amount_nusd for one in self.raises if one.period == period and now < one.until
         )
 
 

@@ -74,12 +74,14 @@ class _State:
 
     __slots__ = ("ask", "drawn_nusd", "is_over", "left_nusd", "need_nusd", "own_nusd", "spent")
 
-    def __init__(self, ask: OwnerAsk, drawn_nusd: int, own_nusd: int, spent: Spent) -> None:
+    def __init__(
+        self, ask: OwnerAsk, drawn_nusd: int, own_nusd: int, spent: Spent, room_nusd: int
+    ) -> None:
         self.ask = ask
         self.drawn_nusd = drawn_nusd
         self.own_nusd = own_nusd
         self.spent = spent
-        self.left_nusd = room_within(ask.limits, spent) - drawn_nusd
+        self.left_nusd = room_nusd - drawn_nusd
         self.is_over = self.left_nusd < 0
         self.need_nusd = 0
 
@@ -151,9 +153,10 @@ def _open(process_id: uuid.UUID, ask: OwnerAsk, own_nusd: int, at: float) -> _St
         move_amount(process_id, owner_id, 0)
     drawn_nusd = Budget.objects.values_list("drawn_nusd", flat=True).get(pk=owner_id)
     limits = ask.limits
-    limited = [period for period, limit, _ in limits.by_period(Spent()) if limit is not None]
+    limited = [period for period, limit, _ in limits.by_period(Spent(), at) if limit is not None]
     spent = spent_by(limits.owner, at, timezone=limits.timezone, periods=limited)
-    return _State(ask, drawn_nusd, own_nusd - returned_nusd, spent)
+    room_nusd = room_within(limits, spent, at)
+    return _State(ask, drawn_nusd, own_nusd - returned_nusd, spent, room_nusd)
 
 
 def _divide(call: CallAsk, states: dict[str, _State]) -> frozenset[str]:
@@ -167,11 +170,11 @@ def _divide(call: CallAsk, states: dict[str, _State]) -> frozenset[str]:
     return lacking
 
 
-def room_within(limits: SpendingLimits, spent: Spent) -> int:
+def room_within(limits: SpendingLimits, spent: Spent, at: float) -> int:
     """Return what the tightest limit leaves; less than nothing where it is exceeded."""
     rooms = [
         limit_nusd - spent_nusd
-        for _, limit_nusd, spent_nusd in limits.by_period(spent)
+        for _, limit_nusd, spent_nusd in limits.by_period(spent, at)
         if limit_nusd is not None
     ]
     return min(rooms, default=0)

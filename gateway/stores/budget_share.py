@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import NamedTuple
 
 from gateway.core.budget_owner import BudgetOwner
@@ -23,13 +24,15 @@ class Refused(NamedTuple):
 class Share(Purse):
     """What a charge takes beyond its hold is missing from now on."""
 
-    __slots__ = ("drawn_under", "owner", "recalled_until", "refused")
+    __slots__ = ("drawn_under", "falls_at", "owner", "recalled_until", "refused")
 
     def __init__(self, owner: BudgetOwner) -> None:
         super().__init__()
         self.owner = owner
         # None: the database has to be asked first.
         self.drawn_under: SpendingLimits | None = None
+        # When a raise of these ends, and the database has to be asked again; 0.0: there is none.
+        self.falls_at = 0.0
         self.recalled_until = 0.0
         self.refused: Refused | None = None
 
@@ -41,6 +44,8 @@ class Share(Purse):
         """True when a call may have this much at once."""
         known = self.drawn_under
         if known is not limits and known != limits:
+            return False
+        if self.falls_at and time.time() >= self.falls_at:
             return False
         return self.balance_nusd - self.held_nusd >= want_nusd
 

@@ -251,8 +251,9 @@ class WorkspaceBudgets:
                     if answer.settlement.allotted[one.limits.owner.id].is_over:
                         # What running calls leave over is no longer to be spent here.
                         share.drawn_under = None
-                    elif calls or share.drawn_under is not None:
+                    elif calls:
                         share.drawn_under = one.limits
+                        share.falls_at = one.limits.falls_at(answer.settlement.at)
                 return answer.settlement
             owners = [one._replace(return_nusd=0) for one in owners]
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import time
 import uuid
+from datetime import datetime
 from io import StringIO
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -15,10 +17,13 @@ from django.core.management import CommandError, call_command
 from accounts.budgets import has_own_budget, reset_total, set_spending_limits, set_timezone
 from accounts.models import AuditEvent, ConfigChange, Membership, Role, User, Workspace
 from accounts.permissions import NotAllowed
-from gateway.core.budget_owner import Level
+from gateway.admission.spending import Spending
+from gateway.core.budget_owner import Level, key_owner, workspace_owner
 from gateway.core.calendar import calendar_at
+from gateway.core.spent import Reading, Spent
 from gateway.core.time_spans import QUARTER_S
 from gateway.models import UsageRollup
+from gateway.selectors.spending import spent_by
 from gateway.stores.key_records import load_key_records
 from keys.member_actions import create_key, transfer_key
 from keys.services import set_limits
@@ -217,3 +222,53 @@ def test_the_command_names_what_it_cannot_find(workspace: Workspace) -> None:
         command(workspace.slug, "--key", str(foreign.pk))
     with pytest.raises(CommandError, match="time zone"):
         command(workspace.slug, "--timezone", "Mars")
+
+
+# Zone, a moment there, and how many hours its day, week and month have: the clocks are changed in
+# the night to that day.
+CLOCK_CHANGES = [
+    ("Europe/Berlin", datetime(2026, 3, 29, 12), (23, 167, 743)),
+    ("Europe/Berlin", datetime(2026, 10, 25, 12), (25, 169, 745)),
+    # From midnight to one o'clock: the day begins at one.
+    ("America/Santiago", datetime(2026, 9, 6, 12), (23, 167, 719)),
+    # From midnight back to eleven: the day before has eleven o'clock twice.
+    ("America/Santiago", datetime(2026, 4, 4, 12), (25, 169, 721)),
+    ("Australia/Lord_Howe", datetime(2026, 10, 4, 12), (23.5, 167.5, 743.5)),
+]
+
+
+@pytest.mark.parametrize(("zone", "noon", "hours"), CLOCK_CHANGES)
+def test_days_weeks_and_months_in_which_clocks_are_changed_are_whole(
+    workspace: Workspace, zone: str, noon: datetime, hours: tuple[float, float, float]
+) -> None:
+    """What was spent in the first and the last quarter of an hour counts, the ones around do
+    not."""
+    at = noon.replace(tzinfo=ZoneInfo(zone)).timestamp()
+    calendar = calendar_at(zone, at)
+    key = make_key(workspace).key
+
+    found = (calendar.day, calendar.week, calendar.month)
+    lengths = [(span.ends_s - span.starts_s) / 3_600 for span in found]
+    assert lengths == list(hours)
+    moments = {
+        calendar.day.starts_s - QUARTER_S: 1,
+        calendar.day.starts_s: 10,
+        calendar.day.ends_s - QUARTER_S: 100,
+        calendar.week.starts_s - QUARTER_S: 1_000,
+        calendar.month.starts_s - QUARTER_S: 10_000,
+    }
+    for moment, nusd in moments.items():
+        spend(workspace, key.pk, moment, nusd)
+    for owner in (workspace_owner(workspace.pk), key_owner(key.pk, workspace.pk)):
+        spent = spent_by(owner, at, timezone=zone)
+        expected = [
+            sum(n for moment, n in moments.items() if span.starts_s <= moment) for span in found
+        ]
+        assert list(spent) == [*expected, sum(moments.values())]
+    before = Spending()
+    before.read(Reading(Spent(7, 8, 9, 10), calendar.day.starts_s - 1.0, 0, zone))
+    assert before.spent(calendar.day.starts_s - 0.5).day_nusd == 7
+    assert before.spent(calendar.day.starts_s).day_nusd == 0
+    before.charge(5, calendar.day.starts_s + 1.0, 1)
+    assert before.spent(calendar.day.ends_s - 0.5).day_nusd == 5
+    assert before.spent(calendar.day.ends_s).day_nusd == 0

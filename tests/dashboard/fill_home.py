@@ -83,7 +83,27 @@ def _fill() -> None:
     person = create_user(email=MEMBER_EMAIL, name="Noor Haddad", password=PASSWORD, actor=ACTOR)
     membership = Membership.objects.create(workspace=workspace, user=person, role=Role.DEVELOPER)
     _limit(membership, first, operator.email)
+    _set_budgets(membership, first, operator.email)
     create_workspace(name="Zephyr Robotics", owner=person, actor=ACTOR)
+
+
+def _set_budgets(membership: Membership, key: ApiKey, actor: str) -> None:
+    """Set budgets of every holder, and raise some; the key has some already."""
+    from django.utils import timezone
+
+    from accounts.budgets import set_spending_limits, set_timezone
+    from gateway.core.money import NUSD_PER_USD
+    from keys.raises import raise_budget
+
+    workspace = key.workspace
+    set_timezone(workspace, timezone="Europe/Berlin", actor=actor)
+    of_workspace = {"weekly_limit_nusd": 400 * NUSD_PER_USD, "monthly_limit_nusd": 1500 * 10**9}
+    set_spending_limits(workspace, limits=of_workspace, actor=actor)
+    set_spending_limits(membership, limits={"daily_limit_nusd": 5 * NUSD_PER_USD}, actor=actor)
+    until = timezone.now() + timedelta(days=3)
+    for holder, period in ((membership, "day"), (key, "total")):
+        more_nusd = 2 * NUSD_PER_USD
+        raise_budget(holder, period=period, amount_nusd=more_nusd, until=until, actor=actor)
 
 
 def _limit(membership: Membership, key: ApiKey, actor: str) -> None:

@@ -45,7 +45,7 @@ TABLES: list[Any] = [
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
 # Pages that show something and hold a form besides: a link to them promises no right.
-SHOWN_TO_ALL = {"dashboard:key-edit"}
+SHOWN_TO_ALL = {"dashboard:key-edit", "dashboard:member-budget"}
 LIMIT: dict[str, Any] = {"metric": "requests", "maximum": 5, "period": "day"}
 LINK = re.compile(r'(?:action|hx-post|href|hx-get)="([^"#?]+)')
 

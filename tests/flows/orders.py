@@ -40,7 +40,7 @@ from gateway.selectors.spending import spent_by, total_of  # noqa: E402
 from gateway.services import models, provider_connections, providers  # noqa: E402
 from gateway.services.proving import prove  # noqa: E402
 from gateway.stores.reaping import Reaper  # noqa: E402
-from keys import memberships  # noqa: E402
+from keys import memberships, raises  # noqa: E402
 from keys import services as keys  # noqa: E402
 from keys.access import set_access_rules  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
@@ -117,13 +117,28 @@ def limit_key(*, key_id: str, **limits: int | None) -> bool:
 
 def budget(*, level: str, key_id: str, **limits: int | None) -> bool:
     """Replace all budgets of a key, or of the member or the workspace whose it is."""
-    found = ApiKey.objects.select_related("workspace").get(pk=key_id)
-    if level == "key":
-        return keys.set_limits(found, limits=limits, actor=ACTOR)
-    holder: Workspace | Membership = found.workspace
-    if level == "member":
-        holder = Membership.objects.get(workspace=found.workspace, user=found.created_by)
+    holder = holder_of(level, key_id)
+    if isinstance(holder, ApiKey):
+        return keys.set_limits(holder, limits=limits, actor=ACTOR)
     return budgets.set_spending_limits(holder, limits=limits, actor=ACTOR)
+
+
+def holder_of(level: str, key_id: str) -> raises.Holder:
+    """Return a key, or the member or the workspace whose it is."""
+    key = ApiKey.objects.select_related("workspace").get(pk=key_id)
+    if level == "key":
+        return key
+    if level == "workspace":
+        return key.workspace
+    return Membership.objects.get(workspace=key.workspace, user=key.created_by)
+
+
+def raise_budget(*, level: str, key_id: str, amount_nusd: int, for_s: float) -> str:
+    """Raise the daily budget of a key, its member or its workspace; return until when."""
+    until = timezone.now() + timedelta(seconds=for_s)
+    holder = holder_of(level, key_id)
+    raises.raise_budget(holder, period="day", amount_nusd=amount_nusd, until=until, actor=ACTOR)
+    return str(until)
 
 
 def set_timezone(*, workspace_id: str, timezone: str) -> bool:
@@ -312,6 +327,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             limit_key,
             limit_workspace,
             budget,
+            raise_budget,
             set_timezone,
             reset_total,
             spent,

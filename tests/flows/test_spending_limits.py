@@ -191,6 +191,26 @@ def len_for(limit_nusd: int, site: Site, caller: Caller) -> int:
     return (limit_nusd - int(hold)) // COST_NUSD + 1
 
 
+@pytest.mark.parametrize("owner", OWNERS)
+def test_a_raise_lets_more_be_spent_and_ends_by_itself(site: Site, owner: str) -> None:
+    caller = site.members_caller()
+    limits = {"daily_limit_nusd": 3 * COST_NUSD}
+    site.office.do("budget", level=owner, key_id=caller.key_id, **limits)
+    before = len(call_until_refused(caller)) - 1
+    most = 1_000
+
+    until = site.office.do(
+        "raise_budget", level=owner, key_id=caller.key_id, amount_nusd=most * COST_NUSD, for_s=3
+    )
+
+    wait_until(lambda: call(caller).status == 200, what="the raise")
+    wait_until(lambda: call(caller).status == 402, what="the end of the raise")
+    assert {call(caller).status for _ in range(3)} == {402}
+    served = [record for record in site.records(caller) if record["status"] == "ok"]
+    assert before < len(served) < most
+    assert max(record["created_at"] for record in served) < until
+
+
 def test_a_total_is_counted_from_nothing_again_by_hand(site: Site) -> None:
     caller = site.limited_caller(total_limit_nusd=4 * COST_NUSD)
     first = len(call_until_refused(caller)) - 1

@@ -17,7 +17,7 @@ from gateway.core.calendar import calendar_at
 from gateway.core.spent import Spent
 from gateway.models import Allotment, ServingProcess, UsageRollup
 from gateway.selectors.spending import spent_by, total_of
-from gateway.snapshot.types import SpendingLimits
+from gateway.snapshot.types import LimitRaise, SpendingLimits
 from gateway.stores import budgets
 from gateway.stores.budget_client import Ask, Settlement, settle_budgets
 from keys.models import ApiKey
@@ -245,6 +245,33 @@ def test_what_was_drawn_under_a_higher_limit_is_not_spent_after_it(
             assert await one.enter(tight, want_nusd=15)
             assert not await other.enter(tight, want_nusd=6)
             assert await other.enter(tight, want_nusd=5)
+
+    asyncio.run(run())
+
+
+def test_a_raise_is_over_at_its_moment_whoever_has_drawn_under_it(
+    tmp_path: Path, workspace: Workspace, key: BudgetOwner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, later = time.time, [0.0]
+    monkeypatch.setattr(time, "time", lambda: now() + later[0])
+    raised = LimitRaise("total", 80, now() + 3_600)
+    limits = SpendingLimits(key, total_nusd=20, raises=(raised,))
+
+    async def run() -> None:
+        async with serving(tmp_path, workspace, 2) as (one, other):
+            assert await one.enter(limits, want_nusd=50)
+            assert await other.enter(limits, want_nusd=50)
+            assert not await one.enter(limits, want_nusd=1)
+            other.budgets.release((limits,), 50)
+
+            later[0] = 3_601
+
+            assert not await other.enter(limits, want_nusd=1)
+            one.budgets.release((limits,), 50)
+            assert not await one.enter(limits, want_nusd=21)
+            assert await one.enter(limits, want_nusd=12)
+            assert not await other.enter(limits, want_nusd=9)
+            assert await other.enter(limits, want_nusd=8)
 
     asyncio.run(run())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from argparse import ArgumentParser
 
+import msgspec
 from django.db import transaction
 
 from accounts import budgets
@@ -16,15 +17,15 @@ from accounts.management.limit_options import (
 )
 from accounts.models import Membership, Workspace
 from accounts.selectors import get_member, get_workspace
-from gateway.core.money import format_usd
+from gateway.core.money import format_usd, read_usd
 from gateway.selectors.budget_lines import BudgetLine, budget_lines, owner_of
 from gateway.selectors.spending import spent_by
 from keys import services as keys
 from keys.limits import limits_of
+from keys.management.commands.issue_key import read_moment
 from keys.models import ApiKey
+from keys.raises import Holder, end_raise, raise_budget, raises_of
 from keys.selectors import get_key
-
-Holder = Workspace | Membership | ApiKey
 
 
 class Command(JsonCommand):
@@ -45,6 +46,19 @@ class Command(JsonCommand):
             "--reset-total", action="store_true", help="Reset the total budget to 0 spent."
         )
         parser.add_argument(
+            "--raise",
+            dest="raises",
+            metavar="PERIOD=USD",
+            action="append",
+            default=[],
+            help="Add so much to a budget that is set, until --until. Periods: day, week,"
+            " month, total. Repeatable.",
+        )
+        parser.add_argument("--until", metavar="WHEN", help="30d, 12h or an ISO 8601 time.")
+        parser.add_argument(
+            "--end-raises", action="store_true", help="End all raises that are in force."
+        )
+        parser.add_argument(
             "--timezone",
             metavar="NAME",
             help="In which days, weeks and months of all budgets of the workspace begin, such as"
@@ -60,6 +74,9 @@ class Command(JsonCommand):
         key: str | None,
         reset_total: bool,
         timezone: str | None,
+        raises: list[str],
+        until: str | None,
+        end_raises: bool,
         **options: object,
     ) -> Answer:
         found = get_workspace(workspace)
@@ -71,6 +88,12 @@ class Command(JsonCommand):
             changed |= _set_limits(holder, named)
         if reset_total:
             changed |= _reset_total(holder)
+        if end_raises:
+            for one in raises_of(holder):
+                changed |= end_raise(holder, one.id, actor=ACTOR)
+        if raises:
+            changed = True
+            _raise(holder, raises, until)
         holder.refresh_from_db()
         owner = owner_of(holder)
         return {
@@ -79,6 +102,7 @@ class Command(JsonCommand):
             "level": owner.level.name.lower(),
             "name": str(holder) if not isinstance(holder, Membership) else holder.user.email,
             "timezone": found.timezone,
+            "raises": [msgspec.to_builtins(one) for one in raises_of(holder)],
             "budgets": [_written(line) for line in budget_lines(holder, time.time())],
         }
 
@@ -117,6 +141,22 @@ def _reset_total(holder: Holder) -> bool:
     if isinstance(holder, ApiKey):
         return keys.reset_total(holder, spent_nusd=spent_nusd, actor=ACTOR)
     return budgets.reset_total(holder, spent_nusd=spent_nusd, actor=ACTOR)
+
+
+def _raise(holder: Holder, raises: list[str], until: str | None) -> None:
+    if until is None:
+        raise ValueError("Say with --until when the raise ends.")
+    for wish in raises:
+        period, equals, amount = wish.partition("=")
+        if not equals:
+            raise ValueError(f"{wish[:40]!r} is no raise. Use day=5.")
+        raise_budget(
+            holder,
+            period=period,
+            amount_nusd=read_usd(amount),
+            until=read_moment(until),
+            actor=ACTOR,
+        )
 
 
 def _written(line: BudgetLine) -> dict[str, object]:

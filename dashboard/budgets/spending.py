@@ -8,8 +8,21 @@ from datetime import datetime
 
 from accounts.models import BudgetHolder
 from gateway.selectors.budget_lines import budget_lines
+from keys.raises import raises_of
 
 WORDS = {"day": "Today", "week": "This week", "month": "This month", "total": "Total"}
+PERIODS = {"day": "Daily", "week": "Weekly", "month": "Monthly", "total": "Total"}
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseRow:
+    """A raise in force. words: of which budget. by: who made it."""
+
+    id: str
+    words: str
+    amount_nusd: int
+    until: datetime
+    by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +33,7 @@ class SpendingRow:
     spent_nusd: int
     limit_nusd: int | None
     resets_at: datetime | None
+    left_nusd: int | None
 
     @property
     def share(self) -> str:
@@ -36,6 +50,16 @@ class SpendingRow:
 def spending_rows(holder: BudgetHolder) -> list[SpendingRow]:
     """Return the spans in which spending is counted, by the ledger as it is now."""
     return [
-        SpendingRow(WORDS[line.period], line.spent_nusd, line.limit_nusd, line.resets_at)
+        SpendingRow(
+            WORDS[line.period], line.spent_nusd, line.limit_nusd, line.resets_at, line.left_nusd
+        )
         for line in budget_lines(holder, time.time())
+    ]
+
+
+def raise_rows(holder: BudgetHolder) -> list[RaiseRow]:
+    """Return the raises in force, those that end first at the beginning."""
+    return [
+        RaiseRow(one.id, PERIODS[one.period], one.amount_nusd, one.until, one.by)
+        for one in raises_of(holder)
     ]
