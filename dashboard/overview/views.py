@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_GET
 
 from accounts.models import Workspace
+from dashboard.budgets.own import OwnBudget, own_budgets
 from dashboard.calls.rows import call_rows
 from dashboard.http.current_workspace import current_workspace
 from dashboard.http.htmx import PageRequest, render_page
@@ -23,7 +24,7 @@ from dashboard.ui.tables import Empty
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.calls import call_page
 from gateway.selectors.losses import Losses, find_losses
-from gateway.selectors.visible import visible_to
+from gateway.selectors.visible import Visible, visible_to
 
 ERRORS_SHOWN = 6
 
@@ -31,7 +32,8 @@ ERRORS_SHOWN = 6
 @dataclass(frozen=True, kw_only=True)
 class OverviewContext:
     """Variables of dashboard/overview/overview.html and _figures.html. losses: of the whole
-    installation in the last 24 hours, for operators; None where there are none."""
+    installation in the last 24 hours, for operators; None where there are none. budgets: those that
+    bind whoever looks."""
 
     overview: Overview
     period: PeriodChoice
@@ -40,6 +42,7 @@ class OverviewContext:
     errors_known_since: datetime | None  # those from before are not all counted yet
     sees_everything: bool
     losses: Losses | None
+    budgets: list[OwnBudget]
 
 
 @login_required
@@ -65,9 +68,17 @@ def show_overview(request: PageRequest) -> HttpResponse:
             errors_known_since=errors.known_since,
             sees_everything=visible.is_everything,
             losses=find_losses() if request.user.is_operator else None,
+            budgets=_budgets(request, workspace, visible),
         ),
         status=422 if choice.error else 200,
     )
+
+
+def _budgets(request: PageRequest, workspace: Workspace, visible: Visible) -> list[OwnBudget]:
+    """Return the budgets that the whole page shows; htmx gets the figures alone."""
+    if request.htmx:
+        return []
+    return own_budgets(request.user, workspace, sees_workspace=visible.is_everything)
 
 
 def _empty(workspace: Workspace, choice: PeriodChoice, *, has_calls: bool) -> Empty | None:

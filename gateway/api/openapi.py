@@ -27,6 +27,7 @@ import gateway
 from gateway.api.errors import READS, json_error
 from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
+from gateway.api.schemas.key import KeyResponse
 from gateway.api.schemas.models import Model, ModelList
 from gateway.api.schemas.usage import UsageResponse
 from gateway.core.error_page import every_class
@@ -47,6 +48,7 @@ RESPONSES = (
     ErrorResponse,
     GenerationResponse,
     Health,
+    KeyResponse,
     Model,
     ModelList,
     Status,

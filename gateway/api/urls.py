@@ -6,6 +6,7 @@ from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from gateway.api.health import HealthView, StatusView
+from gateway.api.key import KeyInfoView
 from gateway.api.openapi import serve
 from gateway.api.usage import UsageView
 from gateway.api.views import GenerationView, ModelListView, ModelView, unknown_path
@@ -17,6 +18,7 @@ urlpatterns = [
     path("models", ModelListView.as_view()),
     path("models/<path:name>", ModelView.as_view()),
     path("generation", GenerationView.as_view()),
+    path("key", KeyInfoView.as_view()),
     path("usage", UsageView.as_view()),
     re_path(r"^.*$", csrf_exempt(unknown_path)),
 ]

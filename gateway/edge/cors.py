@@ -27,7 +27,8 @@ EXPOSED = (
     b"idempotent-replayed, retry-after, server-timing, x-inferada-queued-ms, x-ratelimit-limit, "
     b"x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-requests, "
     b"x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, "
-    b"x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens"
+    b"x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-limit-level, x-limit-metric, "
+    b"x-limit-period, x-limit-resets-at"
 )
 
 

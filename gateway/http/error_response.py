@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 
 import msgspec
@@ -39,4 +40,18 @@ def error_response(
         should_retry = False
     if should_retry is not None:
         headers.append((b"x-should-retry", b"true" if should_retry else b"false"))
-    return status, headers, body
+    return status, headers + _limit_headers(error.details), body
+
+
+def _limit_headers(details: Mapping[str, object]) -> Headers:
+    """Return which limit or budget refused, and until when, as the body's details say it."""
+    limit = details.get("limit")
+    if not isinstance(limit, Mapping):
+        return []
+    found = {
+        b"x-limit-level": details.get("level"),
+        b"x-limit-metric": limit.get("metric"),
+        b"x-limit-period": limit.get("period"),
+        b"x-limit-resets-at": details.get("resets_at"),
+    }
+    return [(name, str(value).encode()) for name, value in found.items() if value]

@@ -84,6 +84,13 @@ def test_an_owner_spends_up_to_the_limit_and_no_further(
     assert details["limit"]["max"] == limit_nusd // 1_000
     assert details["current"] == len(served) * COST_NUSD // 1_000
     assert details["requested"] == -(-hold // 1_000)
+    told = {name: value for name, value in refused.headers.items() if name.startswith("x-limit-")}
+    assert told.pop("x-limit-resets-at", None) == details.get("resets_at")
+    assert told == {
+        "x-limit-level": OWNERS[owner],
+        "x-limit-metric": "cost_micro_usd",
+        "x-limit-period": "total" if period == "total" else details["limit"]["period"],
+    }
     if period != "total":
         assert datetime.fromisoformat(details["resets_at"]).tzinfo is not None
     assert caller.with_(model="free-model").ask().status == 200

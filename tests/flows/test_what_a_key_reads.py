@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from tests.flows.caller import Answer, Caller
@@ -79,3 +80,38 @@ def test_the_scope_for_the_workspace_is_not_the_scope_to_call(site: Site) -> Non
     answer = reader.ask()
 
     assert (answer.status, answer.error["code"]) == (403, "insufficient_scope")
+
+
+def test_a_key_reads_all_budgets_that_its_calls_are_charged_to(site: Site) -> None:
+    caller = site.members_caller()
+    reader = site.another_key(caller.workspace_id, scopes=["usage.workspace"])
+    blind = site.another_key(caller.workspace_id, scopes=["completions"])
+    limits = {"member": "daily", "workspace": "monthly", "key": "total"}
+    for level, period in limits.items():
+        wish = {f"{period}_limit_nusd": 10**8}
+        site.office.do("budget", level=level, key_id=caller.key_id, **wish)
+    wish = {"amount_nusd": 10**8, "for_s": 3_600}
+    until = site.office.do("raise_budget", level="member", key_id=caller.key_id, **wish)
+    cost_nusd = int(site.record(caller.ask().call_id)["charge_nusd"])
+
+    def budgets(of: Caller) -> list[dict[str, Any]]:
+        found = read(of, "/v1/key").json["data"]
+        assert (found["id"], found["workspace_id"]) == (of.key_id, of.workspace_id)
+        listed: list[dict[str, Any]] = found["budgets"]
+        return listed
+
+    wait_until(
+        lambda: budgets(caller)[-1]["spent_nano_usd"] == str(cost_nusd), what="what was spent"
+    )
+    of_workspace, of_member, of_key = budgets(caller)
+    assert [of_workspace["level"], of_workspace["period"]] == ["organisation", "month"]
+    assert [of_workspace["spent"], of_workspace["remaining"]] == [None, None]
+    assert [of_member["level"], of_member["period"]] == ["user", "day"]
+    assert of_member["limit"] == 0.2
+    assert of_member["raised_by"] == 0.1
+    assert datetime.fromisoformat(of_member["raised_until"]) == datetime.fromisoformat(until)
+    assert of_member["remaining_nano_usd"] == str(2 * 10**8 - cost_nusd)
+    assert [of_key["level"], of_key["period"], of_key["resets_at"]] == ["token", "total", None]
+    [shown] = budgets(reader)
+    assert shown["spent_nano_usd"] == str(cost_nusd)
+    assert read(blind, "/v1/key").status == 403

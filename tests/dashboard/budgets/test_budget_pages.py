@@ -203,3 +203,21 @@ def test_the_page_of_a_key_says_which_other_budgets_its_calls_are_charged_to(
         ("$1.00 per week", "Workspace"),
         ("$5.00 per day", member.user.email),
     ]
+
+
+def test_members_see_all_budgets_that_bind_them_on_the_overview(
+    visitor: Visitor, key: ApiKey, member: Membership
+) -> None:
+    set_spending_limits(key.workspace, limits={"weekly_limit_nusd": 10**9}, actor=ACTOR)
+    set_spending_limits(member, limits={"daily_limit_nusd": 5 * 10**9}, actor=ACTOR)
+    set_limits(key, limits={"total_limit_nusd": 3 * 10**9}, actor=ACTOR)
+
+    of_member = signed_in(member.user).get("/").context["budgets"]
+    of_owner = visitor.get("/").context["budgets"]
+
+    assert [(one.title, one.words, len(one.rows)) for one in of_member] == [
+        ("All your keys", [], 1),
+        ("Workspace", ["$1.00 per week"], 0),
+        (key.label, [], 1),
+    ]
+    assert [(one.title, one.words, len(one.rows)) for one in of_owner] == [("Workspace", [], 1)]
