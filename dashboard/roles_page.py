@@ -152,6 +152,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "add_provider": Action.MANAGE_CATALOGUE,
     "backup": None,
     "create_workspace": Action.MANAGE_WORKSPACES,
+    "explain_call": None,
     "grant_credits": Action.GRANT_CREDITS,
     "import_keys": Action.MANAGE_KEYS,
     "invite_member": Action.MANAGE_MEMBERS,

@@ -16,7 +16,7 @@ import msgspec
 
 from gateway.call_closer import CallCloser
 from gateway.core.call import AnyCall
-from gateway.core.errors import GatewayError, NoUpstreamAvailable, ServerStopping
+from gateway.core.errors import GatewayError, NoUpstreamAvailable, RequestError, ServerStopping
 from gateway.core.grant import Grant
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Attempt
@@ -25,7 +25,7 @@ from gateway.endpoints.base import AnyEndpoint
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.types import ModelRecord
-from gateway.stages import Claim, Connection, Stages
+from gateway.stages import Claim, Connection, Requester, Stages
 from gateway.streaming.meter import NS_PER_US, Meter
 from gateway.streaming.relay import relay_answer, relay_stream
 
@@ -44,7 +44,7 @@ class Admitted(msgspec.Struct, frozen=True):
 
 
 async def admit(
-    stages: Stages, endpoint: AnyEndpoint, head: RequestHead, caller: Connection
+    stages: Stages, endpoint: AnyEndpoint, head: RequestHead, caller: Requester
 ) -> Admitted | None:
     """Carry a request from its head to its admission.
 
@@ -115,13 +115,15 @@ def turn_away(
         task.uncancel()
     reason = ServerStopping() if was_stopped else cause
     if isinstance(reason, GatewayError):
+        if call is None and isinstance(reason, RequestError):
+            reason.step = "request"
         total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
         model = "" if call is None else call.facts.model
         stages.refuse(known, head, reason, endpoint=endpoint, model=model, total_us=total_us)
     return was_stopped
 
 
-async def identify(stages: Stages, head: RequestHead, caller: Connection) -> Caller:
+async def identify(stages: Stages, head: RequestHead, caller: Requester) -> Caller:
     """Return who calls. A stranger is refused in the words of the profile it asks for."""
     try:
         known = await stages.identify(head)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
+from copy import copy
 from ipaddress import IPv4Network, IPv6Network
 
 from gateway.core.call import AnyCall
 from gateway.core.chat import ChatRequest
-from gateway.core.errors import PdfNotSupported
+from gateway.core.errors import GatewayError, PdfNotSupported
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.chat_completions import attach
@@ -58,6 +59,12 @@ class PromptPrep:
         await self._renderer.aclose()
         await self._fetcher.aclose()
         self._media_urls.close()
+
+    def rehearsal(self, hold_minimum: HoldMinimum) -> PromptPrep:
+        """Return the same with another way to hold (gateway.explain)."""
+        twin = copy(self)
+        twin._hold_minimum = hold_minimum
+        return twin
 
     async def load_files(
         self,
@@ -118,4 +125,9 @@ class PromptPrep:
         if not isinstance(call.payload, ChatRequest):
             return call
         name = caller.key.workspace_name
-        return await self._prompts.assemble(call, model, org_name=name, request_id=head.request_id)
+        prompts, request_id = self._prompts, head.request_id
+        try:
+            return await prompts.assemble(call, model, org_name=name, request_id=request_id)
+        except GatewayError as error:
+            error.step = "prompt"
+            raise

@@ -56,15 +56,23 @@ class Claim(Protocol):
     async def drop(self) -> None: ...
 
 
-class Connection(relay.Caller, SupervisedCaller, Protocol):
-    """The caller's side of a call (gateway.caller_connection)."""
+class Requester(Protocol):
+    """The caller's side of a call until it is admitted."""
 
     profile: Profile
     rates: Rates | None
 
-    def has_head(self) -> bool: ...
-
     async def read_body(self, owner: str) -> bytes: ...
+
+    async def wait_for_hang_up(self) -> None: ...
+
+    async def replay(self, kept: KeptAnswer) -> None: ...
+
+
+class Connection(Requester, relay.Caller, SupervisedCaller, Protocol):
+    """The caller's side of a call (gateway.caller_connection)."""
+
+    def has_head(self) -> bool: ...
 
     def begin(self, call: AnyCall, grant: Grant, claim: Claim | None) -> None: ...
 
@@ -75,8 +83,6 @@ class Connection(relay.Caller, SupervisedCaller, Protocol):
     def whole(
         self, receipt: Receipt, answer: Answer | None, error: BaseException | None
     ) -> tuple[int, Headers, bytes]: ...
-
-    async def replay(self, kept: KeptAnswer) -> None: ...
 
 
 class ChooseProfile(Protocol):

@@ -42,6 +42,8 @@ from gateway.core.request import RequestHead
 from gateway.counter_backends import CounterParts, make_counters
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.registry import make_endpoints
+from gateway.explain.explainer import Explainer
+from gateway.explain.explainer import Parts as ExplainerParts
 from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.metrics.call_totals import CallTotals
@@ -98,8 +100,7 @@ class Runtime:
         # None: nobody reads metrics.
         self.totals = CallTotals(self.stores.records) if settings.COUNTS_CALLS else None
         self.log = CallLog(self.totals or self.stores.records)
-        # Requests that did not become a call, by error code.
-        self.refused: Counter[str] = Counter()
+        self.refused: Counter[str] = Counter()  # requests that did not become a call, by error code
         self.feed: ChangeFeed | None = None
         self.transports = open_transports(
             connect_s=timeouts.connect_s,
@@ -137,6 +138,7 @@ class Runtime:
         )
         self.endpoints = make_endpoints(request_rules())
         self.stages = self._make_stages()
+        self.explainer = make_explainer(self)
         self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
         self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
         self._starting: asyncio.Future[None] | None = None
@@ -340,3 +342,15 @@ def _count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
     native_model = "" if meter.target is None else meter.target.native_model
     prompt_tokens = count_prompt(endpoint.prompt_parts(call), rules_of(native_model))
     return Usage(prompt_tokens, count_output(meter.pieces, meter.deltas, meter.chars))
+
+
+def make_explainer(runtime: Runtime) -> Explainer:
+    return Explainer(
+        ExplainerParts(
+            stages=runtime.stages,
+            admission=runtime.admission,
+            prompt_prep=runtime.prompt_prep,
+            credits=runtime.stores.credits,
+            limits=runtime.limits,
+        )
+    )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from accounts.models import Workspace
+from dashboard.calls.refusal import Refusal, refusal_of
 from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.status_text import basis_words, error_words
 from dashboard.calls.timing import Part, Stretch, stretches, timing_parts
@@ -101,6 +102,7 @@ class CallDetail:
     body: Body
     tokens_per_second: float | None
     error: str
+    refusal: Refusal | None
 
     @property
     def call(self) -> CallRecord:
@@ -122,6 +124,7 @@ def describe_call(
         body=_body(body, workspace),
         tokens_per_second=_speed(call),
         error=error_words(call),
+        refusal=refusal_of(call),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from copy import copy
 from datetime import UTC, datetime
 from hmac import compare_digest
 
@@ -26,6 +27,7 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
+from gateway.core.admission_steps import at_step
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
@@ -103,6 +105,10 @@ class Admission:
                     "" if address is None else client_subnet(address)
                 )
             raise
+        return self.caller_of(key, head)
+
+    def caller_of(self, key: KeyRecord, head: RequestHead) -> Caller:
+        """Return who calls with this key."""
         snapshot = self._snapshot.current()
         rates = None
         if key.limits is not None or snapshot.rules or snapshot.model_rules:
@@ -116,15 +122,23 @@ class Admission:
         """Check what the head alone decides: the key's life, its address rules, its scope."""
         key = caller.key
         if key.revoked:
-            raise InvalidKey("The API key has been revoked.")
+            raise at_step(InvalidKey("The API key has been revoked."), "life")
         if key.expires_at is not None and key.expires_at <= time.time():
-            raise InvalidKey("The API key has expired.")
+            raise at_step(InvalidKey("The API key has expired."), "life")
         if key.addresses is not None or key.callers is not None:
             self._check_rules(key, caller.ip, head)
         if scope and scope not in key.scopes:
             lacks = f"The API key does not have the scope {scope}."
             why = LOST if scope in key.lost_scopes else lacks
             raise InsufficientScope(why, details={"required_scope": scope})
+
+    def rehearsal(self, credits: Money, limits: Limiter) -> Admission:
+        """Return an admission that makes the same checks and admits nothing, with credits and
+        limits that take nothing (gateway.explain)."""
+        twin = copy(self)
+        twin._reserver = CallReserver(credits, limits, self._snapshot)
+        twin._limits, twin._write_down = limits, _write_nothing
+        return twin
 
     def _check_rules(self, key: KeyRecord, ip: str, head: RequestHead) -> None:
         """Raise IpNotAllowed, RequestBlocked."""
@@ -152,11 +166,12 @@ class Admission:
         )
         dropped = self._check(call, model)
         if not caller.key.may_use_chat_template and call.payload.has("chat_template"):
-            raise InsufficientScope(
+            refusal = InsufficientScope(
                 "The API key may not send chat_template, which providers run as code.",
                 param="chat_template",
                 details={"required_permission": "allows_chat_template"},
             )
+            raise at_step(refusal, "parameters")
         return model, dropped
 
     @asynccontextmanager
@@ -248,7 +263,7 @@ class Admission:
         try:
             fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
             if fresh is None or fresh.revoked:
-                raise InvalidKey("The API key has been revoked.")
+                raise at_step(InvalidKey("The API key has been revoked."), "life")
             self._check_rules(fresh, caller.ip, head)
             if not fresh.may_use(model.name):
                 raise ModelNotAllowed(param="model")
@@ -265,6 +280,10 @@ class Admission:
         except BaseException:
             self._reserver.give_back(grant.identity.workspace_id, grant.hold_nusd, grant.lease)
             raise
+
+
+def _write_nothing(grant: Grant) -> None:
+    """There is no call."""
 
 
 def check_key(key: KeyRecord) -> None:

@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from msgspec.structs import replace
 
 from gateway.admission.counter_protocols import HangUp
+from gateway.admission.credit_numbers import lack_of_credits
 from gateway.admission.limit_rules import amounts_of, check_caps
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limiter
@@ -57,7 +58,11 @@ class CallReserver:
         try:
             if key.limits is not None or rules:
                 amounts = amounts_of(bound, bound.limit_tokens, held_nusd)
-                await self._limits.check(LimitedCall(key, model, amounts, rules))
+                outlook = await self._limits.ask(
+                    LimitedCall(key, model, amounts, rules), wants_slots=False
+                )
+                if refusal := outlook.refusal():
+                    raise refusal
         except BaseException:
             self.give_back(key.workspace_id, held_nusd, None)
             raise
@@ -81,16 +86,16 @@ class CallReserver:
             held_nusd = await self._credits.hold(
                 workspace_id, want_nusd=want_nusd, least_nusd=least_nusd
             )
-        except InsufficientCredits:
+        except InsufficientCredits as refusal:
             if least_nusd:
-                raise
+                raise lack_of_credits(refusal, least_nusd) from None
             return 0, limit
         if held_nusd >= want_nusd or not bound.token_pusd:
             return held_nusd, limit
         affordable = bound.affordable_tokens(held_nusd)
         if affordable < 1:
             self._credits.release(workspace_id, held_nusd, 0)
-            raise InsufficientCredits
+            raise lack_of_credits(InsufficientCredits(), least_nusd)
         return held_nusd, affordable
 
     async def take(

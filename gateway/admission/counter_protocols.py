@@ -54,6 +54,9 @@ class RateCounter(Protocol):
     async def take(self, now_ns: int) -> int:
         """Count a request if it may pass. Returns 0, or how long until one may."""
 
+    def wait_ns(self, now_ns: int) -> int:
+        """Return how long until a request may pass, as far as is known here; 0 when one may now."""
+
     def give_back(self, now_ns: int) -> None:
         """Take back a request that was counted and then not admitted."""
 
@@ -170,7 +173,7 @@ class Slot(NamedTuple):
 class Entry(NamedTuple):
     """What came of a request. refused: the index of what refuses it, first of those that count and
     then of the slots; None when it is counted. wait_ns: how long until a rate lets one pass.
-    has_slot: for each slot, whether it was taken."""
+    has_slot: for each slot, whether it was taken, or whether it is there."""
 
     refused: int | None
     wait_ns: int
@@ -194,13 +197,18 @@ class SharedLevels(Protocol):
     def state(self) -> ServerState: ...
 
     async def enter(
-        self, counted: Sequence[RateCounter | Reserved], slots: Sequence[Slot]
+        self,
+        counted: Sequence[RateCounter | Reserved],
+        slots: Sequence[Slot],
+        *,
+        only_asks: bool = False,
     ) -> Entry:
         """Count a request everywhere and take its slots, or nothing at all.
 
         counted: in the order in which they refuse. slots: the outermost first. Where there is no
         slot and the call may queue for one, the request is counted and the slot is left to be
         acquired; the innermost comes first. Safe to cancel: nothing stays taken.
+        only_asks: what would come of it now; nothing is counted or taken.
         """
 
 

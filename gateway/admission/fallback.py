@@ -87,6 +87,7 @@ def named_models(call: AnyCall, find: Callable[[str], ModelRecord]) -> Iterator[
             found = find(name)
         except GatewayError as error:
             error.param = f"models[{index}]"
+            error.step = "fallbacks"
             raise
         yield found
 

@@ -136,9 +136,12 @@ class Reservation:
         self.at_us = 0
         self.weight = 1
 
+    def fits(self, now_us: int) -> bool:
+        return self.counter.used(now_us) + self.amount <= self.state.limit
+
     def try_take(self, now_us: int) -> bool:
         """Count the amount if it fits."""
-        if self.counter.used(now_us) + self.amount > self.state.limit:
+        if not self.fits(now_us):
             return False
         self.counter.add(self.amount, now_us)
         self.at_us = now_us

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from gateway.admission.counter_protocols import ConcurrencyCounter, RateCounter
+from gateway.admission.counter_protocols import ConcurrencyCounter, Entry, RateCounter, Slot
 from gateway.admission.limit_rules import Amounts, Reservation, Rules, RuleState
 from gateway.admission.limiter_state import (
     Holder,
@@ -17,6 +17,7 @@ from gateway.core.errors import GatewayError
 from gateway.core.rate_limit_status import Rates
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord
 
+MayQueue = Callable[[ConcurrencyCounter], bool]
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 
 
@@ -52,6 +53,35 @@ class Wanted(NamedTuple):
     counted: list[Rate | Reservation]
     slots: list[Places]
 
+    @property
+    def is_nothing(self) -> bool:
+        return not (self.counted or self.slots)
+
+    def counters(self) -> list[RateCounter | Reservation]:
+        return [item if isinstance(item, Reservation) else item.counter for item in self.counted]
+
+    def slots_for(self, may_queue: MayQueue) -> list[Slot]:
+        return [Slot(limiter, may_queue(limiter)) for _, limiter in self.slots]
+
+    def entry_now(self, now_ns: int, now_us: int, may_queue: MayQueue) -> Entry:
+        """Return what would come of the call now, as counters in memory say. Nothing is taken."""
+        has_slot = [False] * len(self.slots)
+        for index, item in enumerate(self.counted):
+            if isinstance(item, Reservation):
+                if not item.fits(now_us):
+                    return Entry(index, 0, tuple(has_slot))
+            elif wait_ns := item.counter.wait_ns(now_ns):
+                return Entry(index, wait_ns, tuple(has_slot))
+        for index in reversed(range(len(self.slots))):
+            limiter = self.slots[index].counter
+            if limiter.in_use < limiter.limit:
+                has_slot[index] = True
+            elif may_queue(limiter):
+                break
+            else:
+                return Entry(len(self.counted) + index, 0, (False,) * len(has_slot))
+        return Entry(None, 0, tuple(has_slot))
+
     def refusal(self, model: str, refused: int, wait_ns: int, now_us: int) -> GatewayError:
         """Return why the limit of this index refuses: those that count come before the slots."""
         if refused >= len(self.counted):
@@ -61,6 +91,27 @@ class Wanted(NamedTuple):
         if isinstance(item, Reservation):
             return item.refusal(model, now_us)
         return rate_limited(item.holder, item.counter, model, wait_ns)
+
+
+class Outlook(NamedTuple):
+    """What would become of a call under its limits. entry: what came of asking."""
+
+    model: str
+    wanted: Wanted
+    entry: Entry
+    now_us: int
+
+    @property
+    def waits(self) -> bool:
+        """True when the call would wait for a slot."""
+        return self.entry.refused is None and not all(self.entry.has_slot)
+
+    def refusal(self) -> GatewayError | None:
+        """Return why the call would be refused, if it would be."""
+        refused = self.entry.refused
+        if refused is None:
+            return None
+        return self.wanted.refusal(self.model, refused, self.entry.wait_ns, self.now_us)
 
 
 def wanted_of(

@@ -14,20 +14,20 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from gateway.admission.counter_protocols import (
-    ConcurrencyCounter,
     Counters,
     HangUp,
     QueueFull,
     QueueLimits,
     ServerState,
     SharedLevels,
-    Slot,
 )
 from gateway.admission.lease import Lease
 from gateway.admission.limit_rules import Reservation, Rules, RuleState, RuleStates
 from gateway.admission.limited_call import (
     NO_LIMITS,
     LimitedCall,
+    MayQueue,
+    Outlook,
     Places,
     Wanted,
     wanted_of,
@@ -41,6 +41,7 @@ from gateway.admission.rates import Rates
 from gateway.core.errors import ServerStopping
 from gateway.core.fair_queue import Owner
 from gateway.core.grant import Grant
+from gateway.core.grant import Lease as HeldLimits
 from gateway.core.receipt import Receipt
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 
@@ -54,9 +55,9 @@ class Limiter(Protocol):
 
     def rates_of(self, key: KeyRecord, rules: Rules) -> Rates: ...
 
-    async def check(self, call: LimitedCall) -> None: ...
+    async def ask(self, call: LimitedCall, *, wants_slots: bool) -> Outlook: ...
 
-    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> Lease: ...
+    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> HeldLimits: ...
 
 
 Kept = TypeVar("Kept")
@@ -87,16 +88,25 @@ class Limits:
             states = [state for state in plan.every() if state.rule.models is None]
         return Rates(counters, states, self._rules.now_us)
 
-    async def check(self, call: LimitedCall) -> None:
-        """Raise what acquire would raise now for want of money or requests; nothing is taken."""
-        lease = Lease(self._counters)
+    async def ask(self, call: LimitedCall, *, wants_slots: bool) -> Outlook:
+        """Return what acquire would come to now; nothing is taken.
+
+        wants_slots: limits on concurrent requests count. Raises KeyLimitExceeded,
+        DatabaseUnavailable.
+        """
         limits = call.key.limits or NO_LIMITS
-        try:
-            if limits.of_spending is not None:
-                await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
-            await self._count(call, self._wants(call, limits, wants_slots=False), lease)
-        finally:
+        if limits.of_spending is not None:
+            lease = Lease(self._counters)
+            await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
             lease.withdraw()
+        wanted = self._wants(call, limits, wants_slots=wants_slots)
+        if self._levels is None or wanted.is_nothing:
+            now_ns, now_us = time.monotonic_ns(), self._rules.now_us()
+            entry = wanted.entry_now(now_ns, now_us, self._may_queue(call))
+        else:
+            slots = wanted.slots_for(self._may_queue(call))
+            entry = await self._levels.enter(wanted.counters(), slots, only_asks=True)
+        return Outlook(call.model, wanted, entry, self._rules.now_us())
 
     async def acquire(self, call: LimitedCall, hang_up: HangUp) -> Lease:
         """Admit a call once it has its slots. The lease must be ended, however the call ends.
@@ -223,12 +233,9 @@ class Limits:
         self, shared: SharedLevels, call: LimitedCall, wanted: Wanted, lease: Lease
     ) -> None:
         """Ask about everything at once; the lease gets what was taken. Raises as acquire does."""
-        counted = [
-            item if isinstance(item, Reservation) else item.counter for item in wanted.counted
-        ]
-        slots = [Slot(limiter, self._may_queue(limiter, call)) for _, limiter in wanted.slots]
-        if not (counted or slots):
+        if wanted.is_nothing:
             return
+        counted, slots = wanted.counters(), wanted.slots_for(self._may_queue(call))
         entry = await shared.enter(counted, slots)
         if entry.refused is not None:
             raise wanted.refusal(call.model, entry.refused, entry.wait_ns, self._rules.now_us())
@@ -238,10 +245,11 @@ class Limits:
             if has_slot:
                 lease.acquired(slot.counter)
 
-    def _may_queue(self, limiter: ConcurrencyCounter, call: LimitedCall) -> bool:
+    def _may_queue(self, call: LimitedCall) -> MayQueue:
         max_queue = self._queue_limits.max_queue
-        return not self._is_closed and (
-            limiter.waiting < max_queue or limiter.may_wait(owner_of(call), max_queue)
+        return lambda limiter: (
+            not self._is_closed
+            and (limiter.waiting < max_queue or limiter.may_wait(owner_of(call), max_queue))
         )
 
     async def _queue(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.core.admission_steps import at_step
 from gateway.core.errors import FunctionNotFound, ModelNotAllowed, ModelNotFound, RequestError
 from gateway.snapshot.types import KeyRecord, ModelRecord, Snapshot
 
@@ -33,7 +34,8 @@ def find_by_any_name(snapshot: Snapshot, name: str) -> ModelRecord | None:
     if (model := snapshot.find(name)) is not None:
         return model
     if name in NAMELESS:
-        raise RequestError(f"{name} must be followed by a name.", param="model")
+        nameless = RequestError(f"{name} must be followed by a name.", param="model")
+        raise at_step(nameless, "model")
     if name.startswith(OF_A_MODEL):
         name = name.removeprefix(OF_A_MODEL)
         if (direct := snapshot.shorthands.get(name)) is not None:

@@ -126,11 +126,11 @@ class Spending:
             "limit": {
                 "metric": "cost_micro_usd",
                 "period": period,
-                "max": _micro_usd(limit_nusd),
+                "max": micro_usd(limit_nusd),
                 "per_request": False,
             },
-            "current": _micro_usd(spent_nusd + self.held_nusd),
-            "requested": _micro_usd(want_nusd),
+            "current": micro_usd(spent_nusd + self.held_nusd),
+            "requested": micro_usd(want_nusd),
         }
         if ends_at := self._calendar.ends_at(period):
             details["resets_at"] = ends_at.isoformat()
@@ -143,5 +143,5 @@ class Spending:
         )
 
 
-def _micro_usd(nusd: int) -> int:
+def micro_usd(nusd: int) -> int:
     return -(-nusd // NUSD_PER_MICRO_USD)

@@ -70,7 +70,10 @@ def sign(response: HttpResponse, inbound: Inbound) -> None:
 def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     """REST framework's exception handler."""
     request = context["request"]._request
-    return json_error(request, as_gateway_error(error))
+    known = as_gateway_error(error)
+    if isinstance(known, MethodNotAllowed):
+        known.details["allow"] = list(context["view"].methods)
+    return json_error(request, known)
 
 
 def as_gateway_error(error: Exception) -> GatewayError:

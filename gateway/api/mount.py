@@ -6,7 +6,10 @@ identified here, by the same admission as every call to a model, and handed on i
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.admission.admit import Admission
@@ -14,6 +17,8 @@ from gateway.core.asgi import Application, Receive, Scope, Send
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
+from gateway.endpoints.base import AnyEndpoint
+from gateway.explain.explainer import Explanation
 from gateway.http.head import read_head
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.types import Snapshot
@@ -38,6 +43,9 @@ class Inbound:
     admission: Admission
     snapshot: Snapshot
     profile: Profile
+    endpoints: list[AnyEndpoint]
+    # Explains a call, given the digest of its key, from a thread.
+    explain: Callable[[str, RequestHead, AnyEndpoint, bytes], Explanation]
     outage: GatewayError | None = None  # why no call can begin now
 
 
@@ -71,5 +79,24 @@ class ApiMount:
             admission=admission,
             snapshot=snapshot,
             profile=profile,
+            endpoints=self._runtime.endpoints,
+            explain=partial(explain_from_thread, asyncio.get_running_loop(), self._runtime),
             outage=outage,
         )
+
+
+def explain_from_thread(
+    loop: asyncio.AbstractEventLoop,
+    runtime: Runtime,
+    digest: str,
+    head: RequestHead,
+    endpoint: AnyEndpoint,
+    body: bytes,
+) -> Explanation:
+    """Return what would become of a call. Raises as Explainer.explain does."""
+
+    async def explain() -> Explanation:
+        key = await runtime.keyring.find(digest)
+        return await runtime.explainer.explain(key, head, endpoint, body)
+
+    return asyncio.run_coroutine_threadsafe(explain(), loop).result()

@@ -25,6 +25,7 @@ from drf_spectacular.openapi import AutoSchema
 
 import gateway
 from gateway.api.errors import READS, json_error
+from gateway.api.schemas.explanation import ExplainRequest, ExplanationResponse
 from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
 from gateway.api.schemas.key import KeyResponse
@@ -46,6 +47,8 @@ from gateway.request_rules import request_rules
 # What other endpoints than those that call models answer, and errors.
 RESPONSES = (
     ErrorResponse,
+    ExplainRequest,
+    ExplanationResponse,
     GenerationResponse,
     Health,
     KeyResponse,
@@ -56,6 +59,8 @@ RESPONSES = (
 )
 # Statuses of the endpoints that only read; the others are for calls to models.
 READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
+# And those of other endpoints that read a body.
+SENDING = frozenset({413})
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -113,7 +118,10 @@ def _document() -> JsonObject:
     for path, operations in made["paths"].items():
         for operation in operations.values():
             operation.setdefault("security", [])  # said of nothing, it would be the document's
-            operation["responses"] |= _error_responses(for_calls=path in calls)
+            is_sent_a_body = "requestBody" in operation and path not in calls
+            operation["responses"] |= _error_responses(
+                None if path in calls else READING | SENDING if is_sent_a_body else READING
+            )
             for status, response in operation["responses"].items():
                 response["headers"] = _answer_headers(status)
     made["paths"]["/models"]["get"]["responses"]["200"]["links"] = LINKS["model"]
@@ -263,12 +271,13 @@ def _answer_headers(status: str) -> JsonObject:
     }
 
 
-def _error_responses(*, for_calls: bool) -> JsonObject:
+def _error_responses(statuses: frozenset[int] | None) -> JsonObject:
+    """Return the errors of these statuses; None: of all."""
     by_status: dict[int, dict[str, str]] = defaultdict(dict)
     for error in every_class():
         if issubclass(error, CallerGone):
             continue
-        if for_calls or error.status in READING:
+        if statuses is None or error.status in statuses:
             by_status[error.status].setdefault(error.code, error.meaning)
     return {
         str(status): {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
+from gateway.api.explain import ExplainView
 from gateway.api.health import HealthView, StatusView
 from gateway.api.key import KeyInfoView
 from gateway.api.openapi import serve
@@ -20,5 +21,6 @@ urlpatterns = [
     path("generation", GenerationView.as_view()),
     path("key", KeyInfoView.as_view()),
     path("usage", UsageView.as_view()),
+    path("admission/explain", ExplainView.as_view()),
     re_path(r"^.*$", csrf_exempt(unknown_path)),
 ]

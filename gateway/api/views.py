@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from django.db import Error as DatabaseError
@@ -21,7 +21,7 @@ from gateway.api.authentication import (
     KeyAuthentication,
     inbound_of,
 )
-from gateway.api.errors import handle, missing_endpoint, sign
+from gateway.api.errors import READS, handle, missing_endpoint, sign
 from gateway.api.schemas.generation import GenerationResponse, write_generation
 from gateway.api.schemas.models import Model, ModelList, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
@@ -52,6 +52,7 @@ class KeyView(APIView):
     permission_classes = ()
     scope = "completions"
     wider_scope = ""
+    methods: Sequence[str] = READS
 
     def get_exception_handler(self) -> Callable[..., HttpResponse]:
         return handle

@@ -63,11 +63,10 @@ GatewayError
     ├── CallerLeft
     └── CallerStalled
 
-status, code and type are the catalogue of docs/errors.md, which is made from these classes.
-The message of any GatewayError is safe to show; what is not goes in `detail`, which is logged and
-never sent, and what a provider said in `quote`, which is logged at debug level. `retry_elsewhere`
-lets the pipeline try the next target, before the first byte only. `should_retry`, where set, is
-sent as x-should-retry, which the SDKs obey.
+status, code and type are the catalogue of docs/errors.md, which is made from these classes. The
+message of any GatewayError is safe to show. Only logged: `detail`, and at debug level `quote`, what
+a provider said. `retry_elsewhere` lets the pipeline try the next target before the first byte.
+`should_retry`, where set, is sent as x-should-retry. `step`, `numbers`: core.admission_steps.
 """
 
 from __future__ import annotations
@@ -75,8 +74,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-MAX_MESSAGE_CHARS = 2_000  # messages quote what was sent, which may be as long as a body
-MAX_PARAM_CHARS = 256
+MAX_MESSAGE_CHARS, MAX_PARAM_CHARS = 2_000, 256  # messages quote what was sent, which may be long
 
 
 class GatewayError(Exception):
@@ -88,6 +86,8 @@ class GatewayError(Exception):
     meaning: ClassVar[str] = "An internal error occurred. You were not charged."
     retry_elsewhere: ClassVar[bool] = False
     should_retry: ClassVar[bool | None] = None
+    step: str = ""
+    numbers: Mapping[str, object] | None = None
 
     def __init__(
         self,

@@ -44,7 +44,8 @@ def explain(error: msgspec.ValidationError, words_for: Callable[[str], str]) -> 
         param = f"{param}.{missing['name']}" if param else missing["name"]
         return RequestError(f"{param} is required.", param=param)
     if unknown := _UNKNOWN.search(reason):
-        param = f"{param}.{unknown['name'][:MAX_NAME_CHARS]}"
+        name = unknown["name"][:MAX_NAME_CHARS]
+        param = f"{param}.{name}" if param else name
         return RequestError(f"Unknown parameter: {param}.", param=param)
     return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
 

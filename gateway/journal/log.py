@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
+import msgspec
+
+from gateway.core.admission_steps import numbers_of, step_of
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import GatewayError
 from gateway.core.grant import Grant
@@ -90,5 +93,8 @@ class CallLog:
                 http_status=error.status,
                 error_code=error.code,
                 total_us=total_us,
+                refusal=msgspec.json.encode(
+                    {"step": step_of(error), **numbers_of(error)}, enc_hook=str
+                ).decode(),
             )
         )

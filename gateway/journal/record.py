@@ -96,6 +96,8 @@ class Refused(_OfCall, tag="r", frozen=True, kw_only=True):
     http_status: int = field(name="c")
     error_code: str = field(name="e")
     total_us: int = field(default=0, name="u")
+    # The check that refused it and its numbers (gateway.core.admission_steps), as JSON.
+    refusal: str = field(default="", name="w")
     # How many such calls it stands for, to be added to those of the row with this id; 0 for one
     # that has a row of its own.
     counted: int = field(default=0, name="n")

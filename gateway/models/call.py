@@ -110,6 +110,11 @@ class CallRecord(models.Model):
     ttft_us = models.BigIntegerField(null=True, help_text="From the request to the first event.")
     upstream_us = models.BigIntegerField(default=0, help_text="Time of the attempt that served it.")
 
+    refusal = models.JSONField(
+        null=True,
+        help_text="Of a refused call: the check that refused it, and its numbers "
+        "(gateway.core.admission_steps).",
+    )
     counted_calls = models.BigIntegerField(
         db_default=1, help_text="Number of refused calls in the row; 1 for other calls."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
+from gateway.core.admission_steps import at_step
 from gateway.core.answer_steps import AnswerStep
 from gateway.core.chat import ChatCall
 from gateway.core.errors import InsufficientScope
@@ -19,11 +20,12 @@ async def run_processors(call: ChatCall, scopes: frozenset[str]) -> ChatCall:
     wanted = [one for name, one in PROCESSORS.items() if name in call.payload.processors]
     for processor in wanted:
         if processor.scope not in scopes:
-            raise InsufficientScope(
+            refusal = InsufficientScope(
                 f"The API key does not have the scope {processor.scope}.",
                 param="inferada.processors",
                 details={"required_scope": processor.scope},
             )
+            raise at_step(refusal, "parameters")
     options = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
     steps: list[AnswerStep] = []
     for processor in wanted:

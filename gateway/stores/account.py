@@ -16,6 +16,12 @@ class Waiter(NamedTuple):
     want_nusd: int
     least_nusd: int
     granted: asyncio.Future[int]
+    # It asks what it would get, and gets nothing.
+    only_asks: bool = False
+
+    def hold(self, purse: Purse, amount_nusd: int) -> bool:
+        """Set the amount aside. False, and nothing happens, when too little is free."""
+        return purse.free_nusd >= amount_nusd if self.only_asks else purse.hold(amount_nusd)
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

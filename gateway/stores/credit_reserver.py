@@ -76,22 +76,27 @@ class CreditReserver:
             self._funding.refill(workspace_id, account)
         return True
 
-    async def hold(self, workspace_id: str, *, want_nusd: int, least_nusd: int) -> int:
+    async def hold(
+        self, workspace_id: str, *, want_nusd: int, least_nusd: int, only_asks: bool = False
+    ) -> int:
         """Set aside between least_nusd and want_nusd, less than wanted only when no more is there.
 
         Draws from the wallet, and calls back what other processes have idle, when the purse does
         not cover it. Safe to cancel: what was set aside is then free again.
         Raises InsufficientCredits when the balance, less what running calls hold, is below
         least_nusd; DatabaseUnavailable when that cannot be found out within 2 s.
+        only_asks: nothing is set aside.
         """
-        if self.try_hold(workspace_id, want_nusd):
+        if not only_asks and self.try_hold(workspace_id, want_nusd):
             return want_nusd
         if self.is_fenced or self._stopping:
             raise DatabaseUnavailable(retry_after_s=1)
         account = self._accounts.setdefault(workspace_id, Account())
+        waiter = Waiter(want_nusd, least_nusd, self._loop.create_future(), only_asks)
+        if only_asks and waiter.hold(account.purse, want_nusd):
+            return want_nusd
         if self._loop.time() < account.empty_until and account.is_known_to_lack(least_nusd):
-            return self._grant_rest(account, want_nusd, least_nusd)
-        waiter = Waiter(want_nusd, least_nusd, self._loop.create_future())
+            return self._grant_rest(account, waiter)
         if not account.waiting():
             account.recall_until = 0.0  # a recall for callers who have left is not this one's
         account.waiters.append(waiter)
@@ -101,7 +106,7 @@ class CreditReserver:
         try:
             return await waiter.granted
         except asyncio.CancelledError:
-            if waiter.granted.done() and not waiter.granted.cancelled():
+            if waiter.granted.done() and not waiter.granted.cancelled() and not only_asks:
                 with suppress(Exception):
                     self.release(workspace_id, waiter.granted.result(), 0)
             raise
@@ -187,8 +192,8 @@ class CreditReserver:
         account.recall_until = 0.0
         account.refill_after = self._loop.time() + self._timeouts.refill_s
         for waiter in account.waiting():
-            if account.purse.hold(waiter.want_nusd):
-                self._grant(waiter, waiter.want_nusd)
+            if waiter.hold(account.purse, waiter.want_nusd):
+                self._grant(waiter)
             else:
                 waiter.granted.set_exception(DatabaseUnavailable(retry_after_s=1))
         account.waiters.clear()
@@ -219,8 +224,8 @@ class CreditReserver:
         if may_come_back and self._funding.call_back(answer, account):
             return
         for waiter in waiting:
-            if account.purse.hold(waiter.want_nusd):
-                self._grant(waiter, waiter.want_nusd)
+            if waiter.hold(account.purse, waiter.want_nusd):
+                self._grant(waiter)
             elif answer.has_more:
                 self._funding.draw(answer.workspace_id, account)
                 return
@@ -232,26 +237,24 @@ class CreditReserver:
             account.refused_nusd = 0 if answer.gained_nusd > 0 else answer.asked.least_nusd
             account.refill_after = now + self._timeouts.refill_s
 
-    def _grant(self, waiter: Waiter, amount_nusd: int) -> None:
-        """Hand a waiter what the purse has just held for it."""
-        self._holds += 1
-        waiter.granted.set_result(amount_nusd)
+    def _grant(self, waiter: Waiter) -> None:
+        """Hand a waiter what it wants, which the purse has just held for it."""
+        self._holds += not waiter.only_asks
+        waiter.granted.set_result(waiter.want_nusd)
 
     def _grant_or_refuse(self, account: Account, waiter: Waiter) -> None:
         try:
-            waiter.granted.set_result(
-                self._grant_rest(account, waiter.want_nusd, waiter.least_nusd)
-            )
+            waiter.granted.set_result(self._grant_rest(account, waiter))
         except InsufficientCredits as refusal:
             waiter.granted.set_exception(refusal)
 
-    def _grant_rest(self, account: Account, want_nusd: int, least_nusd: int) -> int:
+    def _grant_rest(self, account: Account, waiter: Waiter) -> int:
         """Hold what is left in the purse; raises InsufficientCredits when that is too little."""
-        amount_nusd = min(want_nusd, account.purse.free_nusd)
-        if amount_nusd < max(least_nusd, 1):
+        amount_nusd = min(waiter.want_nusd, account.purse.free_nusd)
+        if amount_nusd < max(waiter.least_nusd, 1):
             raise InsufficientCredits
-        account.purse.hold(amount_nusd)
-        self._holds += 1
+        waiter.hold(account.purse, amount_nusd)
+        self._holds += not waiter.only_asks
         return amount_nusd
 
     def _fail_waiters(self, error: Exception) -> None:

@@ -26,7 +26,15 @@ from gateway.stores.journal_faults import has_faults, keep_damage
 from gateway.stores.kept_answers import keep_answers
 from gateway.stores.process import is_drained_to, move_position
 from gateway.stores.rollups import Rollups, quarter_of
-from gateway.stores.rows import COUNT_CALLS, END_CALL, INSERT_BODY, INSERT_CALLS, Rows, alike
+from gateway.stores.rows import (
+    COUNT_CALLS,
+    END_CALL,
+    INSERT_BODY,
+    INSERT_CALLS,
+    INSERT_REFUSED,
+    Rows,
+    alike,
+)
 from gateway.stores.shortfall import cover, follow_losses
 
 CHUNK = 500
@@ -108,13 +116,12 @@ def apply(process_id: uuid.UUID, records: Sequence[Entry], *, source: str) -> di
         rollups.count(quarter, group)
     for refusal in refused:
         rollups.count_refused(refusal)
-    listed = [refusal for refusal in refused if not refusal.counted]
-    parts = [*map(rows.of_admitted, admitted.values()), *map(rows.of_refused, listed)]
-    for common, own in parts:
+    for common, own in map(rows.of_admitted, admitted.values()):
         inserts[common].append(own)
     ended = fresh + running
     with connection.cursor() as cursor:
         INSERT_CALLS.run(cursor, inserts)
+        INSERT_REFUSED.run(cursor, listed(rows, refused))
         cursor.executemany(END_CALL, [rows.ending_of(record) for record in running])
         cursor.executemany(
             INSERT_BODY, [rows.of_body(record) for record in ended if record.request_body]
@@ -140,6 +147,16 @@ def cover_all(
     fresh = [cover(process_id, record, losses) for record in fresh]
     running = [cover(process_id, record, losses) for record in running]
     return fresh, running, losses
+
+
+def listed(rows: Rows, refused: Iterable[Refused]) -> dict[Row, list[Row]]:
+    """Return the rows of refusals that have rows of their own."""
+    groups: dict[Row, list[Row]] = defaultdict(list)
+    for refusal in refused:
+        if not refusal.counted:
+            common, own = rows.of_refused(refusal)
+            groups[common].append(own)
+    return groups
 
 
 def counted(rows: Rows, refused: Iterable[Refused]) -> dict[Row, list[Row]]:

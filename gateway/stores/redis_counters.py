@@ -110,7 +110,11 @@ class RedisCounters:
     # What makes it SharedLevels, too
 
     async def enter(
-        self, counted: Sequence[RateCounter | Reserved], slots: Sequence[Slot]
+        self,
+        counted: Sequence[RateCounter | Reserved],
+        slots: Sequence[Slot],
+        *,
+        only_asks: bool = False,
     ) -> Entry:
         """Ask Redis, or take of this process's shares where it does not answer."""
         asked: list[Asked] = []
@@ -119,7 +123,7 @@ class RedisCounters:
                 asked.append(AskedRate(each))
             elif isinstance(each, Reservation) and isinstance(each.counter, SharedRule):
                 asked.append(AskedRule(each, each.counter, self.rules))
-        question = Question(asked, shared_slots(slots), self, self.rules)
+        question = Question(asked, shared_slots(slots), self, self.rules, takes=not only_asks)
         if self.link.is_up:
             question.send()
             try:
@@ -129,7 +133,7 @@ class RedisCounters:
                 raise
             if entry is not None:
                 return entry
-        return question.enter_alone(self.share)
+        return question.answer_alone(self.share)
 
     # What gateway.stores.redis_slots asks of it
 

@@ -13,7 +13,7 @@ from gateway.stores.redis_connection import Part, RedisError, RedisRefused
 from gateway.stores.redis_link import RedisLink
 from gateway.stores.redis_rates import Share, SharedRate
 from gateway.stores.redis_rules import Now, SharedRule, SharedRules
-from gateway.stores.redis_scripts import ENTER_SCRIPT
+from gateway.stores.redis_scripts import ASK_SCRIPT, ENTER_SCRIPT
 from gateway.stores.redis_slots import SharedSlots
 
 Told = int | list[bytes]
@@ -44,8 +44,11 @@ class Asked(Protocol):
     def on_counted(self, now: Now) -> None:
         """Redis has counted the call."""
 
-    def take_share(self, share: Share, now: Now) -> int:
-        """Count the call in this process's share. Returns 0, or nanoseconds until it may pass."""
+    def share_wait_ns(self, share: Share, now: Now) -> int:
+        """Return 0 when this process's share lets the call pass, or nanoseconds until it may."""
+
+    def take_share(self, share: Share, now: Now) -> None:
+        """Count the call in this process's share."""
 
     def wait_ns(self, now: Now) -> int:
         """Return how long until the call may pass; for limits that cannot tell it themselves."""
@@ -72,8 +75,11 @@ class AskedRate:
     def on_counted(self, now: Now) -> None:
         """It was heard."""
 
-    def take_share(self, share: Share, now: Now) -> int:
-        return self._rate.take_share(share, now.ns)
+    def share_wait_ns(self, share: Share, now: Now) -> int:
+        return self._rate.share_wait_ns(share, now.ns)
+
+    def take_share(self, share: Share, now: Now) -> None:
+        self._rate.take_share(share, now.ns)
 
     def wait_ns(self, now: Now) -> int:
         return self._rate.wait_ns(now.ns)
@@ -103,11 +109,12 @@ class AskedRule:
     def on_counted(self, now: Now) -> None:
         self._reserved.at_us, self._reserved.weight = now.us, 1
 
-    def take_share(self, share: Share, now: Now) -> int:
-        if not self._rule.take_share(self._reserved, share, now.us):
-            return 1
+    def share_wait_ns(self, share: Share, now: Now) -> int:
+        return 0 if self._rule.fits_share(self._reserved.amount, share, now.us) else 1
+
+    def take_share(self, share: Share, now: Now) -> None:
+        self._rule.take_share(self._reserved, share, now.us)
         self._rules.owe(self._rule, self._reserved.amount, now.us)
-        return 0
 
     def wait_ns(self, now: Now) -> int:
         return 0  # its refusal says it
@@ -117,9 +124,9 @@ class AskedRule:
 
 
 class Question:
-    """answered: None where the shares have to do instead."""
+    """takes: False where it is only asked. answered: None where the shares have to do instead."""
 
-    __slots__ = ("_asked", "_asker", "_rules", "_slots", "answered")
+    __slots__ = ("_asked", "_asker", "_rules", "_slots", "_takes", "answered")
 
     def __init__(
         self,
@@ -127,7 +134,10 @@ class Question:
         slots: Sequence[tuple[SharedSlots, bool]],
         asker: Asker,
         rules: SharedRules,
+        *,
+        takes: bool,
     ) -> None:
+        self._takes = takes
         self._asked = asked
         self._slots = slots
         self._asker = asker
@@ -137,9 +147,10 @@ class Question:
     def send(self) -> None:
         """Ask Redis."""
         now = self._rules.now()
-        for slots, _ in self._slots:
-            slots.unsure += 1
-            self._asker.on_held(slots)
+        if self._takes:
+            for slots, _ in self._slots:
+                slots.unsure += 1
+                self._asker.on_held(slots)
         keys = [asked.key for asked in self._asked]
         arguments: list[Part] = [len(self._asked), len(self._slots)]
         for asked in self._asked:
@@ -148,7 +159,8 @@ class Question:
             keys += slots.keys
             wants = 2 if slots.waiting else 1
             arguments += (slots.limit, slots.held, wants, 1 if may_queue else 0)
-        self._asker.link.run(self, ENTER_SCRIPT, keys, *arguments)
+        script = ENTER_SCRIPT if self._takes else ASK_SCRIPT
+        self._asker.link.run(self, script, keys, *arguments)
 
     def leave(self) -> None:
         """The caller has left. An answer that is here already is given back, too."""
@@ -159,26 +171,33 @@ class Question:
         else:
             self.answered.cancel()
 
-    def enter_alone(self, share: Share) -> Entry:
-        """Take of this process's shares, all or nothing."""
+    def answer_alone(self, share: Share) -> Entry:
+        """Take of this process's shares, all or nothing; or say what would come of it."""
         now = self._rules.now()
+        entry = self._look_alone(share, now)
+        if self._takes and entry.refused is None:
+            for asked in self._asked:
+                asked.take_share(share, now)
+            for (slots, _), has_slot in zip(self._slots, entry.has_slot, strict=True):
+                if has_slot:
+                    slots.took()
+        return entry
+
+    def _look_alone(self, share: Share, now: Now) -> Entry:
         no_slots = (False,) * len(self._slots)
         for index, asked in enumerate(self._asked):
-            if wait_ns := asked.take_share(share, now):
-                give_back(self._asked[:index], now)
+            if wait_ns := asked.share_wait_ns(share, now):
                 return Entry(index, wait_ns, no_slots)
-        taken = [False] * len(self._slots)
+        has_slot = [False] * len(self._slots)
         for index in reversed(range(len(self._slots))):
             slots, may_queue = self._slots[index]
-            taken[index] = slots.take_share()
-            if taken[index]:
-                continue
-            if may_queue:
+            if slots.has_share:
+                has_slot[index] = True
+            elif may_queue:
                 break
-            self._release(taken)
-            give_back(self._asked, now)
-            return Entry(len(self._asked) + index, 0, no_slots)
-        return Entry(None, 0, tuple(taken))
+            else:
+                return Entry(len(self._asked) + index, 0, no_slots)
+        return Entry(None, 0, tuple(has_slot))
 
     # What makes it a Command of gateway.stores.redis_connection
 
@@ -213,15 +232,16 @@ class Question:
         for (slots, _), used, got in zip(self._slots, in_use, taken, strict=True):
             if used >= 0:
                 slots.hear(used)
-            if got:
+            if got and self._takes:
                 slots.took()
         if happened == 1:
             wait_ns = self._asked[which - 1].wait_ns(now)
             return Entry(which - 1, wait_ns, (False,) * len(taken))
         if happened:
             return Entry(len(self._asked) + which - 1, 0, (False,) * len(taken))
-        for asked in self._asked:
-            asked.on_counted(now)
+        if self._takes:
+            for asked in self._asked:
+                asked.on_counted(now)
         return Entry(None, 0, tuple(bool(got) for got in taken))
 
     def _answer(self, entry: Entry | None) -> None:
@@ -229,23 +249,18 @@ class Question:
             self.answered.set_result(entry)
 
     def _give_back(self, entry: Entry) -> None:
-        if entry.refused is None:
-            give_back(self._asked, self._rules.now())
-            self._release(entry.has_slot)
-
-    def _release(self, taken: Sequence[bool]) -> None:
-        for (slots, _), has_slot in zip(self._slots, taken, strict=True):
-            if has_slot:
-                slots.release()
+        if entry.refused is None and self._takes:
+            now = self._rules.now()
+            for asked in self._asked:
+                asked.give_back(now)
+            for (slots, _), has_slot in zip(self._slots, entry.has_slot, strict=True):
+                if has_slot:
+                    slots.release()
 
     def _be_sure(self) -> None:
-        for slots, _ in self._slots:
-            slots.unsure -= 1
-
-
-def give_back(asked: Sequence[Asked], now: Now) -> None:
-    for one in asked:
-        one.give_back(now)
+        if self._takes:
+            for slots, _ in self._slots:
+                slots.unsure -= 1
 
 
 def shared_slots(slots: Sequence[Slot]) -> list[tuple[SharedSlots, bool]]:

@@ -58,20 +58,20 @@ class SharedRate(TokenBucket):
     def used_us(self, now_ns: int) -> int:
         return self._used_at(now_ns) // NS_PER_US
 
-    def take_share(self, share: Share, now_ns: int) -> int:
-        """Count a request of this process's share. Returns 0, or how long until one may pass."""
+    def share_wait_ns(self, share: Share, now_ns: int) -> int:
+        """Return how long until this process's share lets a request pass; 0 when it does now."""
         weight = share.weight(self.burst)
         if not weight:
             return NONE_NS
+        return self._time_for(self._used_at(now_ns) - (self.burst - weight) * CALL)
+
+    def take_share(self, share: Share, now_ns: int) -> None:
+        """Count a request that this process's share lets pass."""
         self._advance(now_ns)
-        over = self._used - (self.burst - weight) * CALL
-        if over > 0:
-            return self._time_for(over)
-        self._used += weight * CALL
+        self._used += share.weight(self.burst) * CALL
         self._lent = self._lent_now(share, now_ns) + CALL
         self._lent_at_ns = now_ns
         self._on_lent(self)
-        return 0
 
     def try_take(self, now_ns: int) -> bool:
         """Redis has to be asked, and is asked about all levels at once."""

@@ -91,15 +91,15 @@ class SharedRule:
         declared = heard.used(now_us)
         return [self._words(amount, now_us, at_us, declared) for at_us, amount in unsaid.items()]
 
-    def take_share(self, reserved: Reserved, share: Share, now_us: int) -> bool:
+    def fits_share(self, amount: int, share: Share, now_us: int) -> bool:
+        weight = share.weight(self._limit)
+        return bool(weight) and self._counter.used(now_us) + amount * weight <= self._limit
+
+    def take_share(self, reserved: Reserved, share: Share, now_us: int) -> None:
         """Count what fits into this process's share."""
         weight = share.weight(self._limit)
-        amount = reserved.amount * weight
-        if not weight or self._counter.used(now_us) + amount > self._limit:
-            return False
-        self._counter.add(amount, now_us)
+        self._counter.add(reserved.amount * weight, now_us)
         reserved.at_us, reserved.weight = now_us, weight
-        return True
 
     def _words(self, amount: int, now_us: int, at_us: int, declared: int) -> Sequence[Part]:
         numbers = self._numbers_at(now_us)

@@ -113,7 +113,7 @@ end
 # those it was, now, what each limit is at, slots in use (-1: not looked at), slots taken.
 # Where a slot is missing and the call may queue for it, the request is counted and the slot not
 # taken; the innermost comes first, so a call that waits for it takes no slot of an outer one.
-ENTER = """
+_LOOK = """
 local counted, with_slots = tonumber(ARGV[2]), tonumber(ARGV[3])
 local limits, in_use, taken, owns = {}, {}, {}, {}
 local place, refused, rule_of = 4, 0, nil
@@ -160,6 +160,8 @@ for n = with_slots, 1, -1 do
     return answer(2, n, true)
   end
 end
+"""
+_TAKE_ALL = """
 for n, s in ipairs(limits) do
   if s.per_minute then
     s.used = s.used + CALL
@@ -176,6 +178,10 @@ for n = 1, with_slots do
 end
 return answer(0, 0, false)
 """
+ENTER = _LOOK + _TAKE_ALL
+# Says what ENTER would come to, of the same arguments; counts and takes nothing. As slots taken it
+# returns those that are there.
+ASK = _LOOK + "return answer(0, 0, false)"
 
 # A process asks for a slot for its queue. KEYS: slots, waiters. ARGV: process, limit, declared,
 # microseconds it has waited for its turn. Returns whether it has got one, and the slots in use.
@@ -240,6 +246,7 @@ class Script:
 
 
 ENTER_SCRIPT = Script(ENTER, RULES)
+ASK_SCRIPT = Script(ASK, RULES)
 TAKE_SCRIPT = Script(TAKE)
 RELEASE_SCRIPT = Script(RELEASE)
 RENEW_SCRIPT = Script(RENEW)
@@ -248,6 +255,7 @@ ADJUST_SCRIPT = Script(ADJUST)
 CORRECT_SCRIPT = Script(CORRECT, RULES)
 SCRIPTS = (
     ENTER_SCRIPT,
+    ASK_SCRIPT,
     TAKE_SCRIPT,
     RELEASE_SCRIPT,
     RENEW_SCRIPT,

@@ -74,12 +74,10 @@ class SharedSlots(ConcurrencyLimiter):
         """Redis has to be asked, and was about all levels at once; what is left is to wait."""
         return False
 
-    def take_share(self) -> bool:
-        """Take a slot of this process's share, while Redis is away."""
-        if self._queue or self.held >= self._floor.share_of(self.limit):
-            return False
-        self.took()
-        return True
+    @property
+    def has_share(self) -> bool:
+        """True when a slot of this process's share is free, while Redis is away."""
+        return not self._queue and self.held < self._floor.share_of(self.limit)
 
     def took(self) -> None:
         """A slot is this process's."""

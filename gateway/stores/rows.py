@@ -72,11 +72,12 @@ OWN_COLUMNS = (
 )
 COLUMNS = (*COMMON_COLUMNS, *OWN_COLUMNS)
 INSERT_CALLS = Insert("gateway_callrecord", COMMON_COLUMNS, OWN_COLUMNS)
+INSERT_REFUSED = Insert("gateway_callrecord", COMMON_COLUMNS, (*OWN_COLUMNS, "refusal"))
 # A row that stands for many refused calls, and goes on being added to for a minute.
 COUNT_CALLS = Insert(
     "gateway_callrecord",
     COMMON_COLUMNS,
-    (*OWN_COLUMNS, "counted_calls"),
+    (*OWN_COLUMNS, "refusal", "counted_calls"),
     on_conflict="ON CONFLICT (id) DO UPDATE SET "
     "counted_calls = gateway_callrecord.counted_calls + excluded.counted_calls",
 )
@@ -177,14 +178,15 @@ class Rows:
         )
 
     def of_refused(self, record: Refused) -> Parts:
-        """Return the row of a call that was not let in."""
-        return self._parts(
+        """Return the row of a call that was not let in, for INSERT_REFUSED."""
+        common, own = self._parts(
             record,
             status="refused",
             http_status=record.http_status,
             error_code=record.error_code[:60],
             total_us=record.total_us,
         )
+        return common, (*own, without_nul(record.refusal) or None)
 
     def common_of(self, record: Settled) -> Row:
         """Return the part of a call that has ended which others may share: see `alike`."""
@@ -272,12 +274,13 @@ class Rows:
 
 
 def _as_json(value: object) -> str:
-    text = msgspec.json.encode(value).decode()
-    return text if ESCAPED_NUL not in text else _without_nul(text)
+    return without_nul(msgspec.json.encode(value).decode())
 
 
-def _without_nul(text: str) -> str:
+def without_nul(text: str) -> str:
     """Return JSON without NUL characters, which PostgreSQL's cannot have."""
+    if ESCAPED_NUL not in text:
+        return text
     # An escaped backslash before the letters makes them six letters of their own.
     return re.sub(r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", text)
 

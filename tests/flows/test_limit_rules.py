@@ -14,9 +14,10 @@ from tests.flows.test_admission import assert_refused
 LIMIT = 5_000
 
 
-def limit(site: Site, caller: Caller, *rule: str) -> str:
-    """Set a limit for the caller's key, and return its id when calls obey it."""
-    arguments = ["--key", caller.key_id, *rule]
+def limit(site: Site, caller: Caller, *rule: str, of: str = "key") -> str:
+    """Set a limit for the caller's key or workspace, and return its id when calls obey it."""
+    owner = caller.key_id if of == "key" else caller.workspace_id
+    arguments = [f"--{of}", owner, *rule]
     found: dict[str, Any] = site.office.do("command", name="set_limit_rule", arguments=arguments)
     time.sleep(1.0)  # by then every process knows of a change
     return str(found["rule_id"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.core.admission_steps import with_context
 from gateway.core.attachment_tokens import rules_of
 from gateway.core.chat import ChatCall
 from gateway.core.cost_bound import CostBound
@@ -65,6 +66,7 @@ def check_context(call: ChatCall, model: ModelRecord) -> None:
     wanted = f"The messages have at least {prompt_tokens} tokens"
     if asked_tokens:
         wanted += f", and max_tokens requests {asked_tokens} more"
-    raise PromptTooLong(
+    refusal = PromptTooLong(
         f"The model's context window is {context_tokens} tokens. {wanted}.", param="messages"
     )
+    raise with_context(refusal, context_tokens, prompt_tokens + asked_tokens)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.core.admission_steps import with_context
 from gateway.core.cost_bound import CostBound
 from gateway.core.embeddings import EmbeddingsCall
 from gateway.core.errors import PromptTooLong
@@ -33,8 +34,9 @@ def check_context(call: EmbeddingsCall, model: ModelRecord) -> None:
     counts = payload.token_counts or map(least_tokens, payload.texts)
     for index, tokens in enumerate(counts):
         if tokens > context_tokens:
-            raise PromptTooLong(
+            refusal = PromptTooLong(
                 f"The model's context window is {context_tokens} tokens. Input {index} has at "
                 f"least {tokens} tokens.",
                 param="input" if payload.inputs == 1 else f"input[{index}]",
             )
+            raise with_context(refusal, context_tokens, tokens)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 from hashlib import sha1
 
+from gateway.admission.counter_protocols import Counters
 from gateway.admission.memory_counters import MemoryCounters
 from gateway.stores.redis_counters import RedisCounters
 from gateway.stores.redis_link import Answered
@@ -73,7 +74,7 @@ async def timed_redis(server: RedisServer, clock: Clock) -> AsyncIterator[RedisC
             await counters.aclose()
 
 
-async def told(counters: MemoryCounters | RedisCounters) -> None:
+async def told(counters: Counters) -> None:
     """Return when Redis has done all that it was told."""
     if isinstance(counters, RedisCounters):
         answered = Answered(counters.link._loop)

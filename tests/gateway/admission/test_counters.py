@@ -22,6 +22,7 @@ from tests.gateway.admission.counting import (
     remaining,
     soon,
 )
+from tests.gateway.admission.rule_clock import told
 
 
 def limited(holder: str, limits: CallLimits) -> KeyRecord:
@@ -181,6 +182,7 @@ async def test_a_full_queue_refuses_at_once_and_takes_nothing(serve: Serve) -> N
         lease = await enter(one, key)
         error = await refused(enter(other, key))
         lease.end()
+        await told(one._counters)
         (await enter(other, key)).end()
 
         assert isinstance(error, ConcurrencyLimited)
@@ -258,15 +260,27 @@ async def test_a_raised_limit_lets_the_queue_in(serve: Serve) -> None:
         lease.end()
 
 
-async def test_a_check_takes_nothing(serve: Serve) -> None:
+async def test_asking_takes_nothing(serve: Serve) -> None:
     key = make_key(CallLimits(1, 1, 1))
 
     async with serve() as (one, _):
-        await one.check(call_of(key))
+        assert (await one.ask(call_of(key), wants_slots=True)).refusal() is None
         await enter(one, key)
 
-        with pytest.raises(RateLimited):
-            await one.check(call_of(key))
+        outlook = await one.ask(call_of(key), wants_slots=True)
+
+    assert isinstance(outlook.refusal(), RateLimited)
+
+
+async def test_asking_says_that_a_call_would_wait(serve: Serve) -> None:
+    key = make_key(CallLimits(at_once=1))
+
+    async with serve() as (one, _):
+        assert not (await one.ask(call_of(key), wants_slots=True)).waits
+        lease = await enter(one, key)
+
+        assert (await one.ask(call_of(key), wants_slots=True)).waits
+        lease.end()
 
 
 async def test_waiting_calls_are_told_when_the_server_stops(serve: Serve) -> None:

@@ -1,0 +1,110 @@
+"""The checks of admission by name, in their order, and which of them an error comes from.
+
+An error says its step by its class. Where a class stands for several checks, who raises it sets
+`step`. `numbers` are what an error says besides its details: they are kept with the record of the
+call and shown to the workspace, and not sent to the caller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeVar
+
+from gateway.core import errors
+from gateway.core.errors import GatewayError
+
+# Where a check is not the caller's: a server that is overloaded, a database that is away.
+SERVER: Final = "server"
+# Each with what it asks. The page of a call and the list of a trace show them.
+STEPS: Final[Mapping[str, str]] = {
+    "key": "API key",
+    "life": "Expiry and revocation",
+    "address": "IP rules",
+    "user_agent": "User-Agent rules",
+    "country": "Country rules",
+    "scope": "Scope",
+    "request": "Request body",
+    "model": "Model access",
+    "parameters": "Parameters",
+    "idempotency": "Idempotency key",
+    "files": "Files",
+    "fallbacks": "Fallback models",
+    "prompt": "System prompt",
+    "workspace": "Workspace lock",
+    "losses": "Losses of the key",
+    "context": "Context window",
+    "caps": "Limits per request",
+    "money": "Balance",
+    "budget": "Budgets",
+    "limits": "Limits per period",
+    "concurrency": "Concurrent requests",
+}
+ORDER: Final = {step: place for place, step in enumerate(STEPS)}
+# Those that gateway.admission.admit makes at the end, in one go.
+LAST_STEPS: Final = frozenset(list(STEPS)[ORDER["workspace"] :])
+# The nearest class counts.
+_BY_CLASS: Mapping[type[GatewayError], str] = {
+    errors.InvalidKey: "key",
+    errors.IpNotAllowed: "address",
+    errors.InsufficientScope: "scope",
+    errors.RequestError: "parameters",
+    errors.ModelNotFound: "model",
+    errors.FunctionNotFound: "model",
+    errors.ModelNotAllowed: "model",
+    errors.Conflict: "idempotency",
+    errors.AnswerNotKept: "idempotency",
+    errors.IdempotencyMismatch: "idempotency",
+    errors.FileNotFound: "files",
+    errors.InvalidFile: "files",
+    errors.WorkspaceLocked: "workspace",
+    errors.KeyLossExceeded: "losses",
+    errors.PromptTooLong: "context",
+    errors.InsufficientCredits: "money",
+    errors.KeyLimitExceeded: "budget",
+    errors.RateLimited: "limits",
+    errors.LimitExceeded: "limits",
+    errors.ConcurrencyLimited: "concurrency",
+}
+# What records may keep of an error's details: nothing that a caller's body says.
+_KEPT = ("level", "limit", "current", "requested", "rule_id", "resets_at")
+_NAMED = ("required_scope", "required_permission", "rule", "country")
+
+E = TypeVar("E", bound=GatewayError)
+
+
+def at_step(error: E, step: str) -> E:
+    """Return the error, which is this step's."""
+    error.step = step
+    return error
+
+
+def with_context(error: E, context_tokens: int, wanted_tokens: int) -> E:
+    """Return the error, which says now how long the context is and how much was to fit in."""
+    limit = {"metric": "context_tokens", "period": None, "max": context_tokens}
+    error.numbers = {
+        "level": "model",
+        "limit": limit | {"per_request": True},
+        "current": 0,
+        "requested": wanted_tokens,
+    }
+    return error
+
+
+def step_of(error: GatewayError) -> str:
+    """Return the step that the error comes from."""
+    if error.step:
+        return error.step
+    if isinstance(error, errors.RequestError) and "rule_id" in error.details:
+        return "caps"
+    if isinstance(error, errors.RequestBlocked):
+        return str(error.details.get("rule", SERVER))
+    for one in type(error).__mro__:
+        if one in _BY_CLASS:
+            return _BY_CLASS[one]
+    return SERVER
+
+
+def numbers_of(error: GatewayError) -> dict[str, object]:
+    """Return what an error says of the limit that refuses: whose, how much, by what."""
+    said = {**error.details, **(error.numbers or {})}
+    return {name: said[name] for name in (*_KEPT, *_NAMED) if name in said}
