@@ -336,6 +336,27 @@ class ConfigChange(models.Model):
         return f"{self.kind} {self.ref}"
 
 
+class SignInTries(models.Model):
+    """Passwords tried from one subnet, at one account or at all (accounts.sign_in_throttle)."""
+
+    subnet = models.CharField(max_length=64)
+    account = models.CharField(
+        max_length=64, blank=True, help_text="SHA-256 of what was typed; empty: all accounts."
+    )
+    failed = models.PositiveIntegerField(default=0, help_text="Tries without a success.")
+    last_at = models.DateTimeField(db_index=True, help_text="The last try.")
+
+    class Meta:
+        constraints: ClassVar[list[models.BaseConstraint]] = [
+            models.UniqueConstraint(
+                fields=["subnet", "account"], name="accounts_signintries_one_each"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.failed} tries from {self.subnet}"
+
+
 class AuditEvent(models.Model):
     """Who changed what, append-only. Never holds a secret."""
 

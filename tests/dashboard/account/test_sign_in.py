@@ -13,7 +13,6 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import AuditEvent, User
-from accounts.sign_in_throttle import throttle
 from tests.factories import PASSWORD, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -23,9 +22,8 @@ SIGN_IN = "/sign-in"
 
 @pytest.fixture(autouse=True)
 def no_tries_yet() -> None:
-    """Tries are counted in memory, which outlives a test."""
+    """Codes are counted in memory, which outlives a test."""
     cache.clear()
-    throttle.clear()
 
 
 @pytest.fixture(autouse=True)
