@@ -120,6 +120,7 @@ GuardedHttpProtocol.limiter = ConnectionLimiter(
     BodyLimits(settings.BODY_LIMIT_BYTES, FormRoutes().form_bytes).find,
     refusal_page,
 )
+runtime.shedder.start_delay_s = GuardedHttpProtocol.limiter.start_delay_s
 consumers = {
     path: CallConsumer(
         runtime, endpoint, settings.BODY_LIMIT_BYTES, whole_credits=settings.CREDITS_INTEGER

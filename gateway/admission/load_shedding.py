@@ -1,14 +1,15 @@
 """Refusing calls while the event loop is late: more than it can carry would only make all wait.
 
 The loop's own clock is the measure: a timer that is due comes late by as much as whatever else the
-loop has to do. While it is late, as many calls are let in as keep it from being so, and whoever
-makes most of them is refused first: a key that asks for less than an equal share of what can be
-carried is not refused.
+loop has to do. So do requests that wait for their turn to begin. While the loop is late, as
+many calls are let in as keep it from being so, and whoever makes most of them is refused first: a
+key that asks for less than an equal share of what can be carried is not refused.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 
 from gateway.core.overload import overloaded
 
@@ -35,6 +36,8 @@ class LoadShedder:
 
     def __init__(self, lag_s: float) -> None:
         self.is_active = False
+        # How long requests wait before they begin to run, in seconds. gateway.asgi sets it.
+        self.start_delay_s: Callable[[], float] = lambda: 0.0
         self._lag_s = lag_s
         self._timer: asyncio.TimerHandle | None = None
         self._late_ticks = self._calm_windows = 0
@@ -70,12 +73,12 @@ class LoadShedder:
 
     def _tick(self, loop: asyncio.AbstractEventLoop, last: float) -> None:
         now = loop.time()
-        self.record_tick(now - last)
+        self.record_tick(now - last, self.start_delay_s())
         self._timer = loop.call_at(now + TICK_S, self._tick, loop, now)
 
-    def record_tick(self, elapsed_s: float) -> None:
+    def record_tick(self, elapsed_s: float, start_delay_s: float = 0.0) -> None:
         """Take note of a tick that came so long after the one before."""
-        is_late = elapsed_s - TICK_S > self._lag_s
+        is_late = max(elapsed_s - TICK_S, start_delay_s) > self._lag_s
         self._ticks += 1
         self._window_s += elapsed_s
         if self._is_refusing:

@@ -16,6 +16,8 @@ from weakref import WeakValueDictionary
 from gateway.admission.address import client_subnet, find_caller, is_in, parse_address
 from gateway.core.asgi import ReadOnlyScope
 from gateway.core.errors import GatewayError, ServerStopping
+from gateway.core.fair_loop_quota import FairLoopQuota
+from gateway.core.fair_queue import Owner
 from gateway.core.loop_quota import LoopQuota
 from gateway.core.overload import overloaded, spread_retry_after_s
 from gateway.core.request import RequestHead
@@ -36,6 +38,9 @@ NEVER = float("inf")
 # but one address does not get more at once than this many times its share.
 SETTLE_S = 1.0
 BURST = 16
+# So many requests begin to run in a pass of the loop, fewer where passes take longer than this.
+STARTS_PER_PASS = 16
+PASS_NS = 1_000_000
 # Idle connections that are dismissed at once when there are too many of all addresses.
 MADE_ROOM = 8
 
@@ -91,6 +96,7 @@ class ConnectionLimiter:
         self._is_walking = False
         self.discarding = Discarding()
         self._reads: LoopQuota | None = None
+        self._starts: FairLoopQuota | None = None
         self._memory = Memory(limits.memory_bytes)
         self._is_draining = False
         # Answers end their connections: other processes take the next ones.
@@ -134,6 +140,23 @@ class ConnectionLimiter:
         if self._reads is None or self._reads.loop is not loop:
             self._reads = LoopQuota(loop, READS_PER_PASS)
         return FairFlowControl(transport, self._reads)
+
+    def share_starts(self, loop: asyncio.AbstractEventLoop) -> FairLoopQuota:
+        """Return what says when a request of a connection begins to run."""
+        if self._starts is None or self._starts.loop is not loop:
+            self._starts = FairLoopQuota(loop, STARTS_PER_PASS, PASS_NS)
+        return self._starts
+
+    def owner_of(self, peer: str, scope: ReadOnlyScope) -> Owner:
+        """Return whose a request is as far as can be said before it runs: addresses take turns, and
+        the keys that come from each."""
+        fields = dict(scope["headers"])
+        key = fields.get(b"authorization") or fields.get(b"x-api-key") or b""
+        return Owner(self.subnet_of(peer, scope), key.decode("latin-1"))
+
+    def start_delay_s(self) -> float:
+        """About how long requests wait before they begin to run."""
+        return 0.0 if self._starts is None else self._starts.delay_s
 
     def make_room(self, now: float) -> None:
         """Dismiss one idle connection, of the address that has most of them."""

@@ -208,9 +208,9 @@ class GuardedHttpProtocol(ErrorProtocol):
             return
         self.flow.resume_reading()
         if self.pipeline:
-            next_cycle, app = self.pipeline.pop()
-            self._running = cast(Reply, next_cycle)
-            self._start_asgi_task(next_cycle, app)
+            next_cycle, _ = self.pipeline.pop()
+            self._running = next_reply = cast(Reply, next_cycle)
+            self._start(next_reply)
         elif self._early_error:
             self._send_early_error(self._early_error)
         elif not self._discards_input:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import ClassVar
 from urllib.parse import unquote
 
 from httptools import parse_url
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from gateway.core.fair_loop_quota import FairLoopQuota
 from gateway.edge.connection_limits import ConnectionLimiter
 from gateway.edge.reply import Reply
 
@@ -19,6 +20,12 @@ class ReplyProtocol(HttpToolsProtocol):
 
     limiter: ClassVar[ConnectionLimiter]
     cycle: Reply
+    # When requests begin to run (ConnectionLimiter.share_starts).
+    _starts: FairLoopQuota
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._starts = self.limiter.share_starts(self.loop)
 
     def on_headers_complete(self) -> None:
         """Make the reply to a request, and start the application where it is the request's turn.
@@ -53,10 +60,22 @@ class ReplyProtocol(HttpToolsProtocol):
         if is_retiring:
             reply.says_close = True
         if before is None or before.response_complete:
-            self._start_asgi_task(reply, self.app)
+            self._start(reply)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((reply, self.app))
+
+    def _start(self, reply: Reply) -> None:
+        """Start the application, now or when it is the turn of whose request it is."""
+        if self._starts.try_take():
+            self._start_asgi_task(reply, self.app)
+            return
+        owner = self.limiter.owner_of(self.client[0] if self.client else "", reply.scope)
+        self._starts.wait(owner, partial(self._start_late, reply))
+
+    def _start_late(self, reply: Reply) -> None:
+        if not reply.disconnected:  # else nobody waits for an answer
+            self._start_asgi_task(reply, self.app)
 
 
 @lru_cache(maxsize=256)

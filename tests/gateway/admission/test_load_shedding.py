@@ -137,3 +137,14 @@ def test_what_some_leave_is_for_others() -> None:
     assert equal_share([1, 2, 100, 200], 23) == 10
     assert equal_share([3, 4], 20) == 4 + 13
     assert equal_share([], 5) == 5
+
+
+def test_a_loop_in_which_requests_wait_to_begin_is_late() -> None:
+    shedder = LoadShedder(LAG_S)
+
+    for _ in range(20):
+        shedder.record_tick(TICK_S, LAG_S / 2)
+    assert not shedder.is_active
+    for _ in range(20):
+        shedder.record_tick(TICK_S, LAG_S * 2)
+    assert shedder.is_active
