@@ -26,6 +26,11 @@ from accounts.untyped import SqlValue
 MAX_NUSD = 2**63 - 1
 DRAW_TRIES = 20
 
+FILL_PURSE = """
+INSERT INTO accounts_purse (wallet_id, process_id, amount_nusd) VALUES (%s, %s, %s)
+ON CONFLICT (wallet_id, process_id)
+DO UPDATE SET amount_nusd = accounts_purse.amount_nusd + excluded.amount_nusd
+"""
 SPEND_WALLET = """
 UPDATE accounts_wallet
 SET posted_nusd = posted_nusd - %s, drawn_nusd = drawn_nusd - %s, sequence = sequence + %s
@@ -174,14 +179,21 @@ def grant(
 
 
 @transaction.atomic(savepoint=False)  # many in one transaction, and none fails by itself
-def draw(workspace_id: uuid.UUID, process_id: uuid.UUID, *, want_nusd: int, least_nusd: int) -> int:
+def draw(
+    workspace_id: uuid.UUID,
+    process_id: uuid.UUID,
+    *,
+    want_nusd: int,
+    least_nusd: int,
+    just_read: Wallet | None = None,
+) -> int:
     """Move money from the wallet into the process's purse; return how much, or 0.
 
     The result is between least_nusd and want_nusd, as much as the wallet has, or 0 when it has
-    less than least_nusd or there is no wallet.
+    less than least_nusd or there is no wallet. just_read: the wallet, which is not read again then.
     """
     for _ in range(DRAW_TRIES):
-        wallet = Wallet.objects.filter(pk=workspace_id).first()
+        wallet, just_read = just_read or Wallet.objects.filter(pk=workspace_id).first(), None
         amount_nusd = min(want_nusd, wallet.posted_nusd - wallet.drawn_nusd) if wallet else 0
         if amount_nusd <= 0 or amount_nusd < least_nusd:
             return 0
@@ -194,7 +206,7 @@ def draw(workspace_id: uuid.UUID, process_id: uuid.UUID, *, want_nusd: int, leas
     return 0
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)  # as above
 def give_back(workspace_id: uuid.UUID, process_id: uuid.UUID, amount_nusd: int) -> None:
     """Return money from the process's purse to the wallet.
 
@@ -293,9 +305,8 @@ def _move(workspace_id: uuid.UUID, amount_nusd: int) -> Wallet:
 
 
 def _fill_purse(workspace_id: uuid.UUID, process_id: uuid.UUID, amount_nusd: int) -> None:
-    purse = Purse.objects.filter(wallet_id=workspace_id, process_id=process_id)
-    if not purse.update(amount_nusd=F("amount_nusd") + amount_nusd):
-        Purse.objects.create(wallet_id=workspace_id, process_id=process_id, amount_nusd=amount_nusd)
+    with connection.cursor() as cursor:
+        cursor.execute(FILL_PURSE, [stored_id(workspace_id), stored_id(process_id), amount_nusd])
 
 
 def _undraw(workspace_id: uuid.UUID, amount_nusd: int) -> None:

@@ -85,10 +85,11 @@ class WalletClient:
             outcomes = [(draw, *self._draw(draw)) for draw in draws]
             held = self._amounts([draw.workspace_id for draw in draws])
         answers = []
-        for draw, has_more, elsewhere_nusd in outcomes:
-            gained_nusd = held[draw.workspace_id] - self._expected[draw.workspace_id]
-            self._expected[draw.workspace_id] = held[draw.workspace_id]
-            answers.append(Answer(draw, gained_nusd, has_more, elsewhere_nusd))
+        for draw, has_more, drawn_nusd in outcomes:
+            own_nusd = held[draw.workspace_id]
+            gained_nusd = own_nusd - self._expected[draw.workspace_id]
+            self._expected[draw.workspace_id] = own_nusd
+            answers.append(Answer(draw, gained_nusd, has_more, drawn_nusd - own_nusd))
         return answers
 
     def spend(self, charges: Mapping[str, int]) -> None:
@@ -107,7 +108,7 @@ class WalletClient:
             ConfigChange.objects.create(kind=ConfigChange.Kind.WALLET, ref=workspace_id.hex)
 
     def _draw(self, request: Draw) -> tuple[bool, int]:
-        """Draw; return whether the wallet may have more, and what other purses hold."""
+        """Draw; return whether the wallet may have more, and what all purses hold."""
         workspace_id = uuid.UUID(request.workspace_id)
         wallet = Wallet.objects.filter(pk=workspace_id).first()
         if wallet is None:
@@ -116,11 +117,13 @@ class WalletClient:
         wanted_nusd = request.need_nusd + request.extra_nusd
         want_nusd = max(request.need_nusd, min(wanted_nusd, left_nusd // 2))
         drawn_nusd = ledger.draw(
-            workspace_id, self._process_id, want_nusd=want_nusd, least_nusd=request.least_nusd
+            workspace_id,
+            self._process_id,
+            want_nusd=want_nusd,
+            least_nusd=request.least_nusd,
+            just_read=wallet,
         )
-        own_nusd = ledger.purse_amounts(self._process_id, [workspace_id])[workspace_id]
-        elsewhere_nusd = wallet.drawn_nusd + drawn_nusd - own_nusd
-        return drawn_nusd >= max(request.need_nusd, 1), elsewhere_nusd
+        return drawn_nusd >= max(request.need_nusd, 1), wallet.drawn_nusd + drawn_nusd
 
     def _amounts(self, workspace_ids: list[str]) -> dict[str, int]:
         """Return what the purses hold now, by the text of the ids."""

@@ -44,7 +44,7 @@ def bug(plant: Callable[[Patch], None]) -> Callable[[Patch], None]:
 
 @bug
 def draw_does_not_look_at_the_wallet(patch: Patch) -> None:
-    def draw(workspace_id: Any, process_id: Any, *, want_nusd: int, least_nusd: int) -> int:
+    def draw(workspace_id: Any, process_id: Any, *, want_nusd: int, **_: Any) -> int:
         ledger._fill_purse(workspace_id, process_id, want_nusd)
         Wallet.objects.filter(pk=workspace_id).update(drawn_nusd=F("drawn_nusd") + want_nusd)
         return want_nusd
@@ -56,7 +56,7 @@ def draw_does_not_look_at_the_wallet(patch: Patch) -> None:
 def draw_is_not_counted_as_drawn(patch: Patch) -> None:
     real = ledger.draw
 
-    def draw(workspace_id: Any, process_id: Any, **wish: int) -> int:
+    def draw(workspace_id: Any, process_id: Any, **wish: Any) -> int:
         drawn = real(workspace_id, process_id, **wish)
         Wallet.objects.filter(pk=workspace_id).update(drawn_nusd=F("drawn_nusd") - drawn)
         return drawn

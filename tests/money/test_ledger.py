@@ -109,7 +109,7 @@ def test_purse_gives_back_no_more_than_it_holds() -> None:
     ledger.draw(workspace.pk, PROCESS, want_nusd=70, least_nusd=1)
     ledger.give_back(workspace.pk, PROCESS, 30)
 
-    with pytest.raises(ledger.PurseOverdrawn):
+    with pytest.raises(ledger.PurseOverdrawn), transaction.atomic():
         ledger.give_back(workspace.pk, PROCESS, 41)
 
     assert amounts(workspace) == (100, 40, 1)
