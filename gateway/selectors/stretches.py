@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Model, QuerySet
 
@@ -114,7 +115,10 @@ def rows_of(stretch: Stretch, table: type[Model], longer: type[Model]) -> QueryS
 def plain_rows(rows: QuerySet[Model, SqlRow]) -> list[SqlRow]:
     """Return rows of numbers and texts as the database gives them: for thousands of them Django's
     look at every value costs more than the query."""
-    statement, values = rows.query.sql_with_params()
+    try:
+        statement, values = rows.query.sql_with_params()
+    except EmptyResultSet:  # conditions that no row meets, such as to be of one of no keys
+        return []
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
         found: list[SqlRow] = cursor.fetchall()

@@ -67,6 +67,15 @@ class Totals:
         """Failed calls as a share of all calls, 0 to 1, or None when there were none."""
         return self.failed_calls / self.calls if self.calls else None
 
+    def add_sums(self, status: str, sums: Sequence[int]) -> None:
+        """Add calls of a status. sums: in the order of _SUMS."""
+        calls, prompt_tokens, completion_tokens, charge_nusd, absorbed_nusd = sums
+        self.calls_by_status[status] += calls
+        self.prompt_tokens += prompt_tokens
+        self.completion_tokens += completion_tokens
+        self.charge_nusd += charge_nusd
+        self.absorbed_nusd += absorbed_nusd
+
     def add(self, row: NamedRow, share: float = 1.0) -> None:
         """Add one grouped row, or a share of it (then the sums are rounded)."""
         self.calls_by_status[row["status"]] += round(row["total_calls"] * share)
@@ -127,9 +136,11 @@ def totals_by_step_and_model(
     models: dict[str, Totals] = {}
     for rows in usage_rows(visible, period.starts_at, period.ends_at, longest_s=period.step_s):
         stepped = rows.annotate(step=step_number(period))
-        for row in stepped.values("step", "model", "status").annotate(**_SUMS).order_by():
-            steps[min(row["step"], period.steps - 1)].add(row)
-            models.setdefault(row["model"], Totals()).add(row)
+        grouped = stepped.values_list("step", "model", "status").annotate(**_SUMS).order_by()
+        for step, model, status, *sums in plain_rows(grouped):
+            numbers = list(map(int, sums))
+            steps[min(step, period.steps - 1)].add_sums(status, numbers)
+            models.setdefault(model, Totals()).add_sums(status, numbers)
     return steps, dict(sorted(models.items(), key=_by_cost, reverse=True))
 
 
@@ -164,15 +175,16 @@ def spans(visible: Visible, period: Period) -> Spans:
     counts: dict[str, list[Counter[int]]] = {
         measure: [Counter() for _ in range(period.steps)] for measure in LatencyRollup.Measure
     }
+    sums: dict[str, Counter[int]] = {measure: Counter() for measure in counts}
     for rows in _latency(visible, period, longest_s=period.step_s):
         stepped = rows.annotate(step=step_number(period))
         grouped = stepped.values_list("step", "measure", "bucket").annotate(total=Sum("calls"))
         for step, measure, bucket, calls in plain_rows(grouped.order_by()):
-            counts[measure][min(step, last)][bucket] += int(calls)
+            number = int(calls)
+            counts[measure][min(step, last)][bucket] += number
+            sums[measure][bucket] += number
     return Spans(
-        whole={
-            measure: _percentiles(sum(steps, Counter[int]())) for measure, steps in counts.items()
-        },
+        whole={measure: _percentiles(buckets) for measure, buckets in sums.items()},
         by_step={
             measure: [_percentiles(each) for each in steps] for measure, steps in counts.items()
         },
