@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-pages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain fix lock clean
+.PHONY: help up test check bench bench-pages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-journals fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -64,6 +64,9 @@ prove-faults: .venv/test.stamp ## run the test of every fault on SQLite and Post
 
 prove-explain: .venv/test.stamp ## explain generated calls, then make them; cases=10000
 	@CASES=$(or $(cases),10000) $(BIN)/python -m pytest -q tests/gateway/explain/test_agreement.py
+
+prove-journals: .venv/test.stamp ## kill one of two hosts with calls that only its journal has; rounds=20
+	@ROUNDS=$(or $(rounds),20) $(BIN)/python -m pytest -q tests/launch/test_journals_of_other_hosts.py
 
 fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30, targets="decoder stream"
 	@PYTHONPATH=.venv/fuzz/lib $(BIN)/python -m tests.fuzz --minutes $(or $(minutes),30) $(targets)

@@ -324,7 +324,8 @@ class ConfigChange(models.Model):
         KEY = "key"  # ref: the key's digest
         WORKSPACE = "workspace"  # ref: the workspace's id in hex; its keys' records are stale
         WALLET = "wallet"  # ref: the workspace's id in hex; there may be more to spend
-        BUDGET = "budget"  # ref: its owner's id in hex; what was spent of it is something else
+        # ref: its owner's id in hex, or empty for all; what was spent of it is something else
+        BUDGET = "budget"
         # ref: the id in hex of a workspace, or of the owner of a budget; return what you have idle
         RECALL = "recall"
 

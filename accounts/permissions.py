@@ -37,6 +37,7 @@ class Action(StrEnum):
     UNLOCK_WORKSPACE = "unlock_workspace"
     MANAGE_CATALOGUE = "manage_catalogue"
     MANAGE_WORKSPACES = "manage_workspaces"
+    MANAGE_HOSTS = "manage_hosts"
 
 
 _EVERYONE = frozenset(Role.values)
@@ -61,6 +62,7 @@ RULES: Mapping[Action, frozenset[str]] = {
     Action.UNLOCK_WORKSPACE: _OPERATORS,  # operators lock for reasons of their own
     Action.MANAGE_CATALOGUE: _OPERATORS,
     Action.MANAGE_WORKSPACES: _OPERATORS,
+    Action.MANAGE_HOSTS: _OPERATORS,
 }
 
 # What each covers, for the table of docs/roles.md.
@@ -87,6 +89,7 @@ WORDS: Mapping[Action, str] = {
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models, prices and limits of the installation",
     Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces",
+    Action.MANAGE_HOSTS: "View the serving processes of all hosts, declare a journal lost",
 }
 
 

@@ -126,6 +126,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:installation-limit-create": Form(Action.MANAGE_CATALOGUE),
     "dashboard:installation-limit-edit": Form(Action.MANAGE_CATALOGUE),
     "dashboard:installation-limit-remove": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:host-declare-lost": Form(Action.MANAGE_HOSTS),
     "dashboard:theme": None,
     "dashboard:join": None,
     "dashboard:join-accept": None,
@@ -150,8 +151,10 @@ FORMS: Mapping[str, Form | None] = {
 COMMANDS: Mapping[str, Action | None] = {
     "add_model": Action.MANAGE_CATALOGUE,
     "add_provider": Action.MANAGE_CATALOGUE,
+    "adopt_journal": None,
     "backup": None,
     "create_workspace": Action.MANAGE_WORKSPACES,
+    "declare_lost": Action.MANAGE_HOSTS,
     "explain_call": None,
     "grant_credits": Action.GRANT_CREDITS,
     "import_keys": Action.MANAGE_KEYS,

@@ -14,6 +14,7 @@ from dashboard.audit import views as audit
 from dashboard.budgets import views as budgets
 from dashboard.calls import views as calls
 from dashboard.credits import views as credits
+from dashboard.hosts import views as hosts
 from dashboard.http.current_workspace import in_workspace
 from dashboard.http.page_urls import SLUG
 from dashboard.join import views as join
@@ -136,6 +137,8 @@ urlpatterns = [
         limits.remove_installation_limit,
         name="installation-limit-remove",
     ),
+    path("hosts", hosts.list_hosts, name="host-list"),
+    path("hosts/<uuid:process_id>/lost", hosts.declare_host_lost, name="host-declare-lost"),
     path("installation/audit", audit.list_installation_events, name="audit-installation"),
     path("providers/<uuid:provider_id>/test", providers.check_provider, name="provider-test"),
     # The API's reference

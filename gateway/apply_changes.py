@@ -59,7 +59,7 @@ class ChangeApplier:
             elif kind == "wallet":
                 self._credits.on_wallet_changed(as_uuid_text(ref))
             elif kind == "budget":
-                self._limits.spending.invalidate(as_uuid_text(ref))
+                self._limits.spending.invalidate(as_uuid_text(ref) if ref else "")
             elif kind == "recall":
                 self._credits.on_recall(as_uuid_text(ref))
                 self._recall_budget(as_uuid_text(ref))

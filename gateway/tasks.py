@@ -16,10 +16,12 @@ from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
 from gateway.services.rolling_up import roll_up
+from gateway.stores.process import is_database_shared
 from gateway.stores.reaping import Reaper
 
 log = logging.getLogger(__name__)
-_reaper = Reaper()  # it remembers its doubts from one look to the next
+# It remembers its doubts from one look to the next.
+_reaper = Reaper(journals_elsewhere=is_database_shared())
 
 
 @shared_task(name="gateway.reap")

@@ -65,7 +65,7 @@ from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
 from gateway.stores.key_records import load_key_records, load_recent_key_records
 from gateway.stores.ledger_spending import LedgerSpending
-from gateway.stores.process import Company
+from gateway.stores.process import Company, is_database_shared
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.queries import Batches, QueryThreads
 from gateway.stores.request_ids import RequestIds
@@ -312,9 +312,7 @@ class Runtime:
 def company() -> Company:
     """Return what other processes are to this one. The home's lock keeps a database in the home to
     one process."""
-    file = settings.DATABASE_FILE
-    is_elsewhere = file is None or file.parent != settings.HOME
-    return Company(counts_alone=settings.COUNTERS == "memory", is_possible=is_elsewhere)
+    return Company(counts_alone=settings.COUNTERS == "memory", is_possible=is_database_shared())
 
 
 def spare_the_collector() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import count
 from typing import Any
 
+from django.utils import timezone
+
+from accounts.ids import new_id
 from accounts.models import Role, User, Workspace
 from accounts.services import add_member, create_user, create_workspace
-from gateway.models import LanguageModel, Provider
+from gateway.models import LanguageModel, Provider, ServingProcess
 from gateway.services.models import add_model
 from gateway.services.providers import add_provider
 from keys.services import IssuedKey, issue_key
@@ -53,3 +57,12 @@ def make_model(name: str = "simulated", **fields: Any) -> LanguageModel:
         "max_output_tokens": 4_096,
     }
     return add_model(name=name, actor=ACTOR, **(defaults | fields))
+
+
+def make_dead_process(**fields: Any) -> ServingProcess:
+    """Make a process of another host that has not been heard of for an hour."""
+    then = timezone.now() - timedelta(hours=1)
+    moments = {"started_at": then, "heartbeat_at": then, "lease_until": then}
+    return ServingProcess.objects.create(
+        **({"id": new_id(), "host": "web-2", "home": "/srv/two", "pid": 4711} | moments | fields)
+    )

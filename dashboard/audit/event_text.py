@@ -74,6 +74,8 @@ _DONE = {
     "provider.set_base_url": "Base URL changed",
     "provider.set_connection": "Connection changed",
     "provider.reseal": "Credentials re-encrypted",
+    "journal.adopt": "Journal adopted",
+    "journal.declare_lost": "Journal declared lost",
 }
 # What a thing began with says little that its page does not.
 _BEGINNINGS = {

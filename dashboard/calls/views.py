@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpResponse, HttpResponseRedirect, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -19,7 +19,7 @@ from dashboard.calls.filters import CallQuery, read_call_query
 from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.table import Attempt, attempt_table, call_pager, call_table, no_calls
 from dashboard.http.current_workspace import current_workspace
-from dashboard.http.htmx import PageRequest, render_page, variables
+from dashboard.http.htmx import PageRequest, go_to, render_page, variables
 from dashboard.http.page_urls import page_address
 from dashboard.ui.tables import Pager, Table
 from gateway.models import LanguageModel
@@ -60,7 +60,7 @@ def list_calls(request: PageRequest) -> HttpResponse:
     query = read_call_query(request.GET, now=timezone.now())
     id_text = request.GET.get("id", "").strip()[:80]
     if id_text and (found := _find_by_text(visible, id_text)):
-        return _go_to(request, page_address(workspace, "call-detail", found))
+        return go_to(request, page_address(workspace, "call-detail", found))
     page = CallPage([], None, None)
     if not query.error:
         page = call_page(visible, query.filters, before=query.before, after=query.after)
@@ -128,12 +128,6 @@ def export_calls(request: PageRequest) -> HttpResponse | StreamingHttpResponse:
 def _find_by_text(visible: Visible, text: str) -> uuid.UUID | None:
     call = find_call(visible, text)
     return call.id if call else None
-
-
-def _go_to(request: PageRequest, address: str) -> HttpResponse:
-    if not request.htmx:
-        return HttpResponseRedirect(address)
-    return HttpResponse(status=204, headers={"HX-Redirect": address})
 
 
 def _model_choices(query: CallQuery) -> list[str]:

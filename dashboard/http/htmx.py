@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils.cache import patch_vary_headers
 from django_htmx.middleware import HtmxDetails
@@ -43,6 +43,13 @@ def render_page(
     response = render(request, template, variables(context), status=status)
     patch_vary_headers(response, HTMX_HEADERS)
     return response
+
+
+def go_to(request: PageRequest, address: str) -> HttpResponse:
+    """Lead to another page. htmx would follow a redirect itself and show the page as a fragment."""
+    if not request.htmx:
+        return HttpResponseRedirect(address)
+    return HttpResponse(status=204, headers={"HX-Redirect": address})
 
 
 def variables(context: DataclassInstance) -> dict[str, Any]:

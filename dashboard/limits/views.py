@@ -18,7 +18,7 @@ from dashboard.budgets.table import BudgetRow, budget_table
 from dashboard.forms.save import save
 from dashboard.forms.service_errors import show_conflict
 from dashboard.http.current_workspace import require
-from dashboard.http.htmx import PageRequest, render_page
+from dashboard.http.htmx import PageRequest, go_to, render_page
 from dashboard.http.query_params import read_text
 from dashboard.limits.forms import (
     EditLimitForm,
@@ -197,10 +197,7 @@ def _require_manager(request: PageRequest, place: Place) -> None:
 
 
 def _to_list(request: PageRequest, place: Place) -> HttpResponse:
-    url = place.address("list")
-    if request.htmx:
-        return HttpResponse(status=204, headers={"HX-Redirect": url})
-    return HttpResponseRedirect(url)
+    return go_to(request, place.address("list"))
 
 
 def _form_page(

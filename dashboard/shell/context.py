@@ -49,9 +49,10 @@ _PAGES = (
         *("Installation limits", "installation-limit-list", "gauge"),
         *(Action.MANAGE_CATALOGUE, "i"),
     ),
+    _Page("Hosts", "host-list", "server", Action.MANAGE_HOSTS, "h"),
 )
 # What belongs to the installation, not to the workspace in view.
-_INSTALLATION = frozenset({Action.MANAGE_CATALOGUE, Action.MANAGE_WORKSPACES})
+_INSTALLATION = frozenset({Action.MANAGE_CATALOGUE, Action.MANAGE_WORKSPACES, Action.MANAGE_HOSTS})
 
 
 @dataclass(frozen=True, slots=True)

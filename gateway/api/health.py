@@ -14,6 +14,7 @@ from gateway.core.errors import DatabaseUnavailable
 from gateway.models import LedgerCheck
 from gateway.selectors.journal_faults import count_journal_faults
 from gateway.selectors.money import find_last_check
+from gateway.selectors.processes import count_silent_processes
 
 
 class HealthView(KeyView):
@@ -54,6 +55,7 @@ class StatusView(KeyView):
                 ledger_checked_at=None if check is None else check.checked_at,
                 ledger_breaks=None if check is None else len(check.breaks),
                 journal_faults=count_journal_faults(),
+                unreplayed_journals=count_silent_processes(),
             )
         )
 

@@ -155,6 +155,7 @@ def _find_warnings(manifest: Manifest, home: Path) -> list[str]:
         number = manifest.other_hosts + manifest.missing_journals
         found.append(
             f"Journals of {number} serving processes are not in the backup: calls that only they "
-            "had are missing."
+            "had are missing. On PostgreSQL their money stays reserved: adopt these journals, or "
+            "declare them lost (page Hosts)."
         )
     return found

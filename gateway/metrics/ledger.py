@@ -14,6 +14,7 @@ from prometheus_client.registry import Collector
 from gateway.metrics.families import gauge
 from gateway.selectors.journal_faults import count_journal_faults
 from gateway.selectors.money import find_last_check
+from gateway.selectors.processes import silent_processes
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,22 @@ class LedgerCollector(Collector):
             "journal_faults",
             "Journal records that could not be posted (manage.py prove lists them).",
             count_journal_faults(),
+        )
+        silent = silent_processes()
+        yield gauge(
+            "unreplayed_journals",
+            "Dead processes whose journals are not posted yet (page Hosts).",
+            len(silent),
+        )
+        yield gauge(
+            "unreplayed_reserved_nusd",
+            "What these processes have reserved.",
+            sum(row.reserved_nusd for row in silent),
+        )
+        yield gauge(
+            "unreplayed_open_calls",
+            "Calls of these processes that have not ended.",
+            sum(row.open_calls for row in silent),
         )
         check = find_last_check()
         if check is None:

@@ -13,7 +13,7 @@ import msgspec
 from gateway import __version__
 from gateway.core.asgi import Receive, Scope, Send
 from gateway.edge.connection_limits import ConnectionLimiter
-from gateway.metrics.readiness import find_problems
+from gateway.metrics.readiness import Problem, find_problems, find_warnings
 
 if TYPE_CHECKING:
     from gateway.wiring import Runtime
@@ -30,6 +30,7 @@ class Probe(msgspec.Struct, omit_defaults=True):
     status: str
     version: str
     reasons: list[Reason] = []
+    warnings: list[Reason] = []
 
 
 class Healthz:
@@ -49,10 +50,15 @@ class Readyz:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         problems = find_problems(self._runtime, self._limiter)
         if not problems:
-            await answer(scope, send, 200, encode(Probe("ready", __version__)))
+            warnings = _reasons(find_warnings(self._runtime))
+            await answer(scope, send, 200, encode(Probe("ready", __version__, warnings=warnings)))
             return
-        reasons = [Reason(check, message) for check, message in problems]
-        await answer(scope, send, 503, encode(Probe("unavailable", __version__, reasons)))
+        probe = Probe("unavailable", __version__, _reasons(problems))
+        await answer(scope, send, 503, encode(probe))
+
+
+def _reasons(problems: list[Problem]) -> list[Reason]:
+    return [Reason(check, message) for check, message in problems]
 
 
 async def answer(

@@ -17,6 +17,15 @@ LATE_S = 3.0
 Problem = tuple[str, str]
 
 
+def find_warnings(runtime: Runtime) -> list[Problem]:
+    """Return what an operator has to see to, while calls go on."""
+    dead = runtime.writer.steps.reaper.out_of_reach
+    if not dead:
+        return []
+    words = f"Dead processes of other homes whose journals are not posted: {dead}. See Hosts."
+    return [("journals", words)]
+
+
 def find_problems(runtime: Runtime, limiter: ConnectionLimiter) -> list[Problem]:
     """Return why no call can begin now, each as a word and a sentence; none when calls can."""
     if limiter.is_draining:

@@ -3,7 +3,14 @@
 from gateway.models.budget import Allotment, Budget
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
-from gateway.models.process import JournalFault, Lease, LedgerCheck, SealingKey, ServingProcess
+from gateway.models.process import (
+    JournalFault,
+    JournalLoss,
+    Lease,
+    LedgerCheck,
+    SealingKey,
+    ServingProcess,
+)
 from gateway.models.proof import ProofMark, ProofProgress, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import (
@@ -25,6 +32,7 @@ __all__ = [
     "CallRecord",
     "ErrorMark",
     "JournalFault",
+    "JournalLoss",
     "KeptAnswer",
     "KeyErrors",
     "KeyUsage",

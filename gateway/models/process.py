@@ -10,18 +10,23 @@ from django.db import models
 class ServingProcess(models.Model):
     """A process that admits calls: its lease, and how far its journal has been drained.
 
-    A process whose lease has run out, or whose pid is gone from this host, is dead: its
-    journal is replayed and its purses are returned once (docs/adr/0009).
+    A process whose lease has run out, or whose lock is free on this host, is dead: its journal is
+    replayed and its purses are returned once (docs/adr/0009). Until then it stays alive here, its
+    calls open and its purses reserved: also where only another host has the journal
+    (docs/adr/0059).
     """
 
     class State(models.TextChoices):
         ALIVE = "alive"
         STOPPED = "stopped"  # ended by itself, nothing left to do
-        REAPED = "reaped"  # died; what it left behind was settled by another
+        REAPED = "reaped"  # died; its journal was replayed where it was
+        ADOPTED = "adopted"  # died; its journal was replayed from a folder that an operator named
+        LOST = "lost"  # died; an operator declared that its journal is lost
 
     id = models.UUIDField(primary_key=True, editable=False)
     host = models.CharField(max_length=200)
     pid = models.PositiveIntegerField()
+    home = models.CharField(max_length=400, blank=True, help_text="The home's path on its host.")
     state = models.CharField(max_length=8, choices=State.choices, default=State.ALIVE)
     started_at = models.DateTimeField()
     heartbeat_at = models.DateTimeField()
@@ -32,6 +37,11 @@ class ServingProcess(models.Model):
     counts_alone = models.BooleanField(
         default=False, help_text="It counts limits in its own memory: no other process may serve."
     )
+    overtaken = models.BooleanField(
+        default=False,
+        help_text="Its lease ran out, and another process serves that it may not serve beside.",
+    )
+    ended_at = models.DateTimeField(null=True)
 
     class Meta:
         indexes: ClassVar[list[models.Index]] = [
@@ -77,6 +87,8 @@ class JournalFault(models.Model):
         MISSING = "missing"  # the journal, or the end of it, is gone
         UNPOSTED = "unposted"  # a record that the database refuses
         UNCHARGED = "uncharged"  # a record that was posted without its charge
+        LOST = "lost"  # the journal was declared lost
+        LATE = "late"  # the journal came back after it was adopted or declared lost, with more
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     process_id = models.UUIDField()
@@ -96,6 +108,31 @@ class JournalFault(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.records} of process {self.process_id}"
+
+
+class JournalLoss(models.Model):
+    """A journal that an operator declared lost: what its calls have cost at most, which we absorb.
+
+    Amounts are nano-USD, as they were when it was declared. The last three are known if the journal
+    came back later: what it had that was not posted, and what these calls cost.
+    """
+
+    process_id = models.UUIDField(primary_key=True, editable=False)
+    host = models.CharField(max_length=200)
+    home = models.CharField(max_length=400, blank=True)
+    declared_at = models.DateTimeField()
+    declared_by = models.CharField(max_length=254)
+    open_calls = models.PositiveIntegerField()
+    held_nusd = models.BigIntegerField(help_text="By the open calls.")
+    reserved_nusd = models.BigIntegerField(
+        help_text="In its purses: no calls of its own can have been charged more."
+    )
+    returned_at = models.DateTimeField(null=True)
+    late_records = models.PositiveIntegerField(null=True)
+    late_cost_nusd = models.BigIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"journal of {self.process_id}: at most {self.reserved_nusd} nUSD"
 
 
 class LedgerCheck(models.Model):

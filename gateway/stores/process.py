@@ -3,7 +3,8 @@
 A process holds a lock on a file in its journal's folder for as long as it lives; the kernel takes
 the lock away with the process, whatever it died of, and a reused pid cannot fake it. Where the
 lock cannot be seen (another host), the lease decides. Its moments are the database's: hosts need
-not agree about the time, and a clock that is set back ends nobody.
+not agree about the time, and a clock that is set back ends nobody. The file names the process, so
+that a copy of the folder is known by it (gateway.services.adopting).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ LOCK_NAME = "lock"
 MOVE_POSITION = """
 UPDATE gateway_servingprocess
 SET drained_segment = %s, drained_offset = %s, heartbeat_at = {now}, lease_until = {lease_until}
-WHERE state = 'alive' AND id = %s AND drained_segment = %s AND drained_offset = %s
+WHERE state = 'alive' AND NOT overtaken
+    AND id = %s AND drained_segment = %s AND drained_offset = %s
 """
 # As Django writes Now() and Now() + LEASE.
 _SQLITE_NOW = "STRFTIME('%%Y-%%m-%%d %%H:%%M:%%f', 'NOW')"
@@ -79,6 +81,7 @@ def register(journal_home: Path, company: Company) -> Registration:
     folder.mkdir(mode=0o700, parents=True)
     lock_file = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o600)
     fcntl.flock(lock_file, fcntl.LOCK_EX)
+    os.write(lock_file, str(process_id).encode())
     try:
         with transaction.atomic():
             if company.is_possible:
@@ -86,6 +89,7 @@ def register(journal_home: Path, company: Company) -> Registration:
             ServingProcess.objects.create(
                 id=process_id,
                 host=socket.gethostname(),
+                home=str(settings.HOME)[:400],
                 pid=os.getpid(),
                 started_at=Now(),
                 heartbeat_at=Now(),
@@ -112,12 +116,20 @@ def folder_of(process: ServingProcess) -> Path:
     return home / path
 
 
+def is_database_shared() -> bool:
+    """True when other homes and hosts may use the database: their journals are not here."""
+    file = settings.DATABASE_FILE
+    return file is None or file.parent != settings.HOME
+
+
 def renew_lease(process_id: uuid.UUID) -> bool:
-    """Extend the lease. False when the process has been reaped or has stopped.
+    """Extend the lease. False when the process has been ended, has stopped, or was overtaken.
 
     Inside a transaction it also keeps a reaper out until the transaction ends.
     """
-    alive = ServingProcess.objects.filter(pk=process_id, state=ServingProcess.State.ALIVE)
+    alive = ServingProcess.objects.filter(
+        pk=process_id, state=ServingProcess.State.ALIVE, overtaken=False
+    )
     return alive.update(heartbeat_at=Now(), lease_until=Now() + LEASE) == 1
 
 
@@ -148,7 +160,12 @@ def claim_end(process_id: uuid.UUID, state: ServingProcess.State, lease_until: d
     alive = ServingProcess.objects.filter(
         pk=process_id, state=ServingProcess.State.ALIVE, lease_until=lease_until
     )
-    return alive.update(state=state) == 1
+    return alive.update(state=state, ended_at=Now()) == 1
+
+
+def position_of(process: ServingProcess) -> Position:
+    """Return how far the journal was drained when the process was read."""
+    return Position(process.drained_segment, process.drained_offset)
 
 
 def set_position(process_id: uuid.UUID, position: Position) -> None:

@@ -23,9 +23,11 @@ class ProcessSession:
         self.journal = JournalWriter(self.folder)
         self.wallet_client = WalletClient(self.process_id)
         self.drained = START
+        self._is_over = False
 
     def end(self) -> None:
-        """Leave the database properly: purses returned, journal posted and removed.
+        """Leave the database properly: purses returned, journal posted and removed. Where another
+        has ended the process, only let go of the files.
 
         Raises DatabaseError when that has to be tried again.
         """
@@ -37,6 +39,9 @@ class ProcessSession:
         self.release_files()
 
     def release_files(self) -> None:
-        """Let go of the files; a reaper may have the rest."""
+        """Let go of the files, once; a reaper may have the rest."""
+        if self._is_over:
+            return
+        self._is_over = True
         self.journal.close()
         os.close(self._registration.lock_file)

@@ -3,6 +3,9 @@
 A process is dead when the kernel has released its lock (same host), or when its lease has expired
 and stays expired while we watch. A process that could not reach the database, or a laptop that
 slept, then has time to renew it. While the database keeps us waiting too, watching proves nothing.
+
+Nobody ends a process without its journal: where other hosts use the database, one whose journal is
+not in this home is left as it is, its calls open and its purses reserved (docs/adr/0059).
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from django.db import InterfaceError, OperationalError, transaction
 from django.db.models.functions import Now
 
 from accounts import ledger
+from accounts.changes import record_change
+from accounts.models import ConfigChange
 from gateway.core.call_identity import CallIdentity
 from gateway.core.money import Price, Usage
 from gateway.core.receipt import Receipt
@@ -39,7 +44,14 @@ from gateway.stores.allotments import close_allotments
 from gateway.stores.drain import apply, source_of
 from gateway.stores.journal_faults import damaged_segments, note_missing
 from gateway.stores.post_one_by_one import post_one_by_one
-from gateway.stores.process import claim_end, folder_of, is_here, is_locked, set_position
+from gateway.stores.process import (
+    claim_end,
+    folder_of,
+    is_here,
+    is_locked,
+    position_of,
+    set_position,
+)
 
 log = logging.getLogger(__name__)
 
@@ -69,6 +81,10 @@ class Reaper:
 
     watch_present_s: float = WATCH_PRESENT_S
     watch_absent_s: float = WATCH_ABSENT_S
+    # Other homes use the database, and have the journals of their processes.
+    journals_elsewhere: bool = False
+    # How many dead processes there were at the last look whose journals are elsewhere.
+    out_of_reach: int = 0
     _doubts: dict[uuid.UUID, tuple[datetime, float]] = field(default_factory=dict)
 
     def run(self) -> list[Reaped]:
@@ -81,7 +97,9 @@ class Reaper:
             silent = _silent_processes()
             alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
             self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in silent}
-            ended = (self._end(process) for process in alive if self._is_dead(process, silent))
+            here = [process for process in alive if self._is_within_reach(process)]
+            self.out_of_reach = len(silent - {process.pk for process in here})
+            ended = (self._end(process) for process in here if self._is_dead(process, silent))
             return [reaped for reaped in ended if reaped is not None]
         except (OperationalError, InterfaceError):
             self._doubts.clear()
@@ -91,6 +109,9 @@ class Reaper:
         """End a process. One that is only silent is watched anew if the database was not prompt."""
         is_silent = self._doubts.pop(process.pk, None) is not None
         return _end_dead(process, within_s=PROMPT_S if is_silent else math.inf)
+
+    def _is_within_reach(self, process: ServingProcess) -> bool:
+        return not self.journals_elsewhere or folder_of(process).is_dir()
 
     def _is_dead(self, process: ServingProcess, silent: Set[uuid.UUID]) -> bool:
         folder = folder_of(process)
@@ -142,23 +163,37 @@ def end_process(
             return None
         # Read again: the position may have moved since the process was listed.
         process.refresh_from_db()
-        start = Position(process.drained_segment, process.drained_offset)
+        start = position_of(process)
         if not folder.exists() or not reaches(folder, start):
             note_missing(process.pk, folder, start)
-        end, records = _replay(process.pk, folder, start)
-        aborted = _abort_running(process.pk, end)
-        returned_nusd = ledger.close_purses(process.pk)
-        close_allotments(process.pk)
-        set_position(process.pk, end)
+        end, reaped = replay(process.pk, folder, start)
         damaged = damaged_segments(process.pk)
     _clear_away(folder, end, damaged)
-    reaped = Reaped(process.pk, records, aborted, returned_nusd)
     if state == State.REAPED:
         log.warning("reaped a dead process: %s", reaped)
     return reaped
 
 
-def _replay(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Position, int]:
+def replay(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Position, Reaped]:
+    """Settle what an ended process has left, by its journal; return where that ends, and what was
+    done. Inside the transaction that has claimed the process's end."""
+    end, records = _post_journal(process_id, folder, start)
+    reaped = settle(process_id, end, records)
+    set_position(process_id, end)
+    if records:
+        record_change(ConfigChange.Kind.BUDGET)  # of whichever owners
+    return end, reaped
+
+
+def settle(process_id: uuid.UUID, end: Position, records: int = 0) -> Reaped:
+    """Abort the calls of an ended process that are still open and return all that it has drawn."""
+    aborted = _abort_running(process_id, end)
+    returned_nusd = ledger.close_purses(process_id)
+    close_allotments(process_id)
+    return Reaped(process_id, records, aborted, returned_nusd)
+
+
+def _post_journal(process_id: uuid.UUID, folder: Path, start: Position) -> tuple[Position, int]:
     """Post what the process had not drained; return where that ends, and how many records."""
     end, count = start, 0
     for entries, position in _batches(folder, start):

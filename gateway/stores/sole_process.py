@@ -1,7 +1,8 @@
 """Processes that count limits in their own memory serve alone.
 
 Two of them would each allow what the limits allow in all. Other processes of the database are known
-by their rows, whichever host or home they have.
+by their rows, whichever host or home they have. One whose lease is over is not in the way; it is
+marked as overtaken, so that it admits no calls if it was only cut off (docs/adr/0059).
 """
 
 from __future__ import annotations
@@ -48,12 +49,13 @@ def wait_for_others(*, counts_alone: bool, end_dead: Callable[[], object]) -> No
 
 
 def refuse_company(*, counts_alone: bool) -> None:
-    """Keep others from entering until the transaction ends. Raises CannotStart when one is in the
-    way of this process."""
+    """Keep others from entering until the transaction ends, and overtake those whose lease is over.
+    Raises CannotStart when one is in the way of this process."""
     lock_for_transaction(SERVING)
     other = _in_the_way(counts_alone=counts_alone).first()
     if other is not None:
         raise refusal(other)
+    _unfit(counts_alone=counts_alone).filter(lease_until__lt=Now()).update(overtaken=True)
 
 
 def refusal(other: ServingProcess) -> CannotStart:
@@ -65,5 +67,10 @@ def refusal(other: ServingProcess) -> CannotStart:
 
 def _in_the_way(*, counts_alone: bool) -> QuerySet[ServingProcess]:
     """Return the live processes that this one may not serve beside."""
-    alive = Q(state=ServingProcess.State.ALIVE, lease_until__gte=Now())
+    return _unfit(counts_alone=counts_alone).filter(lease_until__gte=Now())
+
+
+def _unfit(*, counts_alone: bool) -> QuerySet[ServingProcess]:
+    """Return the processes that may not serve beside this one, live ones or not."""
+    alive = Q(state=ServingProcess.State.ALIVE, overtaken=False)
     return ServingProcess.objects.filter(alive, *(() if counts_alone else (Q(counts_alone=True),)))

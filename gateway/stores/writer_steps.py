@@ -16,6 +16,7 @@ from gateway.stores.client import Client
 from gateway.stores.database_file import DatabaseFile
 from gateway.stores.drain import Fenced
 from gateway.stores.jobs import Jobs
+from gateway.stores.late_journals import set_late_journals_aside
 from gateway.stores.process import HEARTBEAT_S, Company, renew_lease
 from gateway.stores.process_session import ProcessSession
 from gateway.stores.queries import wait_briefly
@@ -55,7 +56,7 @@ class WriterSteps:
         self._jobs = jobs
         self._file = file
         self._stalls = stalls
-        self._reaper = Reaper()
+        self.reaper = Reaper(journals_elsewhere=company.is_possible)
         self._audits: set[str] = set()
         self._fenced = False
         self.next_drain = self.next_beat = self.next_reap = 0.0
@@ -66,10 +67,11 @@ class WriterSteps:
     def open(self) -> None:
         """Begin a session, after ending those of dead processes."""
         self._connect()
-        self._reaper.run()
+        self.reaper.run()
+        self._look_at_late_journals()
         if self._company.is_possible:
             alone = self._company.counts_alone
-            wait_for_others(counts_alone=alone, end_dead=self._reaper.run)
+            wait_for_others(counts_alone=alone, end_dead=self.reaper.run)
         self.session = ProcessSession(self._journal_home, self._company)
         self.backlog = Backlog(self.session)
         now = time.monotonic()
@@ -109,7 +111,7 @@ class WriterSteps:
             self._be_fenced()
         if now >= self.next_reap:
             self.next_reap = now + REAP_EVERY_S
-            if self._reaper.run():
+            if self.reaper.run():
                 self._deliver(self.client.on_reaped)
 
     def finish(self) -> None:
@@ -117,7 +119,7 @@ class WriterSteps:
         self._connect()
         _, returns, _ = self._inbox.take()
         if self._fenced:
-            self.session.release_files()
+            self.session.end()
             return
         try:
             self._serve([], returns)
@@ -126,7 +128,7 @@ class WriterSteps:
                 self.backlog.drain()
             self.session.end()
         except Fenced:
-            self.session.release_files()
+            self.session.end()
 
     def _serve(self, draws: list[Draw], returns: list[GiveBack]) -> None:
         if not draws and not returns:
@@ -172,7 +174,7 @@ class WriterSteps:
             self._file.check()
 
     def _be_fenced(self) -> None:
-        log.error("process %s was declared dead while it was running", self.session.process_id)
+        log.error("process %s was ended or overtaken by another", self.session.process_id)
         self._fenced = True
         self._audits.clear()
         self._deliver(self.client.on_fenced)
@@ -182,13 +184,17 @@ class WriterSteps:
         if not self.client.may_rejoin:
             return
         stalls = self._stalls.stalls
-        former = self.session
+        self.session.end()
+        self._look_at_late_journals()
         self.session = ProcessSession(self._journal_home, self._company)
         self.backlog = Backlog(self.session)
-        former.release_files()
         self._stalls.outlive(stalls)
         self._fenced = False
         self._deliver(self.client.on_rejoined)
+
+    def _look_at_late_journals(self) -> None:
+        if self._company.is_possible:
+            set_late_journals_aside(self._journal_home)
 
     def _deliver(self, answer: Callable[[], None]) -> None:
         self.client.deliver(answer)

@@ -75,6 +75,7 @@ PAGES = {
     "provider-new": "/providers/new",
     "installation-limits": "/installation/limits",
     "installation-limit-new": "/installation/limits/new",
+    "hosts": "/hosts",
     "reference": "/reference",
     "account": "/account",
     "account-name": "/account/name",

@@ -21,7 +21,14 @@ from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import LimitRule
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import HTMX, full_path, path_of, signed_in
-from tests.factories import ACTOR, make_member, make_model, make_user, make_workspace
+from tests.factories import (
+    ACTOR,
+    make_dead_process,
+    make_member,
+    make_model,
+    make_user,
+    make_workspace,
+)
 from tests.support.database import rows_of_a_module
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +52,7 @@ INSTALLATION = [
     *(
         name
         for name in NAMES
-        if name.startswith(("model-", "provider-", "workspace-", "installation-"))
+        if name.startswith(("model-", "provider-", "workspace-", "installation-", "host-"))
     ),
     "audit-installation",
 ]
@@ -93,6 +100,8 @@ def _id(subject: str, workspace: Workspace | None) -> object:
         return (LanguageModel if subject == "model" else Provider).objects.latest("pk").pk
     if subject == "installation":
         return LimitRule.objects.get(level="installation").pk
+    if subject == "host":
+        return make_dead_process().pk
     if workspace is None:
         return 0 if subject == "member" else uuid.uuid4()
     if subject == "call":

@@ -31,18 +31,27 @@ from dashboard.forms.submit_once import new_form_token
 from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.api.explain import ExplainView
-from gateway.models import LanguageModel, Provider
+from gateway.models import JournalLoss, LanguageModel, Provider, ServingProcess
 from keys.importing import keep_preview
 from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule
 from tests.dashboard.visitors import key_form, path_of, signed_in
-from tests.factories import ACTOR, make_key, make_member, make_model, make_user, make_workspace
+from tests.factories import (
+    ACTOR,
+    make_dead_process,
+    make_key,
+    make_member,
+    make_model,
+    make_user,
+    make_workspace,
+)
 
 pytestmark = pytest.mark.django_db
 
 TABLES: list[Any] = [
     *(Workspace, Membership, Invitation, Wallet, LedgerEntry, AuditEvent, ConfigChange),
     *(ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule, LanguageModel, Provider),
+    *(ServingProcess, JournalLoss),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
 # Pages that show something and hold a form besides: a link to them promises no right.
@@ -98,6 +107,7 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "limit": lambda: add_limit_rule(for_workspace(workspace), actor=ACTOR, **LIMIT),
         "installation": lambda: add_limit_rule(for_installation(), actor=ACTOR, **LIMIT),
         "model": lambda: LanguageModel.objects.first() or make_model(),
+        "host": make_dead_process,
         "provider": lambda: Provider.objects.first() or make_model().targets.get().provider,
     }
     thing = found[subject]()
@@ -206,7 +216,8 @@ def test_what_is_of_another_workspace_is_not_there(name: str) -> None:
     here, elsewhere = make_workspace("Here"), make_workspace("Elsewhere")
     owner = make_member(here, Role.OWNER)
     url = address(name, elsewhere, owner)
-    if not resolve(url).kwargs or GOVERNED[name].action == Action.MANAGE_CATALOGUE:
+    installations = (Action.MANAGE_CATALOGUE, Action.MANAGE_HOSTS)
+    if not resolve(url).kwargs or GOVERNED[name].action in installations:
         return
     before = rows()
 

@@ -12,15 +12,19 @@ import time
 import uuid
 from collections.abc import Awaitable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
 from django.db import OperationalError, connection
+from django.utils import timezone
 
 from accounts import ledger
 from gateway.journal.file import Position
+from gateway.models import ServingProcess
 from gateway.stores.client import Client
 from gateway.stores.feed import ChangeFeed, newest_change
+from gateway.stores.process import Company
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.writer import Writer
 
@@ -92,9 +96,9 @@ class SteppedWriter(Writer):
 class Branch:
     """One process: its stores, its writer, its place in the change feed."""
 
-    def __init__(self, loop: SteppedLoop, home: Path) -> None:
+    def __init__(self, loop: SteppedLoop, home: Path, company: Company | None = None) -> None:
         self.loop = loop
-        self.writer = SteppedWriter(home)
+        self.writer = SteppedWriter(home, company=company)
         self.stores = ProcessStores(self.writer)
         self.stores.start(loop)
         self.feed = ChangeFeed(lambda changes: None, after=newest_change())
@@ -122,11 +126,10 @@ class Branch:
     def hear(self) -> None:
         """Take in what the change feed has."""
         for kind, ref in self.feed.poll():
-            workspace_id = as_text(ref)
             if kind == "wallet":
-                self.stores.credits.on_wallet_changed(workspace_id)
+                self.stores.credits.on_wallet_changed(as_text(ref))
             elif kind == "recall":
-                self.stores.credits.on_recall(workspace_id)
+                self.stores.credits.on_recall(as_text(ref))
         self.spin()
 
     def stop(self) -> None:
@@ -222,3 +225,9 @@ def failing_ledger() -> Iterator[None]:
 
 def as_text(hexadecimal: str) -> str:
     return str(uuid.UUID(hexadecimal))
+
+
+def end_lease(process: ServingProcess, *, ago_s: int) -> None:
+    """Let the process not have been heard of since then."""
+    lease = timezone.now() - timedelta(seconds=ago_s)
+    ServingProcess.objects.filter(pk=process.pk).update(lease_until=lease)

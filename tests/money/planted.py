@@ -232,14 +232,14 @@ def reaper_forgets_running_calls(patch: Patch) -> None:
 
 @bug
 def reaper_does_not_replay(patch: Patch) -> None:
-    patch.setattr(reaping, "_replay", lambda process_id, folder, start: (start, 0))
+    patch.setattr(reaping, "_post_journal", lambda process_id, folder, start: (start, 0))
 
 
 @bug
 def reaper_replays_from_the_start(patch: Patch) -> None:
-    real = reaping._replay
+    real = reaping._post_journal
     patch.setattr(
-        reaping, "_replay", lambda process_id, folder, start: real(process_id, folder, START)
+        reaping, "_post_journal", lambda process_id, folder, start: real(process_id, folder, START)
     )
     replace_rows(patch)
 

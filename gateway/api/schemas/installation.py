@@ -28,3 +28,10 @@ class Status(Struct, kw_only=True):
             "them."
         ),
     ]
+    unreplayed_journals: Annotated[
+        int,
+        Meta(
+            description="Dead processes whose journals are not posted yet: their calls are open, "
+            "and their money is reserved."
+        ),
+    ]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser
+from collections.abc import Iterator
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError
 
 from gateway.core.json_types import JsonObject
+from gateway.core.money import format_usd
 from gateway.selectors.journal_faults import describe_journal_faults
+from gateway.selectors.processes import describe_losses, silent_processes
 from gateway.services.proving import Finding, Proof, prove, record_proof
 from gateway.services.upstream_usage import read_upstream_usage
 
@@ -36,9 +39,12 @@ class Command(BaseCommand):
         if record:
             record_proof(proof)
         faults = describe_journal_faults()
-        self.stdout.write(_as_json(proof, faults) if json else self._as_text(proof))
-        if faults and not json:
-            self.stdout.write(self._faults_as_text(faults))
+        silent = [row.as_json() for row in silent_processes()]
+        if json:
+            self.stdout.write(_as_json(proof, faults, silent))
+        else:
+            self.stdout.write(self._as_text(proof))
+            self.stdout.write("".join(self._rest_as_text(faults, silent)))
         if not proof.holds:
             raise SystemExit(1)
 
@@ -52,6 +58,16 @@ class Command(BaseCommand):
         else:
             verdict = self.style.ERROR(f"BROKEN: {len(proof.breaks)} breaks.")
         return "\n".join([*lines, "", seen, verdict])
+
+    def _rest_as_text(self, faults: list[JsonObject], silent: list[JsonObject]) -> Iterator[str]:
+        if faults:
+            yield self._faults_as_text(faults)
+        if silent:
+            heading = (
+                f"{len(silent)} dead process{'' if len(silent) == 1 else 'es'} with a journal that"
+                " is not posted: see the page Hosts."
+            )
+            yield "\n".join(["", self.style.WARNING(heading), *map(_silent_as_text, silent)])
 
     def _faults_as_text(self, faults: list[JsonObject]) -> str:
         noun = "fault" if len(faults) == 1 else "faults"
@@ -76,7 +92,14 @@ def _read_usage(place: str) -> list[JsonObject]:
         raise CommandError(f"The usage records cannot be read: {error}") from error
 
 
-def _as_json(proof: Proof, faults: list[JsonObject]) -> str:
+def _silent_as_text(row: JsonObject) -> str:
+    return (
+        f"  {row['process_id']}  {row['host']}:{row['home']}  since {row['silent_since'][:19]}"
+        f"  {row['open_calls']} open calls  {format_usd(row['reserved_nusd'])} USD reserved"
+    )
+
+
+def _as_json(proof: Proof, faults: list[JsonObject], silent: list[JsonObject]) -> str:
     return json.dumps(
         {
             "holds": proof.holds,
@@ -86,6 +109,8 @@ def _as_json(proof: Proof, faults: list[JsonObject]) -> str:
             "entries": proof.entries,
             "breaks": proof.breaks,
             "journal_faults": faults,
+            "unreplayed_journals": silent,
+            "lost_journals": describe_losses(),
             "invariants": [
                 {
                     "id": finding.id,

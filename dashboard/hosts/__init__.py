@@ -1,0 +1,1 @@
+"""The serving processes of all hosts, and journals that are missing."""
