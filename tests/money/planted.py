@@ -385,8 +385,9 @@ def _serve_without_memory(
         answers = []
         for draw in draws:
             before = ledger.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
-            has_more, elsewhere = self._draw(draw)
+            has_more, drawn = self._draw(draw)
             after = ledger.purse_amounts(self._process_id, [uuid.UUID(draw.workspace_id)])
-            gained = sum(after.values()) - sum(before.values())
-            answers.append(wallet_client.Answer(draw, gained, has_more, elsewhere))
+            own = sum(after.values())
+            gained = own - sum(before.values())
+            answers.append(wallet_client.Answer(draw, gained, has_more, drawn - own))
     return answers
