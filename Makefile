@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-pages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-journals fix lock clean
+.PHONY: help up test check bench bench-pages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-journals prove-kills prove-revocation prove-restarts fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -67,6 +67,17 @@ prove-explain: .venv/test.stamp ## explain generated calls, then make them; case
 
 prove-journals: .venv/test.stamp ## kill one of two hosts with calls that only its journal has; rounds=20
 	@ROUNDS=$(or $(rounds),20) $(BIN)/python -m pytest -q tests/launch/test_journals_of_other_hosts.py
+
+prove-kills: .venv/test.stamp ## kill server processes, Redis and the database server under load; calls= kills= minutes= storage=sqlite processes=1
+	@$(BIN)/python -m tests.faults.kill_loop --calls $(or $(calls),100000) --kills $(or $(kills),1000) \
+		--storage $(or $(storage),postgresql) --processes $(or $(processes),4) $(if $(minutes),--minutes $(minutes)) $(if $(seed),--seed $(seed))
+
+prove-revocation: .venv/test.stamp ## revoke, lock and tighten under load, with Redis and without; rounds=20 processes=4
+	@$(BIN)/python -m tests.faults.revocations --rounds $(or $(rounds),20) --processes $(or $(processes),4)
+
+prove-restarts: .venv/test.stamp ## replace the processes of two hosts and kill one host under load; restarts=10 rate=200 workers=2
+	@$(BIN)/python -m tests.faults.restarts --restarts $(or $(restarts),10) --rate $(or $(rate),200) \
+		--workers $(or $(workers),2)
 
 fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30, targets="decoder stream"
 	@PYTHONPATH=.venv/fuzz/lib $(BIN)/python -m tests.fuzz --minutes $(or $(minutes),30) $(targets)

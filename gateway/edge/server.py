@@ -16,8 +16,9 @@ from gateway.edge.protocol import GuardedHttpProtocol
 
 LOOK_EVERY_S = 0.05
 # How long a connection may be idle, once its process retires, before it is closed: its client gets
-# to know of that with the answer to its next request, if it comes.
-IDLE_S = 5.0
+# to know of that with the answer to its next request, if it comes. Longer than clients keep idle
+# connections (httpx 5 s, aiohttp 15 s): a request that crosses the end of its connection is lost.
+IDLE_S = 20.0
 # What is left when every call has been told to end, or has: answers on their way out.
 LAST_S = 1
 
@@ -56,6 +57,8 @@ class DrainingServer(uvicorn.Server):
             now = loop.time()
             if now > began + limiter.limits.drain_s:
                 return
-            for connection in list(self.server_state.connections):
-                cast(GuardedHttpProtocol, connection).close_idle(since=max(began, now - IDLE_S))
+            # Those that were idle before have not had that time yet.
+            if now > began + IDLE_S:
+                for connection in list(self.server_state.connections):
+                    cast(GuardedHttpProtocol, connection).close_idle(since=now - IDLE_S)
             await asyncio.sleep(LOOK_EVERY_S)

@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +29,10 @@ from tests.support.storage import use_postgresql
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
+
+REPLACED = "All server processes have been replaced."
+# Longer than httpx keeps an idle connection.
+CLIENTS_KEEP_S = 6.0
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +153,33 @@ def test_processes_are_replaced_without_a_refused_call(
     assert again.returncode == 0, again.stderr
     assert "are being replaced, one after another" in again.stdout
     assert callers.failed == []
-    assert "All server processes have been replaced." in installation.said
+    assert REPLACED in installation.said
     assert "Traceback" not in installation.said
+
+
+def test_a_connection_that_was_idle_gets_an_answer_when_its_process_was_replaced(
+    installation: Installation,
+) -> None:
+    replaced = installation.said.count(REPLACED)
+    connections = [
+        http.client.HTTPConnection("127.0.0.1", installation.port, timeout=60) for _ in range(8)
+    ]
+    for connection in connections:
+        connection.request("GET", "/v1/health")
+        connection.getresponse().read()
+
+    installation.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: installation.said.count(REPLACED) > replaced, what="new processes")
+    time.sleep(CLIENTS_KEEP_S)
+    answers = []
+    for connection in connections:
+        connection.request("GET", "/v1/health")
+        answer = connection.getresponse()
+        answers.append((answer.status, answer.headers["connection"]))
+        answer.read()
+        connection.close()
+
+    assert answers == [(200, "close")] * 8
 
 
 def test_a_stream_outlives_the_process_that_is_replaced(installation: Installation) -> None:

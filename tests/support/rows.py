@@ -42,7 +42,7 @@ def locked_database(home: Path, env: Mapping[str, str] | None = None) -> Iterato
     url = database_url(home, env)
     if url:
         with psycopg.connect(url) as connection:
-            connection.execute(f"LOCK TABLE {', '.join(WRITTEN)} IN EXCLUSIVE MODE".encode())
+            _lock_tables(connection)
             yield
             connection.rollback()
         return
@@ -52,6 +52,17 @@ def locked_database(home: Path, env: Mapping[str, str] | None = None) -> Iterato
         other.execute("BEGIN IMMEDIATE")
         yield
         other.execute("ROLLBACK")
+
+
+def _lock_tables(connection: psycopg.Connection) -> None:
+    """Lock what calls write, again where PostgreSQL ends a deadlock with those who write."""
+    while True:
+        try:
+            connection.execute(f"LOCK TABLE {', '.join(WRITTEN)} IN EXCLUSIVE MODE".encode())
+        except psycopg.errors.DeadlockDetected:
+            connection.rollback()
+        else:
+            return
 
 
 def _text(value: object) -> str:
