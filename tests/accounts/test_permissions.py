@@ -28,6 +28,7 @@ MATRIX = {
     "manage_workspace": "xx...",
     "unlock_workspace": ".....",
     "manage_catalogue": ".....",
+    "manage_hosts": ".....",
     "manage_workspaces": ".....",
 }
 

@@ -38,7 +38,8 @@ def test_who_wakes_up_after_its_lease_charges_nothing_again(site: Site) -> None:
     answers = [stream.answer(), buffered.answer()]
     # Had it stood still for as long as a lease is, it would let nobody in before it has noticed.
     wait_until(
-        lambda: "was declared dead" in site.gateway.log.read_text(), what="the process to notice"
+        lambda: "was ended or overtaken" in site.gateway.log.read_text(),
+        what="the process to notice",
     )
     wait_until(lambda: caller.ask("a", max_tokens=5).status == 200, what="calls to be admitted")
 

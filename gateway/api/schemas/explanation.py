@@ -14,6 +14,7 @@ from gateway.core.json_types import JsonObject
 from gateway.endpoints.registry import ENDPOINTS, call_paths
 from gateway.explain.explainer import Explanation, StepTrace
 
+NAMES = [endpoint.name for endpoint in ENDPOINTS]
 PRINTABLE = r"^[\x20-\x7e]*(?![\s\S])"
 
 
@@ -50,7 +51,7 @@ class ExplainRequest(Struct, kw_only=True, forbid_unknown_fields=True):
         Meta(
             max_length=64,
             description="Path or name of the endpoint.",
-            extra_json_schema={"enum": [*call_paths(), *(one.name for one in ENDPOINTS)]},
+            extra_json_schema={"enum": list(dict.fromkeys([*call_paths(), *NAMES]))},
         ),
     ] = "chat/completions"
     body: (
