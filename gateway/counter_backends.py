@@ -14,6 +14,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from gateway.admission.counter_protocols import Counters, ReadSpent, SpendingCounter
 from gateway.admission.memory_counters import MemoryCounters
+from gateway.stores.count_file import CountFile
 
 
 class CounterParts(NamedTuple):
@@ -28,7 +29,7 @@ MakeCounters = Callable[[CounterParts], Counters]
 
 
 def in_memory(parts: CounterParts) -> Counters:
-    return MemoryCounters(parts.read_spent)
+    return MemoryCounters(parts.read_spent, CountFile(settings.HOME))
 
 
 def in_redis(parts: CounterParts) -> Counters:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
 from gateway.admission.counter_protocols import Correction, ReadSpent
+from gateway.admission.kept_counts import CountStore, KeptCounts
 from gateway.admission.memory_spending import MemorySpendings
 from gateway.admission.request_rate import TokenBucket
 from gateway.admission.rule_counters import RuleCounter, make_counter
@@ -14,15 +15,17 @@ from gateway.snapshot.types import LimitRule
 
 
 class MemoryCounters:
-    """For one process and one event loop."""
+    """For one process and one event loop. store: keeps what rules count until the next start."""
 
     levels = None
 
-    def __init__(self, read_spent: ReadSpent) -> None:
+    def __init__(self, read_spent: ReadSpent, store: CountStore | None = None) -> None:
         self._read_spent = read_spent
+        self._kept = None if store is None else KeptCounts(store, self.now_us)
 
     async def start(self) -> None:
-        """Nothing has to be opened."""
+        if self._kept is not None:
+            await self._kept.start()
 
     def rate(self, owner: str, per_minute: int, burst: int, *, workspace_id: str) -> TokenBucket:
         return TokenBucket(per_minute, burst, time.monotonic_ns())
@@ -34,7 +37,10 @@ class MemoryCounters:
         return MemorySpendings(self._read_spent)
 
     def rule(self, rule: LimitRule) -> RuleCounter:
-        return make_counter(rule)
+        counter = make_counter(rule)
+        if self._kept is not None:
+            self._kept.follow(rule, counter)
+        return counter
 
     def now_us(self) -> int:
         return time.time_ns() // 1_000
@@ -45,4 +51,5 @@ class MemoryCounters:
             reserved.counter.correct(delta, reserved.at_us, now_us)
 
     async def aclose(self) -> None:
-        """Nothing is open."""
+        if self._kept is not None:
+            await self._kept.aclose()

@@ -52,8 +52,15 @@ class RuleCounter(Protocol):
         """Go on from what another machine has counted; see each kind for its numbers."""
 
 
+class KeptCounter(RuleCounter, Protocol):
+    """A RuleCounter that can go on in another process."""
+
+    def state(self) -> State:
+        """Return what `hear` is to be told."""
+
+
 class RollingWindow:
-    __slots__ = ("_limit", "_parts", "_period", "_total", "_width")
+    __slots__ = ("__weakref__", "_limit", "_parts", "_period", "_total", "_width")
 
     def __init__(self, limit: int, period_us: int) -> None:
         self._limit = limit
@@ -117,6 +124,9 @@ class RollingWindow:
         )
         self._total = sum([amount for _, amount in self._parts])
 
+    def state(self) -> State:
+        return tuple([number for part in self._parts for number in part])
+
     def _part(self, number: int, now_us: int) -> list[int] | None:
         """Return a part, new if it has nothing; None when it is not counted any more."""
         if number < self._oldest(now_us):
@@ -149,7 +159,7 @@ class RollingWindow:
 
 
 class FixedWindow:
-    __slots__ = ("_end", "_limit", "_period", "_start", "_timezone", "_used")
+    __slots__ = ("__weakref__", "_end", "_limit", "_period", "_start", "_timezone", "_used")
 
     def __init__(self, limit: int, period: str, timezone: str) -> None:
         self._limit = limit
@@ -189,6 +199,9 @@ class FixedWindow:
         self._start, self._end = window_around(self._period, self._timezone, int(state[0]))
         self._used = int(state[1])
 
+    def state(self) -> State:
+        return self._start, self._used
+
     def _advance(self, now_us: int) -> None:
         if self._start <= now_us < self._end:
             return
@@ -198,7 +211,7 @@ class FixedWindow:
 
 
 class SlidingWindow:
-    __slots__ = ("_before", "_limit", "_now", "_number", "_period")
+    __slots__ = ("__weakref__", "_before", "_limit", "_now", "_number", "_period")
 
     def __init__(self, limit: int, period_us: int) -> None:
         self._limit = limit
@@ -249,6 +262,9 @@ class SlidingWindow:
         """state: the number of the window, what is used of it, and of the one before."""
         self._number, self._now, self._before = int(state[0]), int(state[1]), int(state[2])
 
+    def state(self) -> State:
+        return self._number, self._now, self._before
+
     def _when_left(self, before: int, room: int) -> int:
         """Return how far in a window no more than `room` counts of what the one before had."""
         # One more: what is left is reckoned in floating point.
@@ -267,7 +283,7 @@ class SlidingWindow:
 
 
 class Bucket:
-    __slots__ = ("_at", "_burst", "_period", "_rate", "_used")
+    __slots__ = ("__weakref__", "_at", "_burst", "_period", "_rate", "_used")
 
     def __init__(self, burst: int, rate: int, period_us: int) -> None:
         self._burst = burst
@@ -301,6 +317,9 @@ class Bucket:
         """state: when it was reckoned, and what is used."""
         self._at, self._used = int(state[0]), float(state[1])
 
+    def state(self) -> State:
+        return self._at, self._used
+
     def _time_for(self, amount: int) -> int:
         return -(-amount * self._period // self._rate)
 
@@ -312,7 +331,7 @@ class Bucket:
         self._used, self._at = self._used_at(now_us), now_us
 
 
-def make_counter(rule: LimitRule) -> RuleCounter:
+def make_counter(rule: LimitRule) -> KeptCounter:
     """Return a new counter for the rule."""
     if rule.algorithm == "fixed_window":
         return FixedWindow(rule.maximum, rule.period, rule.timezone)
