@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.call import AnyCall
-from gateway.core.errors import GatewayError
+from gateway.core.errors import GatewayError, NoUpstreamAvailable
 from gateway.core.events import Answer
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
@@ -12,6 +12,12 @@ from gateway.endpoints.base import AnyEndpoint
 from gateway.snapshot.types import TargetRecord
 from gateway.stages import Claim, Connection, Stages
 from gateway.streaming.meter import Meter
+
+
+class RefusedByRules(NoUpstreamAvailable):
+    """Rules of a model refuse a call before any provider was asked; another model may serve it."""
+
+    retry_elsewhere = True
 
 
 class CallCloser:
@@ -48,10 +54,16 @@ class CallCloser:
         self._claim = claim
         self._receipt: Receipt | None = None
 
-    def pass_to(self, target: TargetRecord) -> tuple[Grant, AnyCall]:
+    async def pass_to(
+        self, target: TargetRecord, refusal: GatewayError | None
+    ) -> tuple[Grant, AnyCall]:
         """Return the grant under which the target is to work, and the call: others, which
-        everybody is told of, where the target is another model's."""
+        everybody is told of, where the target is another model's. Where rules of that model refuse
+        the call, it raises the refusal of the target before."""
         if target.model != self._grant.model:
+            lease = self._grant.lease
+            if lease is not None and not await lease.fall_back(target.model):
+                raise refusal or RefusedByRules()
             self._grant, self._call = self._grant.passed_to(target.model)
             self._meter.fallback = self._grant.model
             self._caller.fall_back(self._call, self._grant)

@@ -155,9 +155,10 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     try:
         caller.begin(call, grant, claim)
         for target in stages.route(admitted.model, grant.fallback_models):
-            grant, call = closer.pass_to(target) if grant.fallback_models else (grant, call)
-            meter.begin_attempt(target)
             try:
+                passes = grant.fallback_models
+                grant, call = await closer.pass_to(target, refusal) if passes else (grant, call)
+                meter.begin_attempt(target)
                 meter.exchange = exchange = stages.prepare(call, grant, target)
                 if call.facts.stream:
                     covered = (grant.limit_tokens, call.payload.n)

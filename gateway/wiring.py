@@ -200,7 +200,7 @@ class Runtime:
         self.feed = ChangeFeed(hand_over, after=await read(newest_change))
         await self._loader.load()
         self.keyring.fill(await read(load_recent_key_records, WARM_KEYS))
-        await self.limits.start()
+        await self.limits.counters.start()
         self.feed.start()
 
     async def stop(self) -> None:
@@ -216,7 +216,7 @@ class Runtime:
         self.log.refusals.flush()
         await self.stores.stop()
         self.budgets.close()
-        await self.limits.aclose()
+        await self.limits.counters.aclose()
         await self.transports.aclose()
         await self.prompt_prep.aclose()
 

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from gateway.admission.counter_protocols import HangUp
 from gateway.admission.credit_numbers import lack_of_credits
+from gateway.admission.lease import Lease as CallLease
 from gateway.admission.limit_rules import amounts_of, check_caps
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limiter
@@ -40,7 +41,7 @@ class Taken(NamedTuple):
     others: Sequence[Candidate]
     hold_nusd: int
     affordable: int
-    lease: Lease | None
+    lease: CallLease | None
 
 
 class CallReserver:
@@ -109,18 +110,44 @@ class CallReserver:
         """Hold what the call may cost and acquire its limits, waiting in their queues. On failure
         nothing is held."""
         key, rules = caller.key, self._snapshot.current().rules_of(model)
-        if key.limits is None and not rules:
+        if key.limits is None and not rules and not self._have_rules(others):
             hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
             return Taken(bound, others, hold_nusd, affordable, None)
         bound, others = self._within_caps(key, model, bound, others)
         try:
-            return await self._take_limited(caller, model, bound, others, hang_up)
+            taken = await self._take_limited(caller, model, bound, others, hang_up)
         except KeyLimitExceeded:
             if not others:
                 raise
             # As with a balance: no call is refused for what another model might cost.
             taken = await self._take_limited(caller, model, bound, (), hang_up)
-            return taken._replace(others=others)
+            taken = taken._replace(others=others)
+        if others:
+            self._prepare_fallbacks(caller, model, taken)
+        return taken
+
+    def _have_rules(self, others: Sequence[Candidate]) -> bool:
+        """True when calls to one of these models come under rules."""
+        snapshot = self._snapshot.current()
+        return any(snapshot.rules_of(other.model.name) for other in others)
+
+    def _prepare_fallbacks(self, caller: Caller, model: str, taken: Taken) -> None:
+        """Have the lease know what the call wants of the rules of each model."""
+        if taken.lease is None:
+            return
+
+        def call_to(model: str, bound: CostBound) -> LimitedCall:
+            affordable = max(bound.affordable_tokens(taken.hold_nusd), 0)
+            tokens = min(bound.limit_tokens, affordable)
+            amounts = amounts_of(bound, tokens, taken.hold_nusd)
+            rules = self._snapshot.current().rules_of(model)
+            return LimitedCall(caller.key, model, amounts, rules, caller.rates)
+
+        taken.lease.may_fall_back(
+            self._limits.fall_back,
+            call_to(model, taken.bound),
+            [call_to(other.model.name, other.bound) for other in taken.others],
+        )
 
     async def _take_limited(
         self,

@@ -22,8 +22,14 @@ class HoldGrowth:
     def __init__(self, credits: Money) -> None:
         self._credits = credits
 
-    async def grow(self, grant: Grant, *, want_nusd: int, least_nusd: int) -> int:
+    async def grow(
+        self, grant: Grant, *, want_nusd: int, least_nusd: int, tokens: tuple[int, int]
+    ) -> int | None:
         """As gateway.tools.round_hold.GrowHold."""
+        if grant.lease is not None and not await grant.lease.reserve(
+            prompt_tokens=tokens[0], completion_tokens=tokens[1], cost_nusd=want_nusd
+        ):
+            return None
         held_nusd, more_holds = grant.held_nusd, grant.more_holds
         if held_nusd >= want_nusd or more_holds is None:
             return held_nusd

@@ -3,18 +3,31 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 
 from gateway.admission.counter_protocols import (
     ConcurrencyCounter,
-    Correction,
     Counters,
     RateCounter,
     SpendingCounter,
 )
-from gateway.admission.limit_rules import NOTHING, Amounts, Reservation, used_by
+from gateway.admission.limit_rules import (
+    NOTHING,
+    REQUEST,
+    Amounts,
+    Reservation,
+    RuleState,
+    corrections_of,
+    reserve_all,
+    used_by,
+)
+from gateway.admission.limited_call import LimitedCall
 from gateway.core.receipt import Receipt
 from gateway.snapshot.types import SpendingLimits
+
+# Counts a call as one for another model: of the first call, as the second. Returns False when a
+# rule refuses it.
+FallBack = Callable[["Lease", LimitedCall, LimitedCall], Awaitable[bool]]
 
 
 class Lease:
@@ -24,6 +37,8 @@ class Lease:
         "_acquired",
         "_budgets",
         "_counters",
+        "_fall_back",
+        "_fallbacks",
         "_hold_nusd",
         "_rates",
         "_reserved",
@@ -40,6 +55,26 @@ class Lease:
         self._spending: SpendingCounter | None = None
         self._budgets: Sequence[SpendingLimits] = ()
         self._hold_nusd = 0
+        self._fall_back: FallBack | None = None
+        # The call as it is now, and as the models get it that it may fall back to.
+        self._fallbacks: tuple[LimitedCall, dict[str, LimitedCall]] | None = None
+
+    def may_fall_back(
+        self, fall_back: FallBack, call: LimitedCall, others: Iterable[LimitedCall]
+    ) -> None:
+        """others: the call as models get it that may serve instead."""
+        self._fall_back = fall_back
+        self._fallbacks = call, {other.model: other for other in others}
+
+    async def fall_back(self, model: str) -> bool:
+        """As gateway.core.grant.Lease."""
+        if self._fall_back is None or self._fallbacks is None:
+            return True
+        call, others = self._fallbacks
+        if not await self._fall_back(self, call, others[model]):
+            return False
+        self._fallbacks = others[model], others
+        return True
 
     def held(
         self, spending: SpendingCounter, budgets: Sequence[SpendingLimits], hold_nusd: int
@@ -55,6 +90,22 @@ class Lease:
             await spending.hold(self._budgets, nusd)
         self._hold_nusd += nusd
 
+    async def reserve(self, *, prompt_tokens: int, completion_tokens: int, cost_nusd: int) -> bool:
+        """As gateway.core.grant.Lease."""
+        most = Amounts(1, prompt_tokens, completion_tokens, cost_nusd)
+        lacking = {one.state: most.of(one.state.rule.metric) for one in self._reserved}
+        for one in self._reserved:
+            lacking[one.state] -= one.amount
+        more = [
+            Reservation(state, state.counter, amount)
+            for state, amount in lacking.items()
+            if amount > 0 and state.counter is not None
+        ]
+        if more and not await reserve_all(self._counters, more):
+            return False
+        self._reserved += more
+        return True
+
     def counted(self, counted: RateCounter | Reservation) -> None:
         if isinstance(counted, Reservation):
             self._reserved.append(counted)
@@ -67,11 +118,24 @@ class Lease:
     def has(self, limiter: ConcurrencyCounter) -> bool:
         return limiter in self._acquired
 
+    def exchange(self, dropped: Sequence[RuleState], more: Lease) -> None:
+        """The call comes under these rules no more, of which it has used nothing but the request;
+        what `more` has taken is taken for it."""
+        gone = [one for one in self._reserved if one.state in dropped]
+        self._reserved = [one for one in self._reserved if one not in gone] + more._reserved
+        self._correct(gone, REQUEST)
+        for state in dropped:
+            if state.concurrency in self._acquired:
+                self._acquired.remove(state.concurrency)
+                state.concurrency.release()
+        self._acquired += more._acquired
+
     def settle(self, receipt: Receipt) -> None:
         """End the hold, and count what was used instead of what was reserved."""
         self._release()
-        if self._reserved:
-            self._correct(used_by(receipt))
+        reserved, self._reserved = self._reserved, []
+        if reserved:
+            self._correct(reserved, used_by(receipt))
 
     def end(self) -> None:
         """Give everything back but the request, which was made, and what is reserved: that is
@@ -85,8 +149,8 @@ class Lease:
         now_ns = time.monotonic_ns()
         while self._rates:
             self._rates.pop().give_back(now_ns)
-        if self._reserved:
-            self._correct(NOTHING)
+        reserved, self._reserved = self._reserved, []
+        self._correct(reserved, NOTHING)
         self.end()
 
     def _release(self) -> None:
@@ -94,12 +158,6 @@ class Lease:
             self._spending.release(self._budgets, self._hold_nusd)
             self._spending = None
 
-    def _correct(self, used: Amounts) -> None:
-        reserved, self._reserved = self._reserved, []
-        corrections = [
-            Correction(one, delta)
-            for one in reserved
-            if (delta := used.of(one.state.rule.metric) - one.amount)
-        ]
-        if corrections:
+    def _correct(self, reserved: Sequence[Reservation], used: Amounts) -> None:
+        if corrections := corrections_of(reserved, used):
             self._counters.correct(corrections)

@@ -7,14 +7,14 @@ what it has used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from math import ceil
 from typing import NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from gateway.admission.counter_protocols import ConcurrencyCounter, Counters
+from gateway.admission.counter_protocols import ConcurrencyCounter, Correction, Counters
 from gateway.admission.limit_windows import US_PER_S
 from gateway.admission.rule_counters import RuleCounter, counter_id, counts_alike, limit_of
 from gateway.core.cost_bound import CostBound
@@ -71,12 +71,13 @@ class Amounts(NamedTuple):
 
 
 NOTHING = Amounts(0, 0, 0, 0)
+REQUEST = Amounts(1, 0, 0, 0)
 
 
 def used_by(receipt: Receipt) -> Amounts:
     """Return what a call has used. One that is not charged has used nothing but the request."""
     if receipt.charge_basis.startswith("zero"):
-        return Amounts(1, 0, 0, 0)
+        return REQUEST
     usage = receipt.usage
     return Amounts(1, usage.prompt_tokens, usage.completion_tokens, receipt.charge_nusd)
 
@@ -164,6 +165,34 @@ class Reservation:
             details=details,
             retry_after_s=wait_s,
         )
+
+
+async def reserve_all(counters: Counters, wanted: Sequence[Reservation]) -> bool:
+    """Count all of them if they fit, or none."""
+    if counters.levels is not None:
+        entry = await counters.levels.enter(wanted, ())
+        return entry.refused is None
+    now_us = counters.now_us()
+    for number, one in enumerate(wanted):
+        if not one.try_take(now_us):
+            counters.correct([Correction(taken, -taken.amount) for taken in wanted[:number]])
+            return False
+    return True
+
+
+def corrections_of(reserved: Iterable[Reservation], used: Amounts) -> list[Correction]:
+    """Return what was not used of what a call has reserved, or was used beyond it. Of a rule that
+    was reserved more than once, what was reserved first is used first."""
+    newest = {one.state: one for one in reserved}
+    left = {state: used.of(state.rule.metric) for state in newest}
+    corrections = []
+    for one in reserved:
+        state = one.state
+        amount = left[state] if newest[state] is one else min(left[state], one.amount)
+        left[state] -= amount
+        if amount != one.amount:
+            corrections.append(Correction(one, amount - one.amount))
+    return corrections
 
 
 class Plan(NamedTuple):

@@ -38,10 +38,14 @@ from gateway.admission.limiter_state import (
     rate_limited,
 )
 from gateway.admission.rates import Rates
-from gateway.core.errors import ServerStopping
+from gateway.core.errors import (
+    ConcurrencyLimited,
+    LimitExceeded,
+    RateLimited,
+    ServerStopping,
+)
 from gateway.core.fair_queue import Owner
 from gateway.core.grant import Grant
-from gateway.core.grant import Lease as HeldLimits
 from gateway.core.receipt import Receipt
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, SpendingLimits
 
@@ -53,21 +57,26 @@ LOOKED_AT = 64
 class Limiter(Protocol):
     """What admission asks of the limits."""
 
+    @property
+    def counters(self) -> Counters: ...
+
     def rates_of(self, key: KeyRecord, rules: Rules) -> Rates: ...
 
     async def ask(self, call: LimitedCall, *, wants_slots: bool) -> Outlook: ...
 
-    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> HeldLimits: ...
+    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> Lease: ...
+
+    async def fall_back(self, lease: Lease, before: LimitedCall, call: LimitedCall) -> bool: ...
 
 
 Kept = TypeVar("Kept")
 
 
 class Limits:
-    """Of one process."""
+    """Of one process. The counters are started before the first call and closed after the last."""
 
     def __init__(self, counters: Counters, queue_limits: QueueLimits | None = None) -> None:
-        self._counters = counters
+        self.counters = counters
         self._levels = counters.levels
         self._queue_limits = queue_limits or QueueLimits()
         self._states: dict[str, LimiterState] = {}
@@ -96,7 +105,7 @@ class Limits:
         """
         limits = call.key.limits or NO_LIMITS
         if limits.of_spending is not None:
-            lease = Lease(self._counters)
+            lease = Lease(self.counters)
             await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
             lease.withdraw()
         wanted = self._wants(call, limits, wants_slots=wants_slots)
@@ -114,7 +123,7 @@ class Limits:
         Raises KeyLimitExceeded, then RateLimited and LimitExceeded, then ConcurrencyLimited;
         CallerLeft when hang_up returns while it waits; DatabaseUnavailable, ServerStopping.
         """
-        lease = Lease(self._counters)
+        lease = Lease(self.counters)
         limits = call.key.limits or NO_LIMITS
         try:
             if limits.of_spending is not None:
@@ -132,6 +141,31 @@ class Limits:
             lease.withdraw()
             raise
         return lease
+
+    async def fall_back(self, lease: Lease, before: LimitedCall, call: LimitedCall) -> bool:
+        """Have an admitted call come under the rules of a model that it falls back to, and no more
+        under those for the model before it alone. Returns False when one of them refuses, or has no
+        free slot: nothing has changed then."""
+        had, wanted = self._rules_of(before), self._rules_of(call)
+        more = Lease(self.counters)
+        try:
+            taken = wanted_of(call, [one for one in wanted if one not in had], wants_slots=True)
+            await self._count(call, taken, more)
+            for holder, limiter in taken.slots:
+                if more.has(limiter):
+                    continue
+                if not limiter.try_acquire():
+                    raise concurrency_limited(holder, limiter, call.model, "and none is free")
+                more.acquired(limiter)
+        except BaseException as error:
+            more.withdraw()
+            if isinstance(error, (RateLimited, LimitExceeded, ConcurrencyLimited)):
+                return False
+            raise
+        lease.exchange([one for one in had if one not in wanted], more)
+        if isinstance(call.rates, Rates):
+            call.rates.follow(wanted)
+        return True
 
     def charged(self, grant: Grant, receipt: Receipt, record: int) -> None:
         """Count what a call has used. record: see SpendingCounter.charge."""
@@ -169,14 +203,6 @@ class Limits:
                 state.concurrency.reject_waiting(ServerStopping)
         self._rules.reject_waiting(ServerStopping)
 
-    async def start(self) -> None:
-        """Connect the counters, before the first call."""
-        await self._counters.start()
-
-    async def aclose(self) -> None:
-        """Close the connections of the counters, after the last call."""
-        await self._counters.aclose()
-
     def _follow(
         self, key: KeyRecord, limits: KeyLimits, now_ns: int
     ) -> tuple[LimiterState, LimiterState]:
@@ -195,9 +221,13 @@ class Limits:
         if len(self._states) >= MAX_KEPT:
             forget_one(self._states, lambda kept: kept.is_idle(now_ns))
         level = "token" if owner == key.key_id else "organisation"
-        state = LimiterState(owner, key.workspace_id, level, self._counters)
+        state = LimiterState(owner, key.workspace_id, level, self.counters)
         self._states[owner] = state
         return state
+
+    def _rules_of(self, call: LimitedCall) -> list[RuleState]:
+        limits = call.key.limits or NO_LIMITS
+        return self._rules.plan(call.rules, limits.rules).for_model(call.model).every()
 
     def _wants(self, call: LimitedCall, limits: KeyLimits, *, wants_slots: bool = True) -> Wanted:
         """Return what the call wants of each limit that it comes under."""

@@ -40,6 +40,14 @@ class Lease(Protocol):
         """Hold so much more of what the key may spend. Raises KeyLimitExceeded,
         DatabaseUnavailable."""
 
+    async def reserve(self, *, prompt_tokens: int, completion_tokens: int, cost_nusd: int) -> bool:
+        """Have so much be reserved in all, of the rules that the call comes under. Returns False
+        when one of them refuses; nothing has changed then."""
+
+    async def fall_back(self, model: str) -> bool:
+        """Come under the rules of a model that serves instead. Returns False when one of them
+        refuses the call; nothing has changed then."""
+
     def settle(self, receipt: Receipt) -> None:
         """It is known what the call has used: hold and reserve nothing any more."""
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Protocol
 
 from gateway.admission.counter_protocols import HangUp
+from gateway.admission.lease import Lease
 from gateway.admission.limit_rules import Rules
 from gateway.admission.limited_call import LimitedCall, Outlook
 from gateway.admission.limits import Limiter
 from gateway.admission.rates import Rates
-from gateway.core.receipt import Receipt
 from gateway.snapshot.types import KeyRecord
 
 
@@ -50,6 +50,7 @@ class AskedLimits:
 
     def __init__(self, limits: Limiter) -> None:
         self._limits = limits
+        self.counters = limits.counters
         self.outlook: Outlook | None = None
 
     def rates_of(self, key: KeyRecord, rules: Rules) -> Rates:
@@ -60,26 +61,11 @@ class AskedLimits:
         self.outlook = await self._limits.ask(call, wants_slots=wants_slots)
         return self.outlook
 
-    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> NoLease:
+    async def acquire(self, call: LimitedCall, hang_up: HangUp) -> Lease:
         outlook = await self.ask(call, wants_slots=True)
         if refusal := outlook.refusal():
             raise refusal
-        return NoLease()
+        return Lease(self.counters)
 
-
-class NoLease:
-    """What a call that nobody makes has taken of limits."""
-
-    queued_us = 0
-
-    async def grow(self, nusd: int) -> None:
-        """Nothing is held."""
-
-    def settle(self, receipt: Receipt) -> None:
-        """Nothing is held."""
-
-    def end(self) -> None:
-        """Nothing was taken."""
-
-    def withdraw(self) -> None:
-        """Nothing was taken."""
+    async def fall_back(self, lease: Lease, before: LimitedCall, call: LimitedCall) -> bool:
+        return True

@@ -2,7 +2,8 @@
 
 Admission holds what the first round may cost, and the fees of all uses of tools. Before each other
 round the hold has to cover what was used so far and that round. When it cannot, the round is the
-last: without tools, its output limited to what is covered.
+last: without tools, its output limited to what is covered. Limit rules have to cover them, too;
+when they do not, there is no other round.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
 class GrowHold(Protocol):
     """Sets more aside for a running call (gateway.admission.hold_growth)."""
 
-    def __call__(self, grant: Grant, *, want_nusd: int, least_nusd: int) -> Awaitable[int]:
+    def __call__(
+        self, grant: Grant, *, want_nusd: int, least_nusd: int, tokens: tuple[int, int]
+    ) -> Awaitable[int | None]:
         """Have the hold be want_nusd, or as much from least_nusd on as there is. Returns what it
-        is: less than least_nusd where that cannot be had, and then nothing has changed."""
+        is: less than least_nusd where that cannot be had, and then nothing has changed. None where
+        limit rules do not cover the call's tokens (of prompts, of output) or cost."""
 
 
 class CoveredRound(NamedTuple):
@@ -43,14 +47,21 @@ class RoundHold:
         self._bound = grant.bound
         self._fees_nusd = fees_nusd
         self._rounds_nusd = 0
+        # Of prompts and of output: what rounds have used, and what the running one may use.
+        self._used = (0, 0)
+        self._round = (grant.bound.prompt_tokens, grant.limit_tokens)
 
     def used(self, usage: Usage | None) -> None:
         """Note what a round has used. One that was not counted is taken to have used up the hold,
         but for the fees."""
         if usage is None:
             self._rounds_nusd = max(self._grant.held_nusd - self._fees_nusd, 0)
+            tokens = self._round
         else:
+            tokens = usage.prompt_tokens, usage.completion_tokens
             self._rounds_nusd += cost_nusd(usage, self._price) + 1  # it was rounded
+
+        self._used = self._used[0] + tokens[0], self._used[1] + tokens[1]
 
     async def cover(
         self, *, added_tokens: int, fees_nusd: int, has_tools: bool
@@ -66,10 +77,17 @@ class RoundHold:
         last = replace(whole, prompt_pusd=whole.prompt_pusd - saved_pusd)
         want_nusd = self._rounds_nusd + (whole if has_tools else last).want_nusd
         least_nusd = self._rounds_nusd + last.least_nusd
-        held_nusd = await self._grow(self._grant, want_nusd=want_nusd, least_nusd=least_nusd)
-        if held_nusd < least_nusd:
+        prompt_tokens = self._bound.prompt_tokens + added_tokens
+        held_nusd = await self._grow(
+            self._grant,
+            want_nusd=want_nusd,
+            least_nusd=least_nusd,
+            tokens=(self._used[0] + prompt_tokens, self._used[1] + last.limit_tokens * last.n),
+        )
+        if held_nusd is None or held_nusd < least_nusd:
             return None
         is_whole = held_nusd >= want_nusd
         cap, sent_cap = last.cap(last.affordable_tokens(held_nusd - self._rounds_nusd))
+        self._round = prompt_tokens, cap * last.n
         grant = replace(self._grant, limit_tokens=cap * last.n, cap_tokens=sent_cap)
         return CoveredRound(grant, has_tools and is_whole)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.flows.caller import Answer, Caller
-from tests.flows.site import Site
+from tests.flows.site import Site, running_site
 from tests.flows.test_admission import assert_refused
 
 LIMIT = 5_000
@@ -87,3 +88,38 @@ def test_a_cap_on_one_call_limits_the_output_or_refuses(site: Site, caller: Call
     assert passed.status == 200
     assert capped.status == 200
     assert int(site.record(capped.call_id)["completion_tokens"]) == 20
+
+
+def test_a_model_that_others_fall_back_to_serves_no_more_than_its_rules_allow(site: Site) -> None:
+    site.office.do("provider", name="nobody", base_url="http://127.0.0.1:1/v1")
+    site.add_model("last-resort")
+    site.add_model("unserved", provider="nobody", fallbacks=["last-resort"])
+    rule = ("--metric", "requests", "--maximum", "1", "--period", "hour")
+    arguments = ["--model", "last-resort", *rule]
+    site.office.do("command", name="set_limit_rule", arguments=arguments)
+    time.sleep(1.0)
+    caller = site.caller().with_(model="unserved")
+
+    served, refused = caller.ask(), caller.ask()
+
+    assert (served.status, served.headers["x-model-used"]) == (200, "last-resort")
+    assert_refused(refused, 502, "provider_unavailable")
+    record = site.record(refused.call_id)
+    assert (record["status"], record["charge_nusd"]) == ("upstream_error", 0)
+    asked_for = caller.with_(model="last-resort").ask()
+    assert_refused(asked_for, 429, "rate_limit_exceeded")
+
+
+def test_what_was_counted_is_known_after_a_restart(home: Path) -> None:
+    with running_site(home) as site:
+        caller = site.caller()
+        limit(site, caller, "--metric", "requests", "--maximum", "2", "--period", "month")
+        before = caller.ask()
+        for _ in range(2):  # also when nothing was counted in between
+            site.gateway.stop()
+            site.gateway.restart()
+
+        after, refused = caller.ask(), caller.ask()
+
+    assert (before.status, after.status) == (200, 200)
+    assert_refused(refused, 429, "rate_limit_exceeded")

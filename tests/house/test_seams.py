@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -292,6 +293,26 @@ def test_the_hold_grows_no_further_than_the_key_may_spend(scratch: ScratchSite) 
     assert scratch.record(caller, answer)["data"]["cost_nano_usd"] == str(charge_nusd)
     # Nothing of it is held any more.
     assert caller.ask("Hi", model="scratch-tokens", max_tokens=900).status == 200
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_limit_on_tokens_covers_every_round_or_the_call_ends(
+    scratch: ScratchSite, stream: bool
+) -> None:
+    caller = scratch.caller()
+    rule = ("--metric", "completion_tokens", "--maximum", "1500", "--period", "hour")
+    scratch.manage("set_limit_rule", "--key", caller.key_id, *rule)
+    time.sleep(1.0)  # by then every process knows of a change
+
+    answer = ask_for_rounds(caller, tokens=500, stream=stream)
+
+    # 500 are used when the second round reserves 1,000, and 1,000 when the third would.
+    chunks = answer.chunks if stream else [answer.json]
+    reasons = [one["finish_reason"] for chunk in chunks for one in chunk["choices"]]
+    assert (answer.status, [reason for reason in reasons if reason]) == (200, ["length"])
+    assert [one["may_call"] for one in asked] == [True, True]
+    assert caller.ask("Hi", model="scratch-tokens", max_tokens=501).status == 429
+    assert caller.ask("Hi", model="scratch-tokens", max_tokens=500).status == 200
 
 
 def test_counters_of_another_kind_are_asked(scratch: ScratchSite) -> None:

@@ -96,7 +96,7 @@ def receipt(prompt: int, completion: int, charge_nusd: int = 0, basis: str = "us
     )
 
 
-async def refused(entering: Awaitable[Lease]) -> GatewayError | None:
+async def refused(entering: Awaitable[object]) -> GatewayError | None:
     try:
         await entering
     except GatewayError as error:
@@ -132,13 +132,13 @@ async def serving(
     """Start the counters; yield the limits of one process each."""
     processes = [Limits(each, QueueLimits(queue_s, max_queue)) for each in counters]
     for limits in processes:
-        await limits.start()
+        await limits.counters.start()
     try:
         yield processes
     finally:
         for limits in processes:
             limits.close()
-            await limits.aclose()
+            await limits.counters.aclose()
 
 
 def memory_counters() -> MemoryCounters:

@@ -182,7 +182,7 @@ async def test_a_full_queue_refuses_at_once_and_takes_nothing(serve: Serve) -> N
         lease = await enter(one, key)
         error = await refused(enter(other, key))
         lease.end()
-        await told(one._counters)
+        await told(one.counters)
         (await enter(other, key)).end()
 
         assert isinstance(error, ConcurrencyLimited)

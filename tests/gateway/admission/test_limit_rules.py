@@ -225,7 +225,7 @@ async def test_callers_that_leave_at_any_moment_leave_nothing_reserved(serve: Se
                 if not isinstance(ended, BaseException):
                     ended.withdraw()
         for side in (one, other):  # what is given back to Redis has arrived there
-            await told(side._counters)
+            await told(side.counters)
         leases = [await enter(one, key, tokens=(333, 0)) for _ in range(3)]
         for lease in leases:
             lease.end()
