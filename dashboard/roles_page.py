@@ -152,6 +152,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "add_model": Action.MANAGE_CATALOGUE,
     "add_provider": Action.MANAGE_CATALOGUE,
     "adopt_journal": None,
+    "backtest_rules": None,
     "backup": None,
     "create_workspace": Action.MANAGE_WORKSPACES,
     "declare_lost": Action.MANAGE_HOSTS,

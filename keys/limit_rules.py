@@ -85,6 +85,11 @@ def values_of(rule: LimitRule) -> LimitValues:
     return cast(LimitValues, {name: getattr(rule, name) for name in LimitValues.__annotations__})
 
 
+def unsaved_rule(holder: RuleHolder, values: LimitValues) -> LimitRule:
+    """Return a rule that is not in the database. values: as read_limit returns them."""
+    return LimitRule(**_columns_of(holder), **values)
+
+
 def add_limit_rule(
     holder: RuleHolder,
     *,
@@ -121,10 +126,11 @@ def add_limit_rule(
     )
     _refuse_revoked(holder.key)
     with transaction.atomic():
-        of_holder: Arguments = {name: getattr(holder, name) for name in HOLDER_FIELDS}
-        if LimitRule.objects.filter(**of_holder).count() >= MAX_RULES:
+        if LimitRule.objects.filter(**_columns_of(holder)).count() >= MAX_RULES:
             raise ValidationError(FULL)
-        rule = LimitRule.objects.create(**of_holder, **values, created_by=actor[:254])
+        rule = unsaved_rule(holder, values)
+        rule.created_by = actor[:254]
+        rule.save(force_insert=True)
         _record(rule, actor=actor, verb="add_limit", details={"limit": limit_words(rule)})
     return rule
 
@@ -181,6 +187,10 @@ def remove_limit_rule(rule: LimitRule, *, actor: str) -> bool:
         if removed:
             _record(rule, actor=actor, verb="remove_limit", details={"limit": limit_words(rule)})
     return removed == 1
+
+
+def _columns_of(holder: RuleHolder) -> Arguments:
+    return {name: getattr(holder, name) for name in HOLDER_FIELDS}
 
 
 def _refuse_revoked(key: ApiKey | None) -> None:

@@ -33,15 +33,20 @@ def rules_of_keys(keys: Sequence[ApiKey]) -> Mapping[UUID, Rules]:
     by_workspace: dict[UUID | None, list[LimitRuleRow]] = {}
     for row in rows.select_related("membership").order_by("id"):
         by_workspace.setdefault(row.workspace_id, []).append(row)
-    found = {key.pk: _rules_of(key, by_workspace.get(key.workspace_id, ())) for key in keys}
+    found = {key.pk: rules_of_key(key, by_workspace.get(key.workspace_id, ())) for key in keys}
     return {key_id: rules for key_id, rules in found.items() if rules}
 
 
 def rules_of_installation() -> tuple[Rules, Mapping[str, Rules]]:
     """Return those of the installation, and those of models by name. One query."""
+    return outer_rules(LimitRuleRow.objects.filter(workspace=None, is_enabled=True).order_by("id"))
+
+
+def outer_rules(rows: Iterable[LimitRuleRow]) -> tuple[Rules, Mapping[str, Rules]]:
+    """Return rules of the installation, and those of models by name. rows: of no workspace."""
     everywhere: list[LimitRule] = []
     of_models: dict[str, Rules] = {}
-    for row in LimitRuleRow.objects.filter(workspace=None, is_enabled=True).order_by("id"):
+    for row in rows:
         if row.level == LimitRuleRow.Level.MODEL:
             of_models[row.model] = (*of_models.get(row.model, ()), _compile(row, row.model))
         else:
@@ -49,7 +54,8 @@ def rules_of_installation() -> tuple[Rules, Mapping[str, Rules]]:
     return tuple(everywhere), MappingProxyType(of_models)
 
 
-def _rules_of(key: ApiKey, rows: Iterable[LimitRuleRow]) -> Rules:
+def rules_of_key(key: ApiKey, rows: Iterable[LimitRuleRow]) -> Rules:
+    """Return the rules that calls of a key are under. rows: of its workspace."""
     found = [_compile(row, owner) for row in rows if (owner := _owner_for(row, key)) is not None]
     return tuple(sorted(found, key=lambda rule: _IN_WORKSPACES.index(rule.level)))
 

@@ -8,7 +8,7 @@ from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import Workspace
 from accounts.selectors import get_member, get_workspace
 from accounts.untyped import Arguments, Options
-from gateway.models import LanguageModel
+from gateway.backtest.rule_file import for_known_model
 from keys.limit_rules import (
     RuleHolder,
     add_limit_rule,
@@ -18,11 +18,11 @@ from keys.limit_rules import (
     for_installation,
     for_key,
     for_member,
-    for_model,
     for_workspace,
     values_of,
 )
 from keys.limit_selectors import get_limit_rule
+from keys.limit_values import LimitValues
 from keys.limit_words import holder_words
 from keys.management.limit_rule_options import (
     add_limit_values,
@@ -49,20 +49,12 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--rule", metavar="ID", help="Change this limit.")
-        parser.add_argument("--installation", action="store_true", help="All calls together.")
-        parser.add_argument("--model", metavar="NAME", help="All calls to a model together.")
-        parser.add_argument("--workspace", help="Workspace ID, slug or name: all of its calls.")
-        parser.add_argument("--member", metavar="EMAIL", help="The keys of a member together.")
-        parser.add_argument("--each-member", action="store_true", help="The keys of each member.")
-        parser.add_argument("--key", help="Key ID (preferred), last 4 characters, or the secret.")
-        parser.add_argument("--each-key", action="store_true", help="Each key of the workspace.")
-        add_limit_values(parser)
+        add_rule_options(parser)
 
     def answer(self, *, rule: str | None, **options: object) -> Answer:
         if rule is not None:
             return self._change(get_limit_rule(rule), options)
-        holder = _read_holder({name: options[name] for name in _HOLDERS if options[name]})
+        holder = read_holder(options)
         values = {"metric": "", "maximum": None, **read_limit_values(options)}
         return {"changed": True} | write_limit_rule(add_limit_rule(holder, actor=ACTOR, **values))
 
@@ -72,19 +64,41 @@ class Command(JsonCommand):
         return f"{holder_words(rule)}: {answer['limit']} {state} ({answer['rule_id']})."
 
     def _change(self, rule: LimitRule, options: Options) -> Answer:
-        if any(options[name] for name in (*FIXED, *_HOLDERS)):
-            raise ValueError(
-                "A limit keeps what it is for and what it counts. Only --maximum, --burst,"
-                " --only-model, --label and --enabled can be changed."
-            )
-        stored = values_of(rule)
-        wanted: Arguments = {**stored, **read_limit_values(options, stored)}
+        wanted = read_change(options, values_of(rule))
         changeable: Arguments = {name: wanted[name] for name in wanted if name not in FIXED}
         changed = change_limit_rule(rule, actor=ACTOR, **changeable)
         return {"changed": changed} | write_limit_rule(rule)
 
 
-def _read_holder(named: Arguments) -> RuleHolder:
+def add_rule_options(parser: ArgumentParser) -> None:
+    """Add the options that say what a limit is for, and how much."""
+    parser.add_argument("--rule", metavar="ID", help="Change this limit.")
+    parser.add_argument("--installation", action="store_true", help="All calls together.")
+    parser.add_argument("--model", metavar="NAME", help="All calls to a model together.")
+    parser.add_argument("--workspace", help="Workspace ID, slug or name: all of its calls.")
+    parser.add_argument("--member", metavar="EMAIL", help="The keys of a member together.")
+    parser.add_argument("--each-member", action="store_true", help="The keys of each member.")
+    parser.add_argument("--key", help="Key ID (preferred), last 4 characters, or the secret.")
+    parser.add_argument("--each-key", action="store_true", help="Each key of the workspace.")
+    add_limit_values(parser)
+
+
+def read_change(options: Options, stored: LimitValues) -> Arguments:
+    """Return all values of a limit with those that were named. Raises ValueError."""
+    if any(options[name] for name in (*FIXED, *_HOLDERS)):
+        raise ValueError(
+            "A limit keeps what it is for and what it counts. Only --maximum, --burst,"
+            " --only-model, --label and --enabled can be changed."
+        )
+    return {**stored, **read_limit_values(options, stored)}
+
+
+def read_holder(options: Options) -> RuleHolder:
+    """Return what the options say that the limit is for. Raises ValueError, LookupError."""
+    return _find_holder({name: options[name] for name in _HOLDERS if options[name]})
+
+
+def _find_holder(named: Arguments) -> RuleHolder:
     """named: the options that say what the limit is for. Raises ValueError, LookupError."""
     inner = [name for name in _IN_WORKSPACE if name in named]
     outer = [name for name in named if name not in inner]
@@ -94,11 +108,7 @@ def _read_holder(named: Arguments) -> RuleHolder:
         return _in_workspace(get_workspace(named["workspace"]), named)
     if "key" in named:
         return for_key(get_key(named["key"]))
-    if "model" not in named:
-        return for_installation()
-    if not LanguageModel.objects.filter(name=named["model"]).exists():
-        raise LookupError(f"The model {named['model'][:60]!r} does not exist.")
-    return for_model(named["model"])
+    return for_known_model(named["model"]) if "model" in named else for_installation()
 
 
 def _in_workspace(workspace: Workspace, named: Arguments) -> RuleHolder:
