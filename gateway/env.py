@@ -69,6 +69,22 @@ def read_url(name: str) -> str:
     return text
 
 
+def read_collector(name: str) -> str:
+    """Return the address of an OpenTelemetry collector, or "" when the variable is not set."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return ""
+    try:
+        parts = urlsplit(text)
+        is_usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        is_usable = False
+    if not is_usable:
+        # Without the text: it may have a password.
+        raise SettingError(f"{name} must look like http://collector.example.com:4318.")
+    return text
+
+
 def read_redis(name: str) -> RedisAddress | None:
     """Return the address of a Redis server, or None when the variable is not set."""
     text = read_secret(name).strip()

@@ -17,6 +17,7 @@ from gateway.env import (
     read_bool,
     read_choice,
     read_choices,
+    read_collector,
     read_header_name,
     read_int,
     read_list,
@@ -288,6 +289,17 @@ METRICS_HOST = read_str("TOLLHOUSE_METRICS_HOST", "127.0.0.1")
 METRICS_PORT = read_int("TOLLHOUSE_METRICS_PORT", 0, least=0, most=65535)
 METRICS_TOKEN = read_secret("TOLLHOUSE_METRICS_TOKEN")
 COUNTS_CALLS = bool(METRICS_PORT or METRICS_TOKEN)
+
+# Where traces and metrics of calls are sent by OTLP over HTTP; empty: nowhere. OpenTelemetry's
+# libraries read its other variables themselves (gateway.telemetry).
+OTLP_ENDPOINT = read_collector("OTEL_EXPORTER_OTLP_ENDPOINT")
+if read_bool("OTEL_SDK_DISABLED", False):
+    OTLP_ENDPOINT = ""
+if OTLP_ENDPOINT:
+    read_choice("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", ("http/protobuf",))
+OTLP_METRICS_EVERY_S = (
+    read_int("OTEL_METRIC_EXPORT_INTERVAL", 60_000, least=100, most=86_400_000) / 1000
+)
 
 LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))
 # text, or json: an object a line (gateway.json_logs).

@@ -73,6 +73,7 @@ from gateway.stores.writer import Writer
 from gateway.streaming.call_supervisor import CallSupervisor
 from gateway.streaming.meter import Meter
 from gateway.streaming.timeouts import StreamTimeouts
+from gateway.telemetry.setup import make_exporter
 
 logger = logging.getLogger(__name__)
 
@@ -99,7 +100,9 @@ class Runtime:
         self.keyring = Keyring(keys.ask)
         # None: nobody reads metrics.
         self.totals = CallTotals(self.stores.records) if settings.COUNTS_CALLS else None
-        self.log = CallLog(self.totals or self.stores.records)
+        # None: there is no collector.
+        self.telemetry = make_exporter(self.totals or self.stores.records)
+        self.log = CallLog(self.telemetry or self.totals or self.stores.records)
         self.refused: Counter[str] = Counter()  # requests that did not become a call, by error code
         self.feed: ChangeFeed | None = None
         self.transports = open_transports(
@@ -111,19 +114,7 @@ class Runtime:
             QueryThreads("idempotency", 1).run, partial(run_in_writer, writer), writer.mark
         )
         self.shedder = LoadShedder(settings.SHED_LAG_S)
-        self.admission = Admission(
-            keyring=self.keyring,
-            snapshot=self.snapshot,
-            credits=self.stores.credits,
-            limits=self.limits,
-            check=check_parameters,
-            write_down=self.log.admitted,
-            take_id=RequestIds(read).take,
-            shedder=self.shedder,
-            trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
-            country_header=settings.COUNTRY_HEADER,
-            wrong_keys=settings.WRONG_KEYS,
-        )
+        self.admission = self._make_admission()
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
         self.prompt_prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
         self._loader = SnapshotLoader(read, self.snapshot, self.transports, self.prompt_prep)
@@ -143,6 +134,22 @@ class Runtime:
         self._unified = replace(UNIFIED, usage_mode=settings.STREAM_USAGE_MODE)
         self._starting: asyncio.Future[None] | None = None
         self.is_ready = False
+
+    def _make_admission(self) -> Admission:
+        return Admission(
+            keyring=self.keyring,
+            snapshot=self.snapshot,
+            credits=self.stores.credits,
+            limits=self.limits,
+            check=check_parameters,
+            write_down=self.log.admitted,
+            take_id=RequestIds(read).take,
+            shedder=self.shedder,
+            trusted_proxies=read_networks(settings.TRUSTED_PROXIES),
+            country_header=settings.COUNTRY_HEADER,
+            wrong_keys=settings.WRONG_KEYS,
+            are_traced=self.telemetry is not None,
+        )
 
     def _make_limits(self) -> Limits:
         parts = CounterParts(
@@ -190,6 +197,8 @@ class Runtime:
         spare_the_collector()
         loop = asyncio.get_running_loop()
         await asyncio.to_thread(self.stores.start, loop)
+        if self.telemetry is not None:
+            await asyncio.to_thread(self.telemetry.start)
         self.shedder.start(loop)
 
         # The feed's place is taken before the catalogue and keys are read: a change in between is
@@ -219,6 +228,8 @@ class Runtime:
         await self.limits.counters.aclose()
         await self.transports.aclose()
         await self.prompt_prep.aclose()
+        if self.telemetry is not None:
+            await asyncio.to_thread(self.telemetry.stop)
 
     @property
     def configuration_age_s(self) -> float | None:
@@ -261,6 +272,7 @@ class Runtime:
             endpoint=endpoint.name,
             client_request_id=head.client_id(),
             ip=caller.ip,
+            traceparent="" if self.telemetry is None else head.traceparent(),
         )
         self.log.refused(identity, error=error, total_us=total_us)
 

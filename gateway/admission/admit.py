@@ -57,7 +57,8 @@ class Admission:
     check: names the parameters that cannot go to the model's providers; raises when they matter.
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
-    wrong_keys: how many calls with a bad key one address may make in ten seconds.
+    wrong_keys: how many calls with a bad key one address may make in ten seconds. are_traced:
+    calls have traces.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Admission:
         trusted_proxies: Sequence[Network] = (),
         country_header: str = "",
         wrong_keys: int = 50,
+        are_traced: bool = False,
     ) -> None:
         self._keyring = keyring
         self._snapshot = snapshot
@@ -86,6 +88,7 @@ class Admission:
         self._trusted = tuple(trusted_proxies)
         self._caller_screen = CallerScreen(country_header, self._trusted)
         self._auth_throttle = AuthThrottle(wrong_keys)
+        self._are_traced = are_traced
 
     async def identify(self, head: RequestHead) -> Caller:
         """Return who calls. Raises InvalidKey; a database that is away is never that.
@@ -228,7 +231,13 @@ class Admission:
         cap, sent_cap = bound.cap(affordable)
         grant = Grant(
             identity=make_identity(
-                caller, call, head, endpoint=endpoint, profile=profile, adopted_id=adopted_id
+                caller,
+                call,
+                head,
+                endpoint=endpoint,
+                profile=profile,
+                adopted_id=adopted_id,
+                traceparent=head.traceparent() if self._are_traced else "",
             ),
             model=model.name,
             price=bound.price,
@@ -304,6 +313,7 @@ def make_identity(
     endpoint: CalledEndpoint,
     profile: Profile,
     adopted_id: str,
+    traceparent: str,
 ) -> CallIdentity:
     """Return what is known of a call from its beginning."""
     key, facts = caller.key, call.facts
@@ -320,6 +330,7 @@ def make_identity(
         episode_id=facts.episode_id,
         ip=caller.ip,
         profile=profile.name,
+        traceparent=traceparent,
     )
 
 

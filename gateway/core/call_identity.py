@@ -26,3 +26,5 @@ class CallIdentity(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=Tr
     ip: str = field(default="", name="a")
     # The compatibility profile.
     profile: str = field(default="", name="f")
+    # The caller's span, where calls have traces (gateway.telemetry).
+    traceparent: str = field(default="", name="x")

@@ -11,6 +11,8 @@ import msgspec
 
 MAX_CLIENT_ID_BYTES = 128
 UUID_CHARS = 36
+# W3C Trace Context: version, trace, span and flags.
+TRACEPARENT = re.compile(rb"[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}")
 CLIENT_ID = re.compile(r"[A-Za-z0-9._:-]+")
 # The ASGI extension that is a weak reference to the server's side of the request, a Reply.
 WRITE_NOW = "tollhouse.write_now"
@@ -97,3 +99,8 @@ class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
             return ""
         text = value.decode("latin-1")
         return text if CLIENT_ID.fullmatch(text) else ""
+
+    def traceparent(self) -> str:
+        """Return the caller's span, or the empty string where none is named, or several are."""
+        values = self.values(b"traceparent")
+        return values[0].decode() if len(values) == 1 and TRACEPARENT.fullmatch(values[0]) else ""

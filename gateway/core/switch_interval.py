@@ -10,21 +10,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 LONG_SWITCH_S = sys.getswitchinterval()
 SHORT_SWITCH_S = 0.000_5
+_lock = Lock()
 _active = 0
 
 
 @contextmanager
 def short_switch_interval() -> Iterator[None]:
-    """While any such block lasts, threads hand the interpreter over sooner. For one loop."""
+    """While any such block lasts, threads hand the interpreter over sooner. Any thread may ask."""
     global _active
-    _active += 1
-    sys.setswitchinterval(SHORT_SWITCH_S)
+    with _lock:
+        _active += 1
+        sys.setswitchinterval(SHORT_SWITCH_S)
     try:
         yield
     finally:
-        _active -= 1
-        if not _active:
-            sys.setswitchinterval(LONG_SWITCH_S)
+        with _lock:
+            _active -= 1
+            if not _active:
+                sys.setswitchinterval(LONG_SWITCH_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import socket
 import tempfile
 from collections.abc import Collection, Iterator
@@ -84,6 +85,21 @@ def check_workers() -> None:
         raise CannotStart(
             f"{settings.WORKERS} server processes need Redis to count limits together: set "
             "REDIS_URL, or leave WORKERS out."
+        )
+
+
+def check_telemetry() -> None:
+    """Raises CannotStart when calls shall have traces, and what that takes is not installed."""
+    if not settings.OTLP_ENDPOINT:
+        return
+    try:
+        found = importlib.util.find_spec("opentelemetry.exporter.otlp.proto.http")
+    except ModuleNotFoundError:
+        found = None
+    if found is None:
+        raise CannotStart(
+            "OTEL_EXPORTER_OTLP_ENDPOINT is set, but OpenTelemetry is not installed. Run "
+            "`.venv/bin/pip install --require-hashes --no-deps -r deploy/otel.lock`, or unset it."
         )
 
 

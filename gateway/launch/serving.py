@@ -14,7 +14,12 @@ from django.db import connections
 
 from gateway.checks import log_warnings
 from gateway.launch.exclusive import SERVER, only_one
-from gateway.launch.preflight import check_database_is_current, check_home, check_keys
+from gateway.launch.preflight import (
+    check_database_is_current,
+    check_home,
+    check_keys,
+    check_telemetry,
+)
 
 M_MMAP_THRESHOLD = -3  # malloc.h
 LARGE_BLOCK_BYTES = 1024 * 1024
@@ -29,6 +34,7 @@ def enter(stack: ExitStack) -> None:
     give_large_blocks_back()
     home = Path(settings.HOME)
     check_home(home)
+    check_telemetry()
     stack.enter_context(only_one(home, SERVER, is_shared=has_shared_counters()))
     try:
         check_database_is_current()

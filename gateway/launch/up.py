@@ -40,6 +40,7 @@ def run(
     os.umask(0o077)  # what we and our children write is for this account alone
     preflight.check_home(home)
     preflight.check_workers()
+    preflight.check_telemetry()
     if can_replace() and (running := holder(home)) is not None:
         ask_to_replace(running, say)
         return

@@ -8,10 +8,12 @@ import socket
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from tests.launch.installation import assert_refused_with, up_process
 from tests.support.ports import free_port
 from tests.support.redis import running_redis
-from tests.support.servers import run_manage
+from tests.support.servers import ROOT, run_manage
 
 
 def test_a_taken_port(home: Path) -> None:
@@ -23,6 +25,36 @@ def test_a_taken_port(home: Path) -> None:
         done = up_process(home, port=port)
 
     assert_refused_with(done, f"Port {port} is in use")
+
+
+def test_a_collector_without_what_sends_to_it(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "opentelemetry").mkdir()
+    (tmp_path / "opentelemetry" / "__init__.py").touch()
+    env = {
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318",
+        "PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)]),
+    }
+
+    done = up_process(home, port=free_port(), env=env)
+
+    assert_refused_with(done, "OpenTelemetry is not installed. Run `.venv/bin/pip install ")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "words"),
+    [
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "must look like http://collector"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://[::1", "must look like http://collector"),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", "must be one of http/protobuf, not 'grpc'"),
+        ("OTEL_METRIC_EXPORT_INTERVAL", "often", "must be a whole number, not 'often'"),
+    ],
+)
+def test_a_collector_that_cannot_be_used(home: Path, variable: str, value: str, words: str) -> None:
+    env = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:4318"} | {variable: value}
+
+    done = up_process(home, port=free_port(), env=env)
+
+    assert_refused_with(done, f"{variable} {words}")
 
 
 def test_a_home_that_cannot_be_written(tmp_path: Path) -> None:

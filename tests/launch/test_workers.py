@@ -22,6 +22,7 @@ from tests.launch.installation import (
     running,
     up_process,
 )
+from tests.support.otlp import Collector, running_collector
 from tests.support.ports import free_port
 from tests.support.redis import running_redis
 from tests.support.servers import run_manage
@@ -36,10 +37,20 @@ CLIENTS_KEEP_S = 6.0
 
 
 @pytest.fixture(scope="module")
-def options() -> Iterator[dict[str, str]]:
+def collector() -> Iterator[Collector]:
+    with running_collector() as collector:
+        yield collector
+
+
+@pytest.fixture(scope="module")
+def options(collector: Collector) -> Iterator[dict[str, str]]:
     """What `up` is told in its environment."""
     with running_redis() as redis:
-        yield {"REDIS_URL": redis.url, "WORKERS": "2"}
+        yield {
+            "REDIS_URL": redis.url,
+            "WORKERS": "2",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url,
+        }
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +126,15 @@ def test_several_processes_serve_one_port(installation: Installation) -> None:
 
     assert callers.failed == []
     assert len(servers(installation)) == 2
+
+
+def test_each_process_sends_the_traces_of_its_calls(
+    installation: Installation, collector: Collector
+) -> None:
+    with Callers(installation) as callers:
+        wait_until(lambda: len(collector.instances()) == 2, what="traces of two processes")
+
+    assert callers.failed == []
 
 
 def test_a_killed_process_is_started_again_while_the_other_serves(
