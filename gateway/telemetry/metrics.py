@@ -24,7 +24,10 @@ class CallMetrics:
         meter = provider.get_meter("tollhouse", gateway.__version__)
 
         def histogram(name: str, unit: str, bounds: list[float]) -> Histogram:
-            return meter.create_histogram(name, unit, explicit_bucket_boundaries_advisory=bounds)
+            made: Histogram = meter.create_histogram(
+                name, unit, explicit_bucket_boundaries_advisory=bounds
+            )
+            return made
 
         self._tokens = histogram(names.TOKEN_USAGE, "{token}", TOKEN_BOUNDS)
         self._duration = histogram(names.DURATION, "s", DURATION_BOUNDS_S)
