@@ -16,6 +16,7 @@ from tests.flows.site import Site, running_site
 from tests.house.tree import text_of
 from tests.support.metrics import Metrics, get, scrape
 from tests.support.ports import free_port
+from tests.support.redis import RedisServer, running_redis
 from tests.support.waiting import wait_until
 
 METRIC = re.compile(r"\b(?:tollhouse|process)_\w+")
@@ -31,6 +32,7 @@ class Watched:
 
     site: Site
     port: int
+    redis: RedisServer
 
     @property
     def url(self) -> str:
@@ -45,8 +47,8 @@ def watched(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("metrics") / "home"))
     port = free_port()
     env = {"TOLLHOUSE_METRICS_PORT": str(port), "TOLLHOUSE_METRICS_TOKEN": TOKEN}
-    with running_site(home, env=env) as site:
-        yield Watched(site, port)
+    with running_redis() as redis, running_site(home, env=env | {"REDIS_URL": redis.url}) as site:
+        yield Watched(site, port, redis)
 
 
 def test_calls_are_counted_with_tokens_charge_and_durations(watched: Watched) -> None:
@@ -125,6 +127,19 @@ def test_the_process_and_its_stores_are_shown(watched: Watched) -> None:
         lambda: watched.scrape().sum("tollhouse_journal_backlog_records") == 0,
         what="all records to be posted",
     )
+
+
+def test_redis_that_is_away_is_shown(watched: Watched) -> None:
+    def is_up() -> bool:
+        return watched.scrape().sum("tollhouse_redis_up") == 1
+
+    wait_until(is_up, what="Redis to be there")
+    watched.redis.stop()
+    wait_until(lambda: not is_up(), what="Redis to be away")
+    watched.redis.start()
+    wait_until(is_up, what="Redis to be back")
+
+    assert watched.scrape().sum("tollhouse_redis_outages_total") == 1
 
 
 def test_a_proof_is_shown_with_its_age_and_verdict(watched: Watched) -> None:
