@@ -85,8 +85,10 @@ def values_of(rule: LimitRule) -> LimitValues:
     return cast(LimitValues, {name: getattr(rule, name) for name in LimitValues.__annotations__})
 
 
-def unsaved_rule(holder: RuleHolder, values: LimitValues) -> LimitRule:
-    """Return a rule that is not in the database. values: as read_limit returns them."""
+def unsaved_rule(holder: RuleHolder, wanted: Arguments) -> LimitRule:
+    """Return a rule that is not in the database. wanted: as add_limit_rule takes them. Raises
+    ValidationError as add_limit_rule does."""
+    values = read_limit(is_of_model=holder.level == LimitRule.Level.MODEL, **wanted)
     return LimitRule(**_columns_of(holder), **values)
 
 
@@ -112,24 +114,23 @@ def add_limit_rule(
     the models whose calls are counted; empty: all.
     Raises ValidationError with one entry for each field that cannot be taken.
     """
-    values = read_limit(
-        is_of_model=holder.level == LimitRule.Level.MODEL,
-        metric=metric,
-        maximum=maximum,
-        period=period,
-        algorithm=algorithm,
-        burst=burst,
-        per_request=per_request,
-        only_models=only_models,
-        label=label,
-        is_enabled=is_enabled,
-    )
+    wanted: Arguments = {
+        "metric": metric,
+        "maximum": maximum,
+        "period": period,
+        "algorithm": algorithm,
+        "burst": burst,
+        "per_request": per_request,
+        "only_models": only_models,
+        "label": label,
+        "is_enabled": is_enabled,
+    }
+    rule = unsaved_rule(holder, wanted)
+    rule.created_by = actor[:254]
     _refuse_revoked(holder.key)
     with transaction.atomic():
         if LimitRule.objects.filter(**_columns_of(holder)).count() >= MAX_RULES:
             raise ValidationError(FULL)
-        rule = unsaved_rule(holder, values)
-        rule.created_by = actor[:254]
         rule.save(force_insert=True)
         _record(rule, actor=actor, verb="add_limit", details={"limit": limit_words(rule)})
     return rule

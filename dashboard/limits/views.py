@@ -29,9 +29,11 @@ from dashboard.limits.forms import (
 )
 from dashboard.limits.places import Place, installation, place_of
 from dashboard.limits.table import LimitRow, limit_row, limit_table
+from dashboard.limits.trial import BUTTON, Trial, try_values
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
 from keys import limit_actions
+from keys.limit_rules import RuleHolder, holder_of, values_of
 from keys.limit_words import holder_words, limit_words
 from keys.models import LimitRule
 
@@ -59,6 +61,8 @@ class LimitFormContext:
     title: str
     action_url: str
     list_url: str
+    # What was asked for with the button to try it.
+    trial: Trial | None
 
 
 @login_required
@@ -134,13 +138,19 @@ def _create(request: PageRequest, place: Place) -> HttpResponse:
     chosen = asked.get("holder", "") if asked is not None else initial["holder"]
     form = NewLimitForm(asked, initial=initial, holders=place.choices(chosen))
 
-    def write() -> bool:
-        holder = place.holder(form.cleaned_data["holder"])
-        if holder is None:
+    def holder() -> RuleHolder:
+        found = place.holder(form.cleaned_data["holder"])
+        if found is None:
             raise ValidationError({"holder": "This was removed in the meantime."})
-        limit_actions.add_rule(holder, person=request.user, values=form.values())
+        return found
+
+    def write() -> bool:
+        limit_actions.add_rule(holder(), person=request.user, values=form.values())
         return True
 
+    if BUTTON in request.POST:
+        trial = _tried(form, lambda: try_values(holder(), form.values()))
+        return _form_page(request, place, form, None, trial=trial)
     if form.is_bound and _saved(request, form, write):
         return _to_list(request, place)
     return _form_page(request, place, form, None)
@@ -149,6 +159,10 @@ def _create(request: PageRequest, place: Place) -> HttpResponse:
 def _edit(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
     rule = _find(request, place, rule_id)
     form = EditLimitForm(request.POST if request.method == "POST" else None, rule)
+    if BUTTON in request.POST:
+        holder = holder_of(rule)
+        trial = _tried(form, lambda: try_values(holder, {**values_of(rule), **form.changes()}))
+        return _form_page(request, place, form, rule, trial=trial)
     if form.is_bound and form.is_valid() and form.cleaned_data["seen"] != limit_version(rule):
         show_conflict(form, "limit")
         return _form_page(request, place, form, rule, status=409)
@@ -182,6 +196,17 @@ def _saved(request: PageRequest, form: LimitForm, write: Callable[[], bool]) -> 
     return form.is_valid() and save(request, form, write)
 
 
+def _tried(form: LimitForm, try_it: Callable[[], Trial]) -> Trial | None:
+    """Return None where the form says why the limit cannot be set."""
+    if not form.is_valid():
+        return None
+    try:
+        return try_it()
+    except ValidationError as error:
+        form.take(error)
+        return None
+
+
 def _find(request: PageRequest, place: Place, rule_id: UUID) -> LimitRule:
     """Return the limit for somebody who may change it. Raises PermissionDenied, Http404."""
     rule = get_object_or_404(place.rules(), pk=rule_id)
@@ -207,6 +232,7 @@ def _form_page(
     rule: LimitRule | None,
     *,
     status: int | None = None,
+    trial: Trial | None = None,
 ) -> HttpResponse:
     row = None if rule is None else limit_row(rule)
     context = LimitFormContext(
@@ -215,6 +241,7 @@ def _form_page(
         title="Add limit" if row is None else f"{row.holder}: {row.words}",
         action_url=place.address("create") if rule is None else place.address("edit", rule.pk),
         list_url=place.address("list"),
+        trial=trial,
     )
     return render_page(
         request,

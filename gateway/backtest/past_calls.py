@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -16,7 +16,7 @@ from gateway.core.json_types import JsonObject
 from gateway.core.money import PUSD_PER_NUSD, Usage
 from gateway.core.receipt import Receipt
 from gateway.models import CallRecord
-from gateway.selectors.id_times import first_id_at
+from gateway.selectors.id_times import first_id_at, moment_of
 
 RECORDS_PER_QUERY = 2_000
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -50,6 +50,12 @@ class Scope:
         elif self.workspace_id is not None:
             found = found.filter(workspace_id=self.workspace_id)
         return found.only(*_FIELDS)
+
+    def shortened(self, latest: int) -> Scope:
+        """Return the part that has so many records, the newest."""
+        newest = self.records().order_by("-id").values_list("id", flat=True)
+        found = list(newest[latest - 1 : latest + 1])
+        return replace(self, since=moment_of(found[0])) if len(found) > 1 else self
 
     def chunks(self) -> Iterator[list[CallRecord]]:
         """Yield some at a time, in the order of their ids. Each is one short query."""

@@ -9,8 +9,8 @@ from django.db.models import Q
 
 from accounts.models import Workspace
 from accounts.untyped import Arguments
-from gateway.backtest.rule_file import DEFAULTS, MAX_RULES, rule_of
-from keys.limit_rules import RuleHolder, holder_of, values_of
+from gateway.backtest.rule_file import DEFAULTS, MAX_RULES
+from keys.limit_rules import RuleHolder, holder_of, unsaved_rule, values_of
 from keys.models import LimitRule
 
 
@@ -46,7 +46,7 @@ class Proposal:
 
     def add_new(self, holder: RuleHolder, values: Arguments) -> None:
         """values: those that differ from what a new rule has. Raises ValidationError."""
-        self.add([rule_of(holder, {**DEFAULTS, **values})])  # type: ignore[typeddict-item]
+        self.add([unsaved_rule(holder, {**DEFAULTS, **values})])
 
     def get(self, text: str) -> LimitRule:
         """Return the rule with this id. Raises LookupError."""
@@ -61,6 +61,6 @@ class Proposal:
 
     def change(self, rule: LimitRule, values: Arguments) -> None:
         """values: those that are different. Raises ValidationError."""
-        changed = rule_of(holder_of(rule), {**values_of(rule), **values})  # type: ignore[typeddict-item]
+        changed = unsaved_rule(holder_of(rule), {**values_of(rule), **values})
         changed.pk = rule.pk
         self.add([changed])

@@ -42,15 +42,18 @@ class RuleFindings:
 
 
 class Findings:
-    """calls: those in the scope that were replayed. refused_otherwise: those in it that were
-    refused for something else, and were not. listed: the ids of refused calls with their rules,
-    MAX_LISTED at most; None: they are not listed."""
+    """since: when the period began. listed: the ids of refused calls with their rules, MAX_LISTED
+    at most; None: they are not listed."""
 
-    def __init__(self, rules: Iterable[LimitRule], *, lists: bool) -> None:
+    def __init__(self, rules: Iterable[LimitRule], *, since: datetime, lists: bool) -> None:
+        self.since = since
         self.by_rule = {str(rule.pk): RuleFindings(rule) for rule in rules}
+        # Those in the scope that were replayed.
         self.calls = 0
         self.refused = 0
+        # Those in the scope that were refused for something else, and were not replayed.
         self.refused_otherwise = 0
+        # Those that waited for a slot and were admitted, and the longest wait.
         self.queued = 0
         self.longest_us = 0
         self.listed: list[tuple[UUID, str]] | None = [] if lists else None

@@ -28,7 +28,7 @@ from keys.limit_rules import (
     for_workspace,
     unsaved_rule,
 )
-from keys.limit_values import NUSD_PER_MICRO_USD, LimitValues, read_limit
+from keys.limit_values import NUSD_PER_MICRO_USD, LimitValues
 from keys.models import LimitRule
 from keys.selectors import get_key
 
@@ -103,12 +103,6 @@ def read_rules(text: str, name: str) -> list[LimitRule]:
     return read
 
 
-def rule_of(holder: RuleHolder, values: LimitValues) -> LimitRule:
-    """Return a rule that is not in the database. Raises ValidationError."""
-    checked = read_limit(is_of_model=holder.level == Level.MODEL, **values)
-    return unsaved_rule(holder, checked)
-
-
 def for_known_model(name: str) -> RuleHolder:
     """Raises LookupError."""
     if not LanguageModel.objects.filter(name=name).exists():
@@ -124,7 +118,7 @@ def _read_rule(given: object, where: str) -> LimitRule:
         _check_type(name, value, where)
     holder = _read_holder(fields, where)
     try:
-        rule = rule_of(holder, _read_values(fields, where))
+        rule = unsaved_rule(holder, _read_values(fields, where))
     except ValidationError as error:
         field, messages = next(iter(error.message_dict.items()))
         field = "enabled" if field == "is_enabled" else field

@@ -16,18 +16,23 @@ from gateway.models import CallRecord
 from keys.models import LimitRule
 
 
-def backtest(rules: Sequence[LimitRule], scope: Scope, *, lists: bool) -> Findings:
+def backtest(
+    rules: Sequence[LimitRule], scope: Scope, *, lists: bool, latest: int | None = None
+) -> Findings:
     """Return what the rules would have refused of the calls in the scope.
 
     Calls outside the scope that count under the same rules are replayed with them, and not
-    reported. Reads a few thousand records at a time.
+    reported. Reads a few thousand records at a time. latest: only the newest, so many at most.
     """
     compiled = RuleSet(rules)
-    findings = Findings(rules, lists=lists)
+    widened = _widened(scope, rules)
+    if latest is not None:
+        widened = widened.shortened(latest)
+    findings = Findings(rules, since=widened.since, lists=lists)
     reported = _Reported(findings, scope)
     queue = QueueLimits(settings.QUEUE_TIMEOUT_S, settings.MAX_QUEUE)
-    replay = Replay(micros(scope.since), queue, reported)
-    for records in _widened(scope, rules).chunks():
+    replay = Replay(micros(widened.since), queue, reported)
+    for records in widened.chunks():
         replayed = [record for record in records if is_replayed(record)]
         replay.make(read_calls(replayed, compiled))
         reported.count(records)

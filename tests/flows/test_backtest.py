@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.flows.caller import Caller
 from tests.flows.site import Site
 from tests.flows.test_limit_rules import limit
+from tests.flows.test_sessions import PASSWORD, Visitor
 
 A_DAY = ("--period", "day")
 
@@ -75,3 +78,52 @@ def test_calls_beyond_the_slots_wait_as_they_would_have(site: Site, caller: Call
     assert (answer["refused"], answer["queued"]) == (0, 1)
     assert answer["longest_wait_s"] > 0
     assert caller.ask(max_tokens=5).status == 200  # nothing of this binds anybody
+
+
+@pytest.fixture
+def visitor(site: Site, caller: Caller) -> Visitor:
+    """An owner of the caller's workspace, without JavaScript."""
+    email = f"owner@{caller.workspace_id}.example"
+    wishes = {"email": email, "password": PASSWORD, "role": "owner"}
+    site.office.do("person", workspace_id=caller.workspace_id, **wishes)
+    visitor = Visitor(site.gateway.port)
+    assert visitor.sign_in(email)
+    return visitor
+
+
+def test_the_form_tries_a_limit_and_does_not_set_it(
+    site: Site, caller: Caller, visitor: Visitor
+) -> None:
+    for _ in range(4):
+        assert caller.ask(max_tokens=5).status == 200
+    site.records(caller, count=4)
+    path = f"{visitor.workspace}/limits/new"
+    form = {"holder": "key:each", "metric": "requests", "maximum": "3", "period": "hour"}
+    form |= {"algorithm": "rolling", "try": "on"}
+
+    status = visitor.post(path, form)
+    tried = visitor.text
+    none = visitor.post(path, form | {"maximum": "100"})
+    page = visitor.text
+    wrong = visitor.post(path, form | {"maximum": "0"})
+
+    assert (status, none, wrong) == (200, 200, 422)
+    assert "<strong>1 of 4 calls</strong>" in tried
+    assert 'name="maximum" value="3"' in tried
+    assert "<strong>none of 4 calls</strong>" in page
+    assert "Enter a whole number of requests from 1" in visitor.text
+    listed = site.gateway.manage("list_limit_rules", "--workspace", caller.workspace_id)
+    assert listed == {"limits": []}
+
+
+def test_the_form_tries_a_change_of_a_limit(site: Site, caller: Caller, visitor: Visitor) -> None:
+    rule_id = limit(site, caller, "--metric", "requests", "--maximum", "9", "--period", "hour")
+    for _ in range(3):
+        assert caller.ask(max_tokens=5).status == 200
+    site.records(caller, count=3)
+
+    status = visitor.post(f"{visitor.workspace}/limits/{rule_id}", {"maximum": "1", "try": "on"})
+
+    assert (status, "<strong>2 of 3 calls</strong>" in visitor.text) == (200, True)
+    [still] = site.gateway.manage("list_limit_rules", "--key", caller.key_id)["limits"]
+    assert (still["maximum"], still["enabled"]) == (9, True)

@@ -34,6 +34,7 @@ from keys.management.limit_rule_options import read_limit_values, write_limit_ru
 from keys.selectors import get_key
 
 MAX_DAYS = 3_660
+MAX_LATEST = 10**9
 # Rules that are in the table though they refuse nothing.
 SHOWN_RULES = 50
 NONE = "Name the limits to try: a FILE, --current or --set."
@@ -72,6 +73,9 @@ class Command(JsonCommand):
             help="Leave this limit out. Repeatable.",
         )
         parser.add_argument("--days", default="7", metavar="N", help="Default: 7.")
+        parser.add_argument(
+            "--latest", metavar="N", help="Only the newest calls, N at most. Default: all."
+        )
         parser.add_argument("--workspace", help="Only its calls: workspace ID, slug or name.")
         parser.add_argument(
             "--key", help="Only its calls: key ID (preferred), last 4 characters, or the secret."
@@ -86,9 +90,8 @@ class Command(JsonCommand):
 
 
 def _run(options: Options) -> Answer:
-    days = options["days"]
-    if not (days.isascii() and days.isdigit() and 1 <= int(days[:6]) <= MAX_DAYS):
-        raise ValueError(f"--days: Enter a number of days from 1 to {MAX_DAYS:,}.")
+    days = _read_number("days", options["days"], MAX_DAYS)
+    latest = _read_number("latest", options["latest"], MAX_LATEST) if options["latest"] else None
     key = get_key(options["key"]) if options["key"] else None
     workspace = get_workspace(options["workspace"]) if options["workspace"] else None
     if key is not None:
@@ -108,13 +111,21 @@ def _run(options: Options) -> Answer:
         _set(proposal, line)
     until = timezone.now()
     scope = Scope(
-        since=until - timedelta(days=int(days)),
+        since=until - timedelta(days=days),
         until=until,
         workspace_id=workspace.pk if workspace else None,
         key_id=key.pk if key else None,
     )
     rules = list(proposal)
-    return _write(backtest(rules, scope, lists=options["list"]), scope, assumptions(rules))
+    found = backtest(rules, scope, lists=options["list"], latest=latest)
+    return _write(found, scope, assumptions(rules))
+
+
+def _read_number(name: str, text: str, highest: int) -> int:
+    """Raises ValueError."""
+    if text.isascii() and text.isdigit() and 1 <= int(text[:12]) <= highest:
+        return int(text)
+    raise ValueError(f"--{name}: Enter a whole number from 1 to {highest:,}.")
 
 
 def _read_file(name: str) -> tuple[str, str]:
@@ -147,7 +158,8 @@ def _set(proposal: Proposal, line: str) -> None:
 def _write(found: Findings, scope: Scope, assumed: Sequence[str]) -> Answer:
     labels = found.labels()
     answer: Answer = {
-        "from": scope.since.isoformat(),
+        "from": found.since.isoformat(),
+        "is_shortened": found.since > scope.since,
         "to": scope.until.isoformat(),
         "calls": found.calls,
         "refused": found.refused,
@@ -182,6 +194,8 @@ def _write(found: Findings, scope: Scope, assumed: Sequence[str]) -> Answer:
 
 def _lines(answer: JsonObject) -> Iterator[str]:
     calls, refused, rules = answer["calls"], answer["refused"], answer["rules"]
+    if answer["is_shortened"]:
+        yield "Only the newest calls were read (--latest)."
     period = f"{_moment(answer['from'])} to {_moment(answer['to'])} UTC"
     yield f"Calls from {period}: {calls:,}. Refused: {refused:,} ({_percent(answer['share'])})."
     if answer["refused_otherwise"]:

@@ -8,6 +8,7 @@ import pytest
 
 from accounts.models import Membership, Role, Workspace
 from dashboard.limits.places import OFFERED
+from gateway.launch import limit_trial
 from keys.limit_rules import (
     add_limit_rule,
     for_each_key,
@@ -298,3 +299,21 @@ def test_limits_are_found_by_what_they_are_for(workspace: Workspace) -> None:
     }
 
     assert found == {"invoice": ["Invoice reader"], "trial": ["Workspace"], "nothing": []}
+
+
+def test_limits_are_tried_one_at_a_time(workspace: Workspace) -> None:
+    visitor = signed_in(make_member(workspace))
+    with limit_trial._running:
+        answer = visitor.post(path_of("limit-create"), form(**{"try": "on"}))
+
+    assert answer.status_code == 200
+    assert "Another limit is being tried" in answer.content.decode()
+    assert not LimitRule.objects.exists()
+
+
+def test_who_may_not_set_limits_may_not_try_them(workspace: Workspace) -> None:
+    visitor = signed_in(make_member(workspace, Role.DEVELOPER))
+
+    answer = visitor.post(path_of("limit-create"), form(**{"try": "on"}))
+
+    assert answer.status_code == 403

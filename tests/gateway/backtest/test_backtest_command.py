@@ -129,6 +129,18 @@ def test_only_calls_of_the_period_and_the_scope_are_reported(key: ApiKey, start:
     assert backtest(*of_workspace, "--workspace", key.workspace.slug)["calls"] == 4
 
 
+def test_only_the_newest_calls_are_read(key: ApiKey, start: datetime) -> None:
+    made = calls_of(key, start, 6)
+    proposed = ("--set", f"--key {key.pk} {HOURLY}", "--list", "--latest")
+
+    answer, whole = backtest(*proposed, "4"), backtest(*proposed, "6")
+
+    assert (answer["calls"], answer["is_shortened"]) == (4, True)
+    assert [call["id"] for call in answer["refused_calls"]] == made[4:]
+    assert (whole["calls"], whole["is_shortened"]) == (6, False)
+    assert "Only the newest calls were read" in written("backtest_rules", *proposed, "4")
+
+
 def test_calls_that_were_refused_at_the_time(key: ApiKey, start: datetime) -> None:
     second = timedelta(seconds=1)
     counted = refused_record(key, start + 3 * second)
@@ -248,8 +260,9 @@ def test_a_bad_file_is_refused_by_its_place(tmp_path: Path, text: str, said: str
     ("arguments", "said"),
     [
         ([], "Name the limits to try"),
-        (["--current", "--days", "0"], "--days: Enter a number of days from 1 to 3,660."),
-        (["--current", "--days", "99999999999"], "--days: Enter a number of days"),
+        (["--current", "--days", "0"], "--days: Enter a whole number from 1 to 3,660."),
+        (["--current", "--days", "99999999999"], "--days: Enter a whole number"),
+        (["--current", "--latest", "x"], "--latest: Enter a whole number"),
         (["/no/such/file.json"], "/no/such/file.json cannot be read"),
         (["--current", "--remove", "x"], "The limit 'x' is not in the proposed set."),
         (["--set", "--installation --metric speed"], "invalid choice: 'speed'"),

@@ -17,6 +17,7 @@ from gateway.admission.limit_rules import Amounts
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limits
 from gateway.backtest.past_calls import Scope
+from gateway.backtest.rule_file import DEFAULTS
 from gateway.backtest.rule_set import RuleSet
 from gateway.backtest.run import backtest
 from gateway.core.admission_steps import numbers_of
@@ -32,7 +33,6 @@ from keys.limit_rules import (
     for_workspace,
     unsaved_rule,
 )
-from keys.limit_values import read_limit
 from keys.models import ApiKey, LimitRule
 from tests.factories import make_key, make_workspace
 from tests.gateway.admission.counting import never
@@ -160,19 +160,11 @@ class Live:
 def rule_of(limit: Limit, holder: RuleHolder) -> LimitRule:
     # All of these calls cost some 3,000 nano-USD at most.
     is_cost = limit.metric == "cost_micro_usd"
-    values = read_limit(
-        is_of_model=False,
-        metric=limit.metric,
-        maximum=1_000 * (1 + limit.maximum % 2) if is_cost else limit.maximum,
-        period=limit.period,
-        algorithm=limit.algorithm,
-        burst=None,
-        per_request=False,
-        only_models=[],
-        label="",
-        is_enabled=True,
+    maximum = 1_000 * (1 + limit.maximum % 2) if is_cost else limit.maximum
+    values = {"metric": limit.metric, "maximum": maximum}
+    return unsaved_rule(
+        holder, {**DEFAULTS, **values, "period": limit.period, "algorithm": limit.algorithm}
     )
-    return unsaved_rule(holder, values)
 
 
 def test_the_same_calls_are_refused() -> None:
