@@ -71,9 +71,9 @@ WORDS: Mapping[Action, str] = {
     Action.VIEW_OWN_USAGE: "View usage and calls of your own keys",
     Action.VIEW_KEYS: "View all keys, their rules and limits, never their secrets",
     Action.MAKE_KEYS: "Create keys within the workspace's maximum for developers. Rename, "
-    "restrict, rotate and revoke your own keys",
-    Action.MANAGE_KEYS: "Change or revoke any key, raise or remove limits, reset a key's "
-    "total, create service keys and transfer keys to the workspace, assign the scope "
+    "restrict, rotate and revoke your own keys, explain calls with them",
+    Action.MANAGE_KEYS: "Change or revoke any key, explain calls with it, raise or remove limits, "
+    "reset a key's total, create service keys and transfer keys to the workspace, assign the scope "
     "`usage.workspace`, set the maximum for developers' keys, import keys issued elsewhere",
     Action.IMPORT_DIGESTS: "Import keys by their SHA-256 digest alone",
     Action.VIEW_CREDITS: "View balance and ledger",

@@ -14,6 +14,7 @@ from dashboard.audit import views as audit
 from dashboard.budgets import views as budgets
 from dashboard.calls import views as calls
 from dashboard.credits import views as credits
+from dashboard.explain import views as explain
 from dashboard.hosts import views as hosts
 from dashboard.http.current_workspace import in_workspace
 from dashboard.http.page_urls import SLUG
@@ -86,6 +87,8 @@ _PAGES = [
     path("limits/new", limits.create_limit, name="limit-create"),
     path("limits/<uuid:rule_id>", limits.edit_limit, name="limit-edit"),
     path("limits/<uuid:rule_id>/remove", limits.remove_limit, name="limit-remove"),
+    # Why a call is refused
+    path("explain", explain.explain_call, name="explain"),
     # Settings
     path("settings", settings.show_settings, name="settings"),
     path("settings/name", settings.rename, name="settings-name"),

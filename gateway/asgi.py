@@ -23,7 +23,7 @@ from django.http import HttpResponse  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
 from gateway.api.errors import origin_of  # noqa: E402
-from gateway.api.mount import ApiMount  # noqa: E402
+from gateway.api.mount import ApiMount, ServingMount  # noqa: E402
 from gateway.consumers import CallConsumer  # noqa: E402
 from gateway.core.asgi import Application, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
@@ -133,7 +133,7 @@ consumers_by_target = {
     f"{mount}/{path}".encode(): consumer for mount in MOUNTS for path, consumer in consumers.items()
 }
 metrics = make_metrics(runtime, GuardedHttpProtocol.limiter)
-pages = UnknownPaths(cast(Application, django_application))
+pages = UnknownPaths(ServingMount(runtime, cast(Application, django_application)))
 api = ApiMount(runtime, pages)
 
 

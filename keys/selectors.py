@@ -40,6 +40,17 @@ def keys_visible_to(user: User, workspace: Workspace) -> QuerySet[ApiKey]:
     return keys.none()
 
 
+def keys_explainable_by(user: User, workspace: Workspace) -> QuerySet[ApiKey]:
+    """Return the keys with which this person may have calls explained, newest first: those that
+    they may_change, also when they are revoked."""
+    keys = ApiKey.objects.filter(workspace=workspace)
+    if may(user, Action.MANAGE_KEYS, workspace):
+        return keys
+    if may(user, Action.MAKE_KEYS, workspace):
+        return keys.filter(created_by=user)
+    return keys.none()
+
+
 def may_change(person: User, key: ApiKey) -> bool:
     """True when this person may revoke the key and, if may_edit, write its rules."""
     is_own = key.created_by_id == person.pk

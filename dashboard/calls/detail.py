@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from accounts.models import Workspace
-from dashboard.calls.refusal import Refusal, refusal_of
 from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.status_text import basis_words, error_words
 from dashboard.calls.timing import Part, Stretch, stretches, timing_parts
 from dashboard.calls.transcript import Transcript, read_request, read_response
+from dashboard.explain.trace import StepLine, recorded_trace
 from dashboard.templatetags.money import usd_per_mtok
 from gateway.core.ids import PREFIXES
 from gateway.core.money import PUSD_PER_NUSD, format_price
@@ -91,7 +91,8 @@ class Body:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallDetail:
-    """Everything the page of one call shows. error: what its error code means."""
+    """Everything the page of one call shows. error: what its error code means. trace: the checks
+    of a refused call, empty where they are not known."""
 
     row: CallRow
     parts: Sequence[Part]
@@ -102,7 +103,7 @@ class CallDetail:
     body: Body
     tokens_per_second: float | None
     error: str
-    refusal: Refusal | None
+    trace: Sequence[StepLine]
 
     @property
     def call(self) -> CallRecord:
@@ -124,7 +125,7 @@ def describe_call(
         body=_body(body, workspace),
         tokens_per_second=_speed(call),
         error=error_words(call),
-        refusal=refusal_of(call),
+        trace=recorded_trace(call.refusal),
     )
 
 

@@ -18,6 +18,7 @@ from dashboard.calls.export import csv_lines
 from dashboard.calls.filters import CallQuery, read_call_query
 from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.table import Attempt, attempt_table, call_pager, call_table, no_calls
+from dashboard.explain.links import explain_again_url
 from dashboard.http.current_workspace import current_workspace
 from dashboard.http.htmx import PageRequest, go_to, render_page, variables
 from dashboard.http.page_urls import page_address
@@ -46,10 +47,11 @@ class CallListContext:
 
 @dataclass(frozen=True)
 class CallDetailContext:
-    """Variables of dashboard/calls/detail.html."""
+    """Variables of dashboard/calls/detail.html. explain_url: empty for who may not ask."""
 
     detail: CallDetail
     attempts: Table[Attempt]
+    explain_url: str
 
 
 @login_required
@@ -104,7 +106,8 @@ def show_call(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
     if call is None:
         raise Http404("There is no such call in this workspace.")
     detail = describe_call(visible, call, find_body(call), workspace=workspace)
-    context = CallDetailContext(detail, attempt_table(detail.attempts))
+    explain_url = explain_again_url(request.user, workspace, call)
+    context = CallDetailContext(detail, attempt_table(detail.attempts), explain_url)
     return render(request, "dashboard/calls/detail.html", variables(context))
 
 

@@ -22,6 +22,7 @@ from dashboard.access_rules.words import rule_lines
 from dashboard.audit.history import SHOWN, Line, history
 from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spending_rows
 from dashboard.budgets.table import OuterBudget, budgets_over
+from dashboard.explain.links import explain_key_url
 from dashboard.forms.save import save
 from dashboard.forms.service_errors import show_conflict
 from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
@@ -114,6 +115,7 @@ class KeyPageContext:
     budgets: list[OuterBudget]
     may_limit: bool
     lost_scopes: list[str]
+    explain_url: str
 
 
 @login_required
@@ -336,6 +338,7 @@ def _key_page(
         limits=limits_of_key(key),
         budgets=budgets_over(key),
         may_limit=is_live and may_manage(person, workspace),
+        explain_url=explain_key_url(person, key),
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)
 

@@ -27,10 +27,11 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
-from gateway.core.admission_steps import at_step
+from gateway.core.admission_steps import at_step, before_turn
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
+    GatewayError,
     InsufficientScope,
     InvalidKey,
     IpNotAllowed,
@@ -188,10 +189,14 @@ class Admission:
         """
         key = caller.key
         workspace_id = key.workspace_id
-        check_key(key)
-        bound = endpoint.cost_bound(call, model)
-        bound = replace(bound, limit_tokens=min(bound.limit_tokens, 1))
-        held_nusd = await self._reserver.check(key, model.name, bound)
+        try:
+            check_key(key)
+            bound = endpoint.cost_bound(call, model)
+            bound = replace(bound, limit_tokens=min(bound.limit_tokens, 1))
+            held_nusd = await self._reserver.check(key, model.name, bound)
+        except GatewayError as error:
+            before_turn(error, "parameters")
+            raise
         try:
             yield
         finally:

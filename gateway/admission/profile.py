@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.admission.bearer import read_secret
+from gateway.core.admission_steps import before_turn
 from gateway.core.errors import InvalidKey, NotFound, RequestError
 from gateway.core.profiles import BY_NAME, Profile, guess_by_prefix
 from gateway.core.request import RequestHead
@@ -20,11 +21,13 @@ def choose_profile(head: RequestHead, key: KeyRecord | None, default: Profile) -
     named = head.first(b"x-compat-profile").decode("latin-1").strip()
     if named and (key is None or key.may_override_profile):
         if named not in BY_NAME:
-            raise RequestError(f"The profile {named[:64]} does not exist.", param=HEADER)
+            unknown = RequestError(f"The profile {named[:64]} does not exist.", param=HEADER)
+            raise before_turn(unknown, "key")
         return BY_NAME[named]
     if head.mount_profile:
         if head.mount_profile not in BY_NAME:
-            raise NotFound(f"The profile {head.mount_profile[:64]} does not exist.")
+            absent = NotFound(f"The profile {head.mount_profile[:64]} does not exist.")
+            raise before_turn(absent, "key")
         return BY_NAME[head.mount_profile]
     if key is not None:
         return BY_NAME.get(key.profile, default)

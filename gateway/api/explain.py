@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from uuid import UUID
 
 import msgspec
 from django.conf import settings
 from django.core import signing
 from django.db import Error as DatabaseError
+from django.http import HttpRequest
 from msgspec import UNSET
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway.admission.address import canonical_text, parse_address
 from gateway.api.authentication import KeyAuthentication, inbound_of
+from gateway.api.mount import Serving, serving_of
 from gateway.api.schemas.explanation import (
     ExplainRequest,
     ExplanationResponse,
+    ExplanationShown,
     write_explanation,
 )
 from gateway.api.views import KeyView, answers
@@ -27,9 +31,12 @@ from gateway.core.errors import (
     NotFound,
     RequestError,
 )
+from gateway.core.json_types import JsonObject
+from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.json_schema import REF
 from gateway.endpoints.reading import explain as explain_invalid
+from gateway.endpoints.registry import ENDPOINTS
 from gateway.explain.question import Origin, imagined_head
 from gateway.http.strict_json import check
 from gateway.outbound.permitted_addresses import read_networks
@@ -84,29 +91,67 @@ class ExplainView(KeyView):
     )
     def post(self, request: Request) -> Response:
         asked = read_question(request.body)
-        inbound = inbound_of(request)
-        endpoint = find_endpoint(asked.endpoint, inbound.endpoints)
-        origin = Origin(
-            address=given_address(asked),
-            country=None if asked.country is UNSET else asked.country,
-            user_agent=None if asked.user_agent is UNSET else asked.user_agent,
-        )
+        head = inbound_of(request).head
         caller: Caller | None = request.auth  # type: ignore[assignment]
-        asking_ip = canonical_text(inbound.head.peer) if caller is None else caller.ip
-        head = imagined_head(
-            inbound.head,
-            asking_ip,
-            origin,
-            trusted=read_networks(settings.TRUSTED_PROXIES),
-            country_header=settings.COUNTRY_HEADER,
-        )
+        asking_ip = canonical_text(head.peer) if caller is None else caller.ip
         digest, key_id = key_asked_about(request, caller, asked)
-        found = inbound.explain(digest, head, endpoint, write_body(asked, endpoint))
-        address = asking_ip if origin.address is None else origin.address
-        shown = write_explanation(
-            found, key_id=key_id, endpoint=endpoint.name, address=canonical_text(address)
-        )
+        serving = serving_of(request._request)
+        assert serving is not None
+        shown = explain_call(serving, asked, head, asking_ip, digest=digest, key_id=key_id)
         return Response(ExplanationResponse(shown))
+
+
+def explain_call(
+    serving: Serving,
+    asked: ExplainRequest,
+    asking: RequestHead,
+    asking_ip: str,
+    *,
+    digest: str,
+    key_id: str,
+) -> ExplanationShown:
+    """Return what would become of the call. asking, asking_ip: of the question.
+
+    Raises RequestError for a question that is none, and as Explainer.explain does.
+    """
+    endpoint = find_endpoint(asked.endpoint, serving.endpoints)
+    origin = Origin(
+        address=given_address(asked),
+        country=None if asked.country is UNSET else asked.country,
+        user_agent=None if asked.user_agent is UNSET else asked.user_agent,
+    )
+    head = imagined_head(
+        asking,
+        asking_ip,
+        origin,
+        trusted=read_networks(settings.TRUSTED_PROXIES),
+        country_header=settings.COUNTRY_HEADER,
+    )
+    found = serving.explain(digest, head, endpoint, write_body(asked, endpoint))
+    address = asking_ip if origin.address is None else origin.address
+    return write_explanation(
+        found, key_id=key_id, endpoint=endpoint.name, address=canonical_text(address)
+    )
+
+
+def explain_for_person(
+    request: HttpRequest, key: ApiKey, question: Mapping[str, object]
+) -> JsonObject | None:
+    """Return ExplanationShown for a page; None where the process that serves it makes no calls.
+
+    question: the members of an ExplainRequest. The call comes from the person's address unless the
+    question names another, and has no headers but those that the question is about. Raises as
+    explain_call does.
+    """
+    serving = serving_of(request)
+    if serving is None:
+        return None
+    asked = read_question(msgspec.json.encode(question))
+    ip = canonical_text(request.META.get("REMOTE_ADDR", ""))
+    asking = RequestHead(headers=[], peer=ip, fields={})
+    shown = explain_call(serving, asked, asking, ip, digest=key.digest, key_id=str(key.pk))
+    found: JsonObject = msgspec.to_builtins(shown)
+    return found
 
 
 def read_question(body: bytes) -> ExplainRequest:
@@ -124,6 +169,11 @@ def given_address(asked: ExplainRequest) -> str | None:
     if parse_address(asked.address) is None:
         raise RequestError("address must be an IP address.", param="address")
     return asked.address
+
+
+def endpoint_choices() -> list[tuple[str, str]]:
+    """Return name and path of every endpoint that can be asked about."""
+    return [(endpoint.name, endpoint.paths[0]) for endpoint in ENDPOINTS]
 
 
 def find_endpoint(name: str, endpoints: list[AnyEndpoint]) -> AnyEndpoint:

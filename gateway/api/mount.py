@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from django.http import HttpRequest
+
 from gateway.admission.admit import Admission
 from gateway.core.asgi import Application, Receive, Scope, Send
 from gateway.core.errors import GatewayError
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from gateway.wiring import Runtime
 
 SCOPE_KEY = "tollhouse"
+SERVING_KEY = "tollhouse.serving"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +46,18 @@ class Inbound:
     admission: Admission
     snapshot: Snapshot
     profile: Profile
-    endpoints: list[AnyEndpoint]
-    # Explains a call, given the digest of its key, from a thread.
-    explain: Callable[[str, RequestHead, AnyEndpoint, bytes], Explanation]
     outage: GatewayError | None = None  # why no call can begin now
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Serving:
+    """The process that serves a request, as far as views may ask it.
+
+    explain: explains a call, given the digest of its key, from a thread.
+    """
+
+    endpoints: list[AnyEndpoint]
+    explain: Callable[[str, RequestHead, AnyEndpoint, bytes], Explanation]
 
 
 class ApiMount:
@@ -79,10 +90,29 @@ class ApiMount:
             admission=admission,
             snapshot=snapshot,
             profile=profile,
-            endpoints=self._runtime.endpoints,
-            explain=partial(explain_from_thread, asyncio.get_running_loop(), self._runtime),
             outage=outage,
         )
+
+
+class ServingMount:
+    """ASGI middleware in front of Django for pages and the API: tells views who serves them."""
+
+    def __init__(self, runtime: Runtime, application: Application) -> None:
+        self._runtime = runtime
+        self._application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        serving = Serving(
+            endpoints=self._runtime.endpoints,
+            explain=partial(explain_from_thread, asyncio.get_running_loop(), self._runtime),
+        )
+        await self._application({**scope, SERVING_KEY: serving}, receive, send)
+
+
+def serving_of(request: HttpRequest) -> Serving | None:
+    """Return the process that serves this request; None where it is not one of ours."""
+    serving: Serving | None = getattr(request, "scope", {}).get(SERVING_KEY)
+    return serving
 
 
 def explain_from_thread(

@@ -2,13 +2,14 @@
 
 An error says its step by its class. Where a class stands for several checks, who raises it sets
 `step`. `numbers` are what an error says besides its details: they are kept with the record of the
-call and shown to the workspace, and not sent to the caller.
+call and shown to the workspace, and not sent to the caller. `last_passed` is the last check that
+the call has passed, where a check refuses before its turn.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, TypeVar
+from typing import Final, Literal, TypeVar
 
 from gateway.core import errors
 from gateway.core.errors import GatewayError
@@ -40,8 +41,6 @@ STEPS: Final[Mapping[str, str]] = {
     "concurrency": "Concurrent requests",
 }
 ORDER: Final = {step: place for place, step in enumerate(STEPS)}
-# Those that gateway.admission.admit makes at the end, in one go.
-LAST_STEPS: Final = frozenset(list(STEPS)[ORDER["workspace"] :])
 # The nearest class counts.
 _BY_CLASS: Mapping[type[GatewayError], str] = {
     errors.InvalidKey: "key",
@@ -70,12 +69,28 @@ _KEPT = ("level", "limit", "current", "requested", "rule_id", "resets_at")
 _NAMED = ("required_scope", "required_permission", "rule", "country")
 
 E = TypeVar("E", bound=GatewayError)
+StepResult = Literal["passed", "refused", "not_reached"]
 
 
 def at_step(error: E, step: str) -> E:
     """Return the error, which is this step's."""
     error.step = step
     return error
+
+
+def before_turn(error: E, last_passed: str) -> E:
+    """Return the error, whose check refuses right after this one has passed."""
+    error.last_passed = last_passed
+    return error
+
+
+def step_result(step: str, refusing: str, last_passed: str) -> StepResult:
+    """Return what a check came to in a call that another one, or this, refuses."""
+    if step == refusing:
+        return "refused"
+    if last_passed:
+        return "passed" if ORDER[step] <= ORDER[last_passed] else "not_reached"
+    return "passed" if ORDER[step] < ORDER[refusing] else "not_reached"
 
 
 def with_context(error: E, context_tokens: int, wanted_tokens: int) -> E:
@@ -102,6 +117,12 @@ def step_of(error: GatewayError) -> str:
         if one in _BY_CLASS:
             return _BY_CLASS[one]
     return SERVER
+
+
+def describe_refusal(error: GatewayError) -> dict[str, object]:
+    """Return what the record of a refused call says of the check that refused it."""
+    early = {"last_passed": error.last_passed} if error.last_passed else {}
+    return {"step": step_of(error), **early, **numbers_of(error)}
 
 
 def numbers_of(error: GatewayError) -> dict[str, object]:

@@ -66,7 +66,7 @@ GatewayError
 status, code and type are the catalogue of docs/errors.md, which is made from these classes. The
 message of any GatewayError is safe to show. Only logged: `detail`, and at debug level `quote`, what
 a provider said. `retry_elsewhere` lets the pipeline try the next target before the first byte.
-`should_retry`, where set, is sent as x-should-retry. `step`, `numbers`: core.admission_steps.
+`should_retry`, where set, is sent as x-should-retry. For the rest see core.admission_steps.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class GatewayError(Exception):
     meaning: ClassVar[str] = "An internal error occurred. You were not charged."
     retry_elsewhere: ClassVar[bool] = False
     should_retry: ClassVar[bool | None] = None
-    step: str = ""
+    step = last_passed = ""
     numbers: Mapping[str, object] | None = None
 
     def __init__(

@@ -17,10 +17,9 @@ import msgspec
 
 from gateway import pipeline
 from gateway.admission.admit import Admission
-from gateway.admission.fallback import CalledEndpoint
 from gateway.admission.limits import Limits
 from gateway.admission.spending import micro_usd
-from gateway.core.admission_steps import LAST_STEPS, ORDER, SERVER, STEPS, numbers_of, step_of
+from gateway.core.admission_steps import SERVER, STEPS, numbers_of, step_of, step_result
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError, InvalidKey
 from gateway.core.grant import Grant
@@ -32,7 +31,6 @@ from gateway.explain.standings import Standing, budget_standings, standing_of, s
 from gateway.explain.taking_nothing import AskedCredits, AskedLimits, Credits
 from gateway.prompt_prep import PromptPrep
 from gateway.snapshot.caller import Caller
-from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.types import KeyRecord, ModelRecord
 from gateway.stages import HangUp, KeptAnswer, Stages
 
@@ -142,18 +140,17 @@ class Rehearsal:
         self._asked_limits = AskedLimits(parts.limits)
         self._admission = parts.admission.rehearsal(self._credits, self._asked_limits)
         self._model: ModelRecord | None = None
-        self._is_screened = self._reached_last = False
         self._skipped: set[str] = set()
         prep = parts.prompt_prep.rehearsal(self._admission.hold_minimum)
         self.stages = replace(
             parts.stages,
             identify=self._identify,
-            screen=self._screen,
+            screen=self._admission.screen,
             choose_model=self._choose_model,
             process=prep.process,
             claim=self._claim,
             load_files=self._load_files,
-            admit=self._admit,
+            admit=self._admission.admit,
             refuse=refuse_nothing,
         )
 
@@ -173,11 +170,10 @@ class Rehearsal:
         )
 
     def _steps(self, error: GatewayError | None) -> list[StepTrace]:
-        refusing = None if error is None else step_of(error)
         limits = self._standings()
         found = []
         for step in STEPS:
-            result = self._result_of(step, refusing)
+            result = self._result_of(step, error)
             is_reached = result in ("passed", "waits", "refused")
             known = limits.get(step, ()) if is_reached else ()
             if (
@@ -189,27 +185,17 @@ class Rehearsal:
             found.append(StepTrace(step=step, result=result, limits=known))
         return found
 
-    def _result_of(self, step: str, refusing: str | None) -> Result:
-        if step == refusing:
-            return "refused"
-        if refusing is not None and self._is_before(refusing, step):
-            return "not_reached"
+    def _result_of(self, step: str, error: GatewayError | None) -> Result:
+        if error is not None:
+            result = step_result(step, step_of(error), error.last_passed)
+            if result != "passed":
+                return result
         if step in self._skipped:
             return "skipped"
         outlook = self._asked_limits.outlook
         if step == "concurrency" and outlook is not None and outlook.waits:
             return "waits"
         return "passed"
-
-    def _is_before(self, refusing: str, step: str) -> bool:
-        if ORDER[refusing] < ORDER[step]:
-            return True
-        # A profile that does not exist is refused before the key is looked at.
-        if not self._is_screened and refusing == "request":
-            return step != "key"
-        # Money, budget and requests of a call with files or processors are looked at first.
-        is_early = refusing in LAST_STEPS and not self._reached_last
-        return is_early and ORDER[step] > ORDER["parameters"]
 
     def _standings(self) -> dict[str, list[Standing]]:
         key, outlook = self._key, self._asked_limits.outlook
@@ -232,10 +218,6 @@ class Rehearsal:
             raise InvalidKey("The API key is not valid.")
         return self._admission.caller_of(self._key, head)
 
-    def _screen(self, caller: Caller, head: RequestHead, scope: str) -> None:
-        self._is_screened = True
-        self._admission.screen(caller, head, scope)
-
     def _choose_model(
         self, caller: Caller, call: AnyCall, profile: Profile
     ) -> tuple[ModelRecord, tuple[str, ...]]:
@@ -257,23 +239,6 @@ class Rehearsal:
     ) -> AnyCall:
         self._skipped.add("files")
         return call
-
-    async def _admit(
-        self,
-        caller: Caller,
-        call: AnyCall,
-        head: RequestHead,
-        profile: Profile,
-        endpoint: CalledEndpoint,
-        model: ModelRecord,
-        dropped: tuple[str, ...],
-        others: Sequence[Candidate],
-        hang_up: HangUp,
-    ) -> Grant:
-        self._reached_last = True
-        return await self._admission.admit(
-            caller, call, head, profile, endpoint, model, dropped, others, hang_up
-        )
 
 
 def refuse_nothing(

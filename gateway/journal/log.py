@@ -6,7 +6,7 @@ from typing import Protocol
 
 import msgspec
 
-from gateway.core.admission_steps import numbers_of, step_of
+from gateway.core.admission_steps import describe_refusal
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import GatewayError
 from gateway.core.grant import Grant
@@ -93,8 +93,6 @@ class CallLog:
                 http_status=error.status,
                 error_code=error.code,
                 total_us=total_us,
-                refusal=msgspec.json.encode(
-                    {"step": step_of(error), **numbers_of(error)}, enc_hook=str
-                ).decode(),
+                refusal=msgspec.json.encode(describe_refusal(error), enc_hook=str).decode(),
             )
         )

@@ -37,7 +37,7 @@ document.addEventListener("securitypolicyviolation", (event) =>
 """
 OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
-# name: address. Those in BY_LINK are found by following the first link that fits.
+# name: address. Those in BY_LINK are found by following the first link that fits, and the next.
 OPEN = {"sign-in": "/sign-in", "join": "/join", "not-found": "/nothing/here"}
 PAGES = {
     "overview": "/",
@@ -60,6 +60,7 @@ PAGES = {
     "limits": "/limits",
     "limits-none": "/limits?q=nothing-like-it",
     "limit-new": "/limits/new",
+    "explain": "/explain",
     "settings": "/settings",
     "settings-lock": "/settings/lock",
     "settings-bodies": "/settings/bodies",
@@ -86,7 +87,7 @@ PAGES = {
     "confirm": "/account/confirm",
     "nothing-there": "/w/nobody/keys",
 }
-BY_LINK = {
+BY_LINK: dict[str, tuple[str, ...]] = {
     "key": ("/keys?q=Checkout", "#key-table .row-link"),
     "model": ("/models", "#model-table .row-link"),
     "member-role": (
@@ -101,6 +102,8 @@ BY_LINK = {
     "installation-limit": ("/installation/limits", "#limit-table [aria-label^=Edit]"),
     "call": ("/calls?status=ok", "main .row-link"),
     "call-fallback": ("/calls?status=ok&fallback=yes", "main .row-link"),
+    "call-refused": ("/calls?status=refused", "main .row-link"),
+    "explained": ("/calls?status=refused", "main .row-link", "main [href*='/explain?']"),
     "call-failed": ("/calls?status=upstream_error", "main .row-link"),
 }
 
@@ -143,11 +146,13 @@ class Watched:
 
 def find_address(watched: Watched, name: str) -> str:
     """Return the address of a page that is reached by a link."""
-    start, link = BY_LINK[name]
-    watched.open(start)
-    href = watched.page.locator(link).first.get_attribute("href")
-    assert href, f"{start} has no {link}"
-    return href
+    address, *links = BY_LINK[name]
+    for link in links:
+        watched.open(address)
+        href = watched.page.locator(link).first.get_attribute("href")
+        assert href, f"{address} has no {link}"
+        address = href
+    return address
 
 
 def fill(home: Path) -> None:

@@ -5,6 +5,7 @@ Everything is drawn from a seed, so two runs differ in their moments alone.
 
 from __future__ import annotations
 
+import json
 import random
 import uuid
 from collections.abc import Iterator, Sequence
@@ -93,6 +94,24 @@ KEY_LABELS = (
 )
 KEY_SHARES = (0.44, 0.27, 0.17, 0.09, 0.03)
 REFUSALS = (("rate_limit_exceeded", 429), ("model_not_allowed", 403), ("insufficient_credits", 402))
+REFUSED_BY: dict[str, dict[str, object]] = {
+    "rate_limit_exceeded": {
+        "step": "limits",
+        "level": "token",
+        "limit": {"metric": "requests", "period": "minute", "max": 60, "per_request": False},
+        "current": 120,
+        "requested": 1,
+    },
+    "model_not_allowed": {"step": "model"},
+    "model_not_found": {"step": "model"},
+    "insufficient_credits": {
+        "step": "money",
+        "level": "organisation",
+        "limit": {"metric": "cost_micro_usd", "period": None, "max": 0, "per_request": False},
+        "current": 0,
+        "requested": 4_210,
+    },
+}
 FAILURES = (("provider_timeout", 504), ("provider_unavailable", 502), ("provider_overloaded", 529))
 
 
@@ -167,6 +186,7 @@ def make_unknown_model_call(workspace: Workspace, key: ApiKey, *, model: str) ->
         identity=replace(refused.identity, requested_model=model),
         http_status=404,
         error_code="model_not_found",
+        refusal=json.dumps(REFUSED_BY["model_not_found"]),
     )
     _post(workspace, uuid.uuid4(), [refused], at)
 
@@ -330,6 +350,7 @@ def _refused(dice: random.Random, workspace: Workspace, key: ApiKey, at: datetim
         http_status=http,
         error_code=code,
         total_us=dice.randint(40, 400),
+        refusal=json.dumps(REFUSED_BY[code]),
     )
 
 

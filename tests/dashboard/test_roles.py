@@ -94,6 +94,7 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
     if name.endswith(("-create", "-invite", "-import", "-preview")) or subject in (
         "settings",
         "credits",
+        "explain",
     ):
         return path_of(name.removeprefix("dashboard:"))
     if name == "dashboard:key-import-confirm":
