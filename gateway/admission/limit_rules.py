@@ -300,7 +300,7 @@ def check_caps(rules: Iterable[LimitRule], model: str, bound: CostBound) -> Cost
     """
     tokens = bound.limit_tokens
     for rule in rules:
-        if not rule.per_request or (rule.models is not None and not rule.models.match(model)):
+        if not rule.per_request or not is_for_model(rule, model):
             continue
         allowed = most_tokens(rule, bound)
         if allowed >= tokens:
@@ -313,6 +313,10 @@ def check_caps(rules: Iterable[LimitRule], model: str, bound: CostBound) -> Cost
         return bound
     # The provider is to be told: this is less than it would give unasked.
     return replace(bound, limit_tokens=tokens, asked_tokens=bound.limit_tokens)
+
+
+def is_for_model(rule: LimitRule, model: str) -> bool:
+    return rule.models is None or rule.models.match(model)
 
 
 def most_tokens(rule: LimitRule, bound: CostBound) -> int:

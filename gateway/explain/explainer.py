@@ -27,7 +27,13 @@ from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.rate_limit_status import Rates
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
-from gateway.explain.standings import Standing, budget_standings, standing_of, standings
+from gateway.explain.standings import (
+    Standing,
+    budget_standings,
+    cap_standings,
+    standing_of,
+    standings,
+)
 from gateway.explain.taking_nothing import AskedCredits, AskedLimits, Credits
 from gateway.prompt_prep import PromptPrep
 from gateway.snapshot.caller import Caller
@@ -198,9 +204,11 @@ class Rehearsal:
         return "passed"
 
     def _standings(self) -> dict[str, list[Standing]]:
-        key, outlook = self._key, self._asked_limits.outlook
+        key, call, outlook = self._key, self._asked_limits.call, self._asked_limits.outlook
         want_nusd = self._credits.wanted_nusd or 0
         found: dict[str, list[Standing]] = {} if outlook is None else standings(outlook)
+        if call is not None:
+            found["caps"] = cap_standings(call)
         if outlook is not None and key is not None and key.limits and key.limits.of_spending:
             spending, budgets = self._limits.spending, key.limits.of_spending
             held_nusd = self._credits.granted_nusd or 0

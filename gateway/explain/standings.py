@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from sys import maxsize
 
 from gateway.admission.counter_protocols import SpendingCounter
-from gateway.admission.limit_rules import Reservation, rule_details
-from gateway.admission.limited_call import Outlook, Places, Rate
+from gateway.admission.limit_rules import Reservation, is_for_model, rule_details
+from gateway.admission.limited_call import LimitedCall, Outlook, Places, Rate
 from gateway.admission.limiter_state import limit_details
 from gateway.admission.memory_spending import MemorySpendings
 from gateway.admission.spending import micro_usd
@@ -43,6 +43,16 @@ def standings(outlook: Outlook) -> dict[str, list[Standing]]:
             has_slot = outlook.entry.has_slot[index]
             slots.append(shown | {"result": _result(outlook, first + index, has_slot=has_slot)})
     return {"limits": counted, "concurrency": slots}
+
+
+def cap_standings(call: LimitedCall) -> list[Standing]:
+    """Return the caps on a single request, under which the call stays."""
+    own = () if call.key.limits is None else call.key.limits.rules
+    return [
+        rule_details(rule, 0, call.amounts.of(rule.metric), call.model)
+        for rule in (*call.rules, *own)
+        if rule.per_request and is_for_model(rule, call.model)
+    ]
 
 
 def budget_standings(

@@ -45,19 +45,20 @@ class AskedCredits:
 
 
 class AskedLimits:
-    """For one rehearsal. outlook: what the limits said; None before they were asked, or when a
-    budget refuses before them."""
+    """For one rehearsal. call: what they were asked about, None before. outlook: what the limits
+    said; None before they were asked, or when a budget refuses before them."""
 
     def __init__(self, limits: Limiter) -> None:
         self._limits = limits
         self.counters = limits.counters
+        self.call: LimitedCall | None = None
         self.outlook: Outlook | None = None
 
     def rates_of(self, key: KeyRecord, rules: Rules) -> Rates:
         return self._limits.rates_of(key, rules)
 
     async def ask(self, call: LimitedCall, *, wants_slots: bool) -> Outlook:
-        self.outlook = None
+        self.call, self.outlook = call, None
         self.outlook = await self._limits.ask(call, wants_slots=wants_slots)
         return self.outlook
 

@@ -83,6 +83,7 @@ def test_rules_of_several_levels(site: Site) -> None:
     data = explained(caller, body=HELLO | {"max_tokens": 100})
     called = caller.ask("Hello", max_tokens=100)
     beyond = explained(caller, body=HELLO | {"max_tokens": 501})
+    caps = step(data, "caps")
 
     limits = step(data, "limits")["limits"]
     assert [(one["rule_id"], one["result"], one["max"]) for one in limits] == [
@@ -92,6 +93,10 @@ def test_rules_of_several_levels(site: Site) -> None:
     assert {one["current"] for one in limits} == {0}
     assert data["error"]["details"]["requested"] == called.error["details"]["requested"] > 100
     assert site.record(called.call_id)["refusal"]["rule_id"] == of_key
+    assert caps["result"] == "passed"
+    assert [(one["rule_id"], one["max"], one["requested"]) for one in caps["limits"]] == [
+        (capped, 500, 100)
+    ]
     assert beyond["error"]["step"] == "caps"
     assert beyond["error"]["details"]["rule_id"] == capped
 
