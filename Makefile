@@ -53,8 +53,8 @@ bench-pages: .venv/test.stamp ## measure the pages of a home that `manage.py see
 prove-hosts: .venv/test.stamp ## a lease that runs out by itself, backup and restore on both databases
 	@$(PROVE) tests/launch
 
-prove-races: .venv/test.stamp ## race 1 and 4 processes for the last request, slot, cent and token; rounds=1000
-	@PROOFS=whole ROUNDS=$(or $(rounds),1000) $(BIN)/python -m pytest -q tests/flows/test_races.py
+prove-races: .venv/test.stamp ## race 1 and 4 processes for the last request, slot, token, credit and cent; rounds=1000
+	@ROUNDS=$(or $(rounds),1000) $(PROVE) -n 0 tests/flows/test_races.py
 
 prove-headers: .venv/test.stamp ## hold rules and rate headers against random histories, in memory and in Redis; histories=10000
 	@HISTORIES=$(or $(histories),10000) $(BIN)/python -m pytest -q tests/gateway/admission/test_rule_histories.py
