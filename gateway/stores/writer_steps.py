@@ -137,6 +137,11 @@ class WriterSteps:
         concerned |= {request.workspace_id for request in returns}
         try:
             self.backlog.end_doubt()
+        except BaseException:
+            self._inbox.postpone(returns)
+            self._fail(draws)
+            raise
+        try:
             answers = self.session.wallet_client.serve(draws, returns)
         except Fenced:
             raise  # the client hears of that at once, and lets everybody who waits know

@@ -20,6 +20,7 @@ from gateway.journal.file import JournalWriter
 from gateway.models import CallRecord, ServingProcess
 from gateway.services.proving import prove
 from gateway.stores import stall_monitor
+from gateway.stores.backlog import RETRY_S
 from gateway.stores.process_stores import ProcessStores
 from gateway.stores.purse_funding import ReservationTimeouts
 from gateway.stores.reaping import end_process
@@ -217,6 +218,38 @@ def test_money_that_nobody_needs_goes_back_by_itself(tmp_path: Path) -> None:
     run_with_stores(tmp_path, work, timeouts=ReservationTimeouts(window_s=0.1))
 
     assert Wallet.objects.get().posted_nusd == 1_000
+
+
+def test_money_goes_back_that_was_returned_while_the_database_was_locked(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    workspace_id = str(make_rich(1_000).pk)
+
+    async def work(stores: ProcessStores) -> None:
+        record = admitted(workspace_id, await hold(stores, workspace_id, 600))
+        stores.records.admitted(record)
+
+        async def is_in_trouble() -> bool:
+            return "database writer tries again" in caplog.text
+
+        async def is_returned() -> bool:
+            return stores.credits.sum_purses().total_nusd == 0
+
+        with locked():
+            # A batch of records of which nobody knows whether they are posted, then the return.
+            end(stores, record, 100)
+            await async_wait_until(is_in_trouble)
+            await async_wait_until(is_returned)
+            await asyncio.sleep(2 * RETRY_S)
+        await asyncio.to_thread(wait_for_it)
+
+    def wait_for_it() -> None:
+        wait_until(lambda: Wallet.objects.get().drawn_nusd == 0, what="the money to come back")
+        connection.close()
+
+    run_with_stores(tmp_path, work, timeouts=ReservationTimeouts(window_s=0.1))
+
+    assert Wallet.objects.get().posted_nusd == 900
 
 
 def test_process_declared_dead_stops_and_begins_again(tmp_path: Path) -> None:
