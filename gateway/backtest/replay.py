@@ -134,7 +134,9 @@ class Replay:
                 # Those of one moment that want the same get the same.
                 self._observer.refused(Refusal(call, rule_id, left))
                 return
-            if call.runs_us is not None:
+            if call.runs_us == 0:
+                _end(lease, call.receipt)
+            elif call.runs_us is not None:
                 self._loop.call_later(call.runs_us / US_PER_S, _end, lease, call.receipt)
 
     async def _acquire(self, call: PastCall) -> Lease:

@@ -99,6 +99,20 @@ def test_limits_and_budgets_hold_for_calls_at_once(site: Site) -> None:
     assert site.balance_nusd(poor) >= 0
 
 
+def test_a_backtest_refuses_what_its_limits_refuse(site: Site) -> None:
+    caller = site.caller()
+    made = [caller.ask("a", max_tokens=5).call_id for _ in range(3)]
+    site.records(caller, count=3)
+    proposed = f"--key {caller.key_id} --metric requests --maximum 2 --period day"
+
+    answer = site.gateway.manage(
+        *("backtest_rules", "--workspace", caller.workspace_id),
+        *("--set", proposed, "--list", "--latest", "1000"),
+    )
+
+    assert [call["id"] for call in answer["refused_calls"]] == made[2:]
+
+
 def test_every_page_answers_whatever_is_looked_for(site: Site) -> None:
     caller = site.caller()
     caller.ask("a")

@@ -152,10 +152,12 @@ def test_calls_that_were_refused_at_the_time(key: ApiKey, start: datetime) -> No
 
     requests = backtest("--set", f"--key {key.pk} --metric requests --maximum 3 --period hour")
     tokens = backtest("--set", f"--key {key.pk} --metric tokens --maximum 500 --period hour")
+    slots = backtest("--set", f"--key {key.pk} --metric concurrent_requests --maximum 1")
 
     assert (requests["calls"], requests["refused"]) == (7, 4)
     assert requests["refused_otherwise"] == 1
     assert tokens["refused"] == 1
+    assert (slots["refused"], slots["queued"]) == (0, 0)
 
 
 def test_caps_slots_and_limits_of_a_member(key: ApiKey, start: datetime) -> None:
