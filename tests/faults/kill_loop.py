@@ -98,6 +98,8 @@ class _Run:
     seen: Seen = field(init=False)
     rng: Random = field(init=False)
     disruptions: Disruptions = field(init=False)
+    # Calls that were made while there had to be records.
+    _extra: int = 0
     # Of the server processes that were killed and come back meanwhile.
     _restarts: dict[int, asyncio.Task[None]] = field(default_factory=dict)
 
@@ -121,13 +123,14 @@ class _Run:
         kinds = self._kinds()
         until_s = time.monotonic() + plan.minutes * 60 if plan.minutes else float("inf")
         killed = 0
-        while killed < plan.kills if plan.kills else self.seen.calls < enough:
+        while killed < plan.kills if plan.kills else self.seen.calls < enough + self._extra:
             if time.monotonic() > until_s:
                 self.seen.wanted = self.seen.calls + QUIET_CALLS
                 break
             share = enough * (killed + 1) // (plan.kills + 1) if plan.kills else enough
+            share += self._extra
             # Other processes serve meanwhile, and are not to use up the calls of later kills.
-            self.seen.allowed = min(share + enough // (plan.kills + 1), enough)
+            self.seen.allowed = min(share + enough // (plan.kills + 1), enough + self._extra)
             kill_at_s = time.monotonic() + self.rng.uniform(*KILL_AFTER_S)
             while time.monotonic() < kill_at_s and self.seen.calls < share and not load.done():
                 await asyncio.wait([load], timeout=LOOK_S)
@@ -149,9 +152,14 @@ class _Run:
             return
         number = await self._choose()
         server = self.cluster.servers[number]
-        if kind == FLIPPED:
-            self.seen.allowed = sys.maxsize  # there must be records
-        await self.disruptions.before_kill(kind, server)
+        if kind == FLIPPED:  # there must be records, and calls for the kills that follow
+            before = self.seen.calls
+            self.seen.allowed = self.seen.wanted = sys.maxsize
+            await self.disruptions.before_kill(kind, server)
+            self._extra += self.seen.calls - before
+            self.seen.wanted = self.plan.calls + self._extra
+        else:
+            await self.disruptions.before_kill(kind, server)
         server.kill()
         self.server_kills += 1
         await asyncio.to_thread(self.disruptions.after_kill, kind, server)

@@ -54,7 +54,10 @@ class Seen:
 
     @property
     def calls(self) -> int:
-        return sum(self.outcomes.values())
+        """How many calls were made, without those that are to be asked again: a locked database
+        is not to use them up."""
+        again = self.outcomes[UNAVAILABLE] + self.outcomes[CONFLICT]
+        return sum(self.outcomes.values()) - again
 
     def note_id(self, text: str | None) -> None:
         found = find_request_id(text or "")
@@ -137,9 +140,10 @@ async def _call_until_answered(load: Callers, rng: Random) -> None:
 
     while load.seen.calls < load.seen.wanted and len(ids) < 2:
         await _count_call(call(), load.seen)
-    load.seen.given |= {str(find_request_id(text)) for text in ids[:1]}
-    if len(set(ids)) > 1:
-        load.seen.given_again.append(f"{ids[0]}, then {ids[1]}")
+    known = [str(find_request_id(text)) for text in ids]
+    load.seen.given |= set(known[:1])
+    if len(set(known)) > 1:
+        load.seen.given_again.append(f"{known[0]}, then {known[1]}")
 
 
 async def _call(load: Callers, rng: Random) -> str:

@@ -8,13 +8,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import httpx
+from tests.faults.kept_connections import Answer, KeptConnections, write_request
 
 STREAMED, BUFFERED = "streamed", "buffered"
 STREAM_SHARE = 4  # one in so many
 STREAM = "script:tokens=30&delay_ms=50"
-PAUSE_S = 0.02
-MOST_RUNNING = 100
+PAUSE_S = 0.01
+MOST_RUNNING = 500
+ANSWER_S = 60.0
 
 
 @dataclass
@@ -64,11 +65,7 @@ class SteadyLoad:
         return [call for call in list(self.calls) if call.ended not in ("", "whole")]
 
     async def _run(self) -> None:
-        limits = httpx.Limits(max_connections=None, max_keepalive_connections=50)
-        headers = {"authorization": f"Bearer {self.key}"}
-        async with httpx.AsyncClient(
-            headers=headers, timeout=60, limits=limits, trust_env=False
-        ) as session:
+        async with KeptConnections(self.origins) as connections:
             tasks: set[asyncio.Task[None]] = set()
             begun_s = time.monotonic()
             number = 0
@@ -77,14 +74,14 @@ class SteadyLoad:
                 fitting = min(due, MOST_RUNNING - len(tasks))
                 self.skipped += due - fitting
                 for _ in range(fitting):
-                    task = asyncio.ensure_future(self._call(session, number))
+                    task = asyncio.ensure_future(self._call(connections, number))
                     tasks.add(task)
                     task.add_done_callback(tasks.discard)
                     number += 1
                 await asyncio.sleep(PAUSE_S)
             await asyncio.gather(*tasks)
 
-    async def _call(self, session: httpx.AsyncClient, number: int) -> None:
+    async def _call(self, connections: KeptConnections, number: int) -> None:
         origin = self.origins[number % len(self.origins)]
         streams = number // len(self.origins) % STREAM_SHARE == 0
         call = CallSeen(origin, STREAMED if streams else BUFFERED)
@@ -95,23 +92,25 @@ class SteadyLoad:
             "max_tokens": 40,
         }
         try:
-            async with session.stream("POST", f"{origin}/v1/chat/completions", json=body) as answer:
-                self.calls.append(call)
-                call.status = answer.status_code
-                call.call_id = answer.headers.get("x-request-id", "")
-                content = await answer.aread()
-            call.ended = _verdict(call, content)
-        except httpx.ConnectError:
+            connection = await connections.take(origin)
+        except OSError:
             self.away += 1
-        except (httpx.HTTPError, OSError) as error:
-            if not call.status:
-                self.calls.append(call)
+            return
+        self.calls.append(call)
+        try:
+            async with asyncio.timeout(ANSWER_S):
+                answer = await connection.ask(write_request(self.key, body))
+            call.ended = _verdict(call, answer)
+        except (OSError, TimeoutError) as error:
             call.ended = repr(error)
+        connections.keep(origin, connection)
+        call.status, call.call_id = connection.answer.status, connection.answer.call_id
 
 
-def _verdict(call: CallSeen, content: bytes) -> str:
-    if call.status != 200:
-        return f"{call.status} {content[:200].decode(errors='replace')}"
+def _verdict(call: CallSeen, answer: Answer) -> str:
+    content = answer.content
+    if answer.status != 200:
+        return f"{answer.status} {content[:200].decode(errors='replace')}"
     if call.kind == STREAMED and not content.endswith(b"data: [DONE]\n\n"):
         return "cut short"
     if b'"error"' in content:

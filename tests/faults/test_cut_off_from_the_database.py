@@ -68,6 +68,7 @@ def test_a_host_without_the_database_ends_its_calls_and_the_other_goes_on(
     site = hosts.site
     caller = site.caller()
     near = hosts.near_caller(caller)
+    wait_until(lambda: near.ask("a", max_tokens=5).status == 200, what="that host to know models")
     script = f"script:tokens=9&stall_after=2&gate={caller.key_id}"
     stream = caller.begin(script, stream=True)
     stream.wait_for_tokens(2)

@@ -180,7 +180,7 @@ def old_frame(record: Admitted | Settled) -> bytes:
 def as_array(record: Admitted | Settled) -> ArrayAdmitted | ArraySettled:
     """Return the record as the version before wrote it."""
     identity = msgspec.structs.asdict(record.identity)
-    del identity["endpoint"]  # not known then
+    del identity["endpoint"], identity["traceparent"]  # not known then
     price = record.price if isinstance(record, Admitted) else record.served.price
     known = identity | {"hold_nusd": record.hold_nusd}
     known |= {name: getattr(price, name) for name in ("input_pusd", "cached_input_pusd")}
