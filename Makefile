@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-pages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-journals prove-kills prove-revocation prove-restarts fix lock clean
+.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-journals prove-kills prove-revocation prove-restarts fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -49,6 +49,9 @@ prove-floods: .venv/test.stamp ## each flood for 20 seconds
 
 bench-pages: .venv/test.stamp ## measure the pages of a home that `manage.py seed_load` has filled
 	@$(BIN)/python -m bench.pages $(args)
+
+bench-storages: .venv/test.stamp ## measure calls with SQLite, with PostgreSQL and Redis, with limits, and with several processes
+	@$(BIN)/python -m bench.storages $(args)
 
 prove-hosts: .venv/test.stamp ## a lease that runs out by itself, backup and restore on both databases
 	@$(PROVE) tests/launch

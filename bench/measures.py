@@ -74,7 +74,7 @@ class Field:
 
 async def buffered(field: Field) -> dict[str, Figures]:
     """32 connections that call without a pause: what one core carries."""
-    return await _alternate(
+    return await alternate(
         field.compared, field.plan.rounds, lambda s: _load(field, s, 32, field.plan.buffered_s)
     )
 
@@ -82,7 +82,7 @@ async def buffered(field: Field) -> dict[str, Figures]:
 async def latency(field: Field) -> dict[str, Figures]:
     """One connection, one call at a time: what the gateway adds to an answer."""
     subjects = [field.upstream, *field.compared]
-    return await _alternate(
+    return await alternate(
         subjects, field.plan.rounds, lambda s: _load(field, s, 1, field.plan.latency_s)
     )
 
@@ -90,7 +90,7 @@ async def latency(field: Field) -> dict[str, Figures]:
 async def bursts(field: Field) -> dict[str, Figures]:
     """Streams whose every chunk is there at once, on 32 connections."""
     options = {"stream": True, "stream_options": {"include_usage": True}}
-    return await _alternate(
+    return await alternate(
         field.compared,
         field.plan.rounds,
         lambda s: _load(field, s, 32, field.plan.bursts_s, **options),
@@ -99,14 +99,14 @@ async def bursts(field: Field) -> dict[str, Figures]:
 
 async def paced(field: Field) -> dict[str, Figures]:
     """400 streams at 20 chunks a second: what a chunk costs, and how long it is held up."""
-    found = await _alternate([field.upstream], 1, lambda s: _paced(field, s))
+    found = await alternate([field.upstream], 1, lambda s: _paced(field, s))
     rounds = field.plan.paced_rounds
-    return found | await _alternate(field.compared, rounds, lambda s: _paced(field, s))
+    return found | await alternate(field.compared, rounds, lambda s: _paced(field, s))
 
 
 async def memory(field: Field) -> dict[str, Figures]:
     """1,000 streams open at once, each with a chunk a second."""
-    return await _alternate(field.compared, 1, lambda s: _memory(field, s))
+    return await alternate(field.compared, 1, lambda s: _memory(field, s))
 
 
 MEASURES: dict[str, Callable[[Field], Awaitable[dict[str, Figures]]]] = {
@@ -118,7 +118,7 @@ MEASURES: dict[str, Callable[[Field], Awaitable[dict[str, Figures]]]] = {
 }
 
 
-async def _alternate(
+async def alternate(
     subjects: Sequence[Program], rounds: int, measure: Callable[[Program], Awaitable[Figures]]
 ) -> dict[str, Figures]:
     """Measure each subject in turn, `rounds` times over; return medians by subject's name."""
@@ -139,7 +139,21 @@ async def _load(
     field: Field, subject: Program, connections: int, duration_s: float, **fields: object
 ) -> Figures:
     end = STREAM_END if fields.get("stream") else BUFFERED_END
-    run = Round(field.request(subject, **fields), must_end_with=end, duration_s=duration_s)
+    return await load(
+        subject, field.request(subject, **fields), connections, duration_s, must_end_with=end
+    )
+
+
+async def load(
+    subject: Program,
+    request: bytes,
+    connections: int,
+    duration_s: float,
+    *,
+    must_end_with: bytes = BUFFERED_END,
+) -> Figures:
+    """Call without a pause on so many connections. Raises BenchError when a call fails."""
+    run = Round(request, must_end_with=must_end_with, duration_s=duration_s)
     cpu_s = subject.cpu_s()
     gc.collect()
     gc.disable()
@@ -148,7 +162,7 @@ async def _load(
     finally:
         gc.enable()
     cpu_s = subject.cpu_s() - cpu_s
-    _check(subject, run.errors)
+    check(subject, run.errors)
     return {
         "per_s": per_s,
         "p50_ms": percentile(run.latencies_s, 0.50) * MS_PER_S,
@@ -163,14 +177,14 @@ async def _paced(field: Field, subject: Program) -> Figures:
     request = field.request(subject, prompt=prompt, stream=True, max_tokens=tokens)
     watch = Watch(PACED_STREAMS)
     viewers = await open_streams(subject.port, request, watch, over_s=1.0)
-    _check(subject, watch.errors)
+    check(subject, watch.errors)
     await asyncio.sleep(0.5)
     cpu_s, watch.is_counting = subject.cpu_s(), True
     await asyncio.sleep(field.plan.paced_s)
     cpu_s, watch.is_counting = subject.cpu_s() - cpu_s, False
     ended = watch.ended_streams
     await close_streams(viewers)
-    _check(subject, watch.errors + [f"{ended} streams ended early"] * bool(ended))
+    check(subject, watch.errors + [f"{ended} streams ended early"] * bool(ended))
     return {
         "cpu_us_per_chunk": cpu_s * US_PER_S / max(1, watch.chunks),
         "chunks_per_s": watch.chunks / field.plan.paced_s,
@@ -188,7 +202,7 @@ async def _memory(field: Field, subject: Program) -> Figures:
     await asyncio.sleep(1.0)
     with_streams_bytes = subject.rss_bytes()
     await close_streams(viewers)
-    _check(subject, watch.errors)
+    check(subject, watch.errors)
     return {
         "rss_mb": with_streams_bytes / 1_000_000,
         "before_mb": before_bytes / 1_000_000,
@@ -200,7 +214,7 @@ def _script(**fields: object) -> str:
     return "script:" + urlencode(fields)
 
 
-def _check(subject: Program, errors: Sequence[str]) -> None:
+def check(subject: Program, errors: Sequence[str]) -> None:
     """Raises BenchError unless every call was answered well."""
     subject.check_alive()
     if errors:

@@ -55,10 +55,12 @@ class Program:
             raise BenchError(f"{self.name} ended with {self.process.returncode}:\n{tail}")
 
 
-def pin(cpu: int) -> None:
-    """Keep this process on one core, where the system can and there is more than one."""
-    if hasattr(os, "sched_setaffinity") and (os.cpu_count() or 1) > cpu:
-        os.sched_setaffinity(0, {cpu})
+def pin(cpu: int | None) -> None:
+    """Keep this process on one core, where the system can and there is more than one. None: let it
+    use all."""
+    cores = os.cpu_count() or 1
+    if hasattr(os, "sched_setaffinity") and cores > (cpu or 0):
+        os.sched_setaffinity(0, range(cores) if cpu is None else {cpu})
 
 
 def environment(home: Path, checkout: Path, extra: Mapping[str, str]) -> dict[str, str]:
@@ -70,12 +72,16 @@ def environment(home: Path, checkout: Path, extra: Mapping[str, str]) -> dict[st
 class Programs:
     """Starts programs that share a scratch folder, and ends them all with the block."""
 
-    def __init__(self, folder: Path, checkout: Path = ROOT) -> None:
-        """checkout: the version to start, with its own `.venv` where it has one."""
+    def __init__(
+        self, folder: Path, checkout: Path = ROOT, env: Mapping[str, str] | None = None
+    ) -> None:
+        """checkout: the version to start, with its own `.venv` where it has one. env: what all of
+        them are told."""
         folder.mkdir(exist_ok=True)
         self.home = folder / "home"
         self._folder = folder
         self._checkout = checkout
+        self._env = dict(env or {})
         python = checkout / ".venv" / "bin" / "python"
         self._python = str(python) if checkout != ROOT and python.exists() else sys.executable
         self._stack = ExitStack()
@@ -86,14 +92,15 @@ class Programs:
     def __exit__(self, *_: object) -> None:
         self._stack.close()
 
-    def start_upstream(self) -> Program:
+    def start_upstream(self, cpu: int | None = LOAD_CPU) -> Program:
         port = free_port()
         command = [sys.executable, "-m", "tests.fakes.upstream", "--port", str(port)]
-        return self._start("upstream", [*command, "--book-limit", "2000"], port, LOAD_CPU)
+        return self._start("upstream", [*command, "--book-limit", "2000"], port, cpu)
 
-    def start_gateway(self, name: str = "gateway") -> Program:
+    def start_gateway(self, name: str = "gateway", cpu: int | None = SERVER_CPU) -> Program:
+        """cpu: None: any."""
         port = free_port()
-        return self._start(name, self._server_command(port), port, SERVER_CPU)
+        return self._start(name, self._server_command(port), port, cpu)
 
     def start_relay(self, upstream: Program) -> Program:
         """Start the bare relay under the gateway's own server options."""
@@ -118,7 +125,7 @@ class Programs:
         name: str,
         command: list[str],
         port: int,
-        cpu: int,
+        cpu: int | None,
         extra: Mapping[str, str] | None = None,
     ) -> Program:
         log = self._folder / f"{name}.log"
@@ -126,7 +133,7 @@ class Programs:
             process = subprocess.Popen(
                 command,
                 cwd=self._checkout,
-                env=environment(self.home, self._checkout, extra or {}),
+                env=environment(self.home, self._checkout, self._env | dict(extra or {})),
                 stdout=output,
                 stderr=output,
                 preexec_fn=lambda: pin(cpu),
@@ -149,7 +156,7 @@ class Programs:
         done = subprocess.run(
             [self._python, *arguments],
             cwd=self._checkout,
-            env=environment(self.home, self._checkout, {}),
+            env=environment(self.home, self._checkout, self._env),
             capture_output=True,
             text=True,
             check=False,
