@@ -173,13 +173,12 @@ class CallReserver:
     ) -> tuple[CostBound, Sequence[Candidate]]:
         """Return the bounds as caps on one call leave them. Raises RequestError."""
         snapshot = self._snapshot.current()
-        own = () if key.limits is None else key.limits.rules
-        bound = check_caps((*snapshot.rules_of(model), *own), model, bound)
+        bound = check_caps((*snapshot.rules_of(model), *key.rules), model, bound)
         left = []
         for other in others:
             name = other.model.name
             with suppress(RequestError):
-                capped = check_caps((*snapshot.rules_of(name), *own), name, other.bound)
+                capped = check_caps((*snapshot.rules_of(name), *key.rules), name, other.bound)
                 left.append(other if capped is other.bound else replace(other, bound=capped))
         return bound, left
 

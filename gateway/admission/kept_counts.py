@@ -14,7 +14,7 @@ from weakref import ReferenceType, ref
 
 import msgspec
 
-from gateway.admission.rule_counters import KeptCounter, counter_id
+from gateway.admission.rule_counters import KeptCounter, counter_id, what_it_counts
 from gateway.snapshot.types import LimitRule
 
 PERIODS = frozenset({"hour", "day", "week", "month"})
@@ -67,8 +67,7 @@ class KeptCounts:
         if rule.period not in PERIODS:
             return
         name = counter_id(rule)
-        counts = f"{rule.metric} {rule.period} {rule.algorithm} {rule.timezone}"
-        self._counters[name] = counts, ref(counter)
+        self._counters[name] = " ".join(what_it_counts(rule)), ref(counter)
         if name in self._waiting:
             self._go_on(name)
 

@@ -116,7 +116,7 @@ class RuleState:
 
     def counts(self, model: str) -> bool:
         """True when calls to the model are counted."""
-        return self.rule.models is None or self.rule.models.match(model)
+        return is_for_model(self.rule, model)
 
     def is_idle(self, now_us: int) -> bool:
         """True when forgetting the state forgets nothing."""
@@ -316,6 +316,7 @@ def check_caps(rules: Iterable[LimitRule], model: str, bound: CostBound) -> Cost
 
 
 def is_for_model(rule: LimitRule, model: str) -> bool:
+    """True when calls to the model come under the rule."""
     return rule.models is None or rule.models.match(model)
 
 

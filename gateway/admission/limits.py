@@ -226,8 +226,7 @@ class Limits:
         return state
 
     def _rules_of(self, call: LimitedCall) -> list[RuleState]:
-        limits = call.key.limits or NO_LIMITS
-        return self._rules.plan(call.rules, limits.rules).for_model(call.model).every()
+        return self._rules.plan(call.rules, call.key.rules).for_model(call.model).every()
 
     def _wants(self, call: LimitedCall, limits: KeyLimits, *, wants_slots: bool = True) -> Wanted:
         """Return what the call wants of each limit that it comes under."""

@@ -355,9 +355,9 @@ def limit_of(rule: LimitRule) -> int:
 
 def counts_alike(one: LimitRule, other: LimitRule) -> bool:
     """True when what was counted for one rule goes on to count for the other."""
-    return (one.metric, one.period, one.algorithm, one.timezone) == (
-        other.metric,
-        other.period,
-        other.algorithm,
-        other.timezone,
-    )
+    return what_it_counts(one) == what_it_counts(other)
+
+
+def what_it_counts(rule: LimitRule) -> tuple[str, str, str, str]:
+    """Return what the counter of a rule counts, and how."""
+    return rule.metric, rule.period, rule.algorithm, rule.timezone

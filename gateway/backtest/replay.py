@@ -14,7 +14,7 @@ from uuid import UUID
 
 from gateway.admission.counter_protocols import QueueLimits
 from gateway.admission.lease import Lease
-from gateway.admission.limit_rules import Amounts, Rules, check_caps
+from gateway.admission.limit_rules import CONCURRENT, Amounts, Rules, check_caps
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limits
 from gateway.admission.memory_counters import MemoryCounters
@@ -24,7 +24,7 @@ from gateway.core.errors import DatabaseUnavailable, GatewayError
 from gateway.core.money import PUSD_PER_NUSD, Price
 from gateway.core.receipt import Receipt
 from gateway.core.spent import Reading
-from gateway.snapshot.types import KeyRecord, LimitRule, SpendingLimits
+from gateway.snapshot.types import KeyRecord, SpendingLimits
 
 US_PER_S = 1_000_000
 FREE = Price(input_pusd=0, cached_input_pusd=0, output_pusd=0)
@@ -163,19 +163,12 @@ class _TimedCounters(MemoryCounters):
 
 
 def _may_queue(call: PastCall) -> bool:
-    own = call.key.limits.rules if call.key.limits else ()
-    return any(is_of_slots(rule) for rules in (call.rules, own) for rule in rules)
-
-
-def is_of_slots(rule: LimitRule) -> bool:
-    """True for a limit on concurrent requests."""
-    return rule.metric == "concurrent_requests"
+    return any(rule.metric == CONCURRENT for rule in (*call.rules, *call.key.rules))
 
 
 def _check_caps(call: PastCall) -> None:
     """Raise RequestError for a call that used more than a cap on one call allows."""
-    own = call.key.limits.rules if call.key.limits else ()
-    caps = [rule for rules in (call.rules, own) for rule in rules if rule.per_request]
+    caps = [rule for rule in (*call.rules, *call.key.rules) if rule.per_request]
     if not caps:
         return
     used = call.used

@@ -16,7 +16,7 @@ from accounts.models import Workspace
 from accounts.selectors import get_member, get_workspace
 from gateway.core.json_types import JsonObject
 from gateway.core.money import read_usd
-from gateway.models import LanguageModel
+from gateway.selectors.catalogue import get_model
 from keys.limit_rules import (
     RuleHolder,
     for_each_key,
@@ -103,13 +103,6 @@ def read_rules(text: str, name: str) -> list[LimitRule]:
     return read
 
 
-def for_known_model(name: str) -> RuleHolder:
-    """Raises LookupError."""
-    if not LanguageModel.objects.filter(name=name).exists():
-        raise LookupError(f"The model {name[:60]!r} does not exist.")
-    return for_model(name)
-
-
 def _read_rule(given: object, where: str) -> LimitRule:
     if not isinstance(given, dict):
         raise RuleFileError(f"{where}: An object is expected.")
@@ -171,7 +164,7 @@ def _read_holder(fields: JsonObject, where: str) -> RuleHolder:
     if level == Level.INSTALLATION:
         return for_installation()
     if level == Level.MODEL:
-        return _read("model", where, lambda: for_known_model(fields.get("model", "")))
+        return _read("model", where, lambda: for_model(get_model(fields.get("model", "")).name))
     if level == Level.KEY and "key_id" in fields:
         return _read("key_id", where, lambda: for_key(get_key(fields["key_id"])))
     workspace = _read("workspace_id", where, lambda: _find_workspace(fields))

@@ -47,10 +47,9 @@ def standings(outlook: Outlook) -> dict[str, list[Standing]]:
 
 def cap_standings(call: LimitedCall) -> list[Standing]:
     """Return the caps on a single request, under which the call stays."""
-    own = () if call.key.limits is None else call.key.limits.rules
     return [
         rule_details(rule, 0, call.amounts.of(rule.metric), call.model)
-        for rule in (*call.rules, *own)
+        for rule in (*call.rules, *call.key.rules)
         if rule.per_request and is_for_model(rule, call.model)
     ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.db import models
+from django.db.models.functions import Now
 
 
 class ServingProcess(models.Model):
@@ -50,6 +51,11 @@ class ServingProcess(models.Model):
 
     def __str__(self) -> str:
         return f"{self.host}:{self.pid} {self.state}"
+
+    @classmethod
+    def silent(cls) -> models.QuerySet[ServingProcess]:
+        """Return those that have not ended and whose lease is over, by the database's clock."""
+        return cls.objects.filter(state=cls.State.ALIVE, lease_until__lt=Now())
 
 
 class Lease(models.Model):

@@ -11,6 +11,14 @@ from gateway.models import LanguageModel, Provider, ProviderHealth, Target
 from gateway.providers.catalogue import BY_NAME
 
 
+def get_model(name: str) -> LanguageModel:
+    """Return the model of this name. Raises LookupError."""
+    model = LanguageModel.objects.filter(name=name).first()
+    if model is None:
+        raise LookupError(f"The model {name[:60]!r} does not exist.")
+    return model
+
+
 class ModelState(StrEnum):
     """UNSERVED: enabled, but no provider that is enabled has it."""
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, QuerySet, Sum
-from django.db.models.functions import Now
 
 from accounts.models import Purse
 from gateway.core.json_types import JsonObject
@@ -62,11 +61,11 @@ def silent_processes() -> list[ProcessRow]:
 
     Dead processes of a home that serves are among them for the seconds until it replays them.
     """
-    return _rows(list(_silent().order_by("started_at")))
+    return _rows(list(ServingProcess.silent().order_by("started_at")))
 
 
 def count_silent_processes() -> int:
-    return _silent().count()
+    return ServingProcess.silent().count()
 
 
 def row_of(process: ServingProcess) -> ProcessRow:
@@ -89,10 +88,6 @@ def describe_losses() -> list[JsonObject]:
     return rows
 
 
-def _silent() -> QuerySet[ServingProcess]:
-    return ServingProcess.objects.filter(state=ServingProcess.State.ALIVE, lease_until__lt=Now())
-
-
 def _rows(processes: Sequence[ServingProcess]) -> list[ProcessRow]:
     ids = [process.pk for process in processes]
     of_processes = {"process_id__in": ids}
@@ -101,7 +96,7 @@ def _rows(processes: Sequence[ServingProcess]) -> list[ProcessRow]:
     calls = {process_id: (count, held_nusd) for process_id, count, held_nusd in counts}
     purses = _sums(Purse.objects.filter(**of_processes))
     budgets = _sums(Allotment.objects.filter(**of_processes))
-    silent = set(_silent().filter(pk__in=ids).values_list("pk", flat=True))
+    silent = set(ServingProcess.silent().filter(pk__in=ids).values_list("pk", flat=True))
     return [
         ProcessRow(
             process=process,

@@ -332,5 +332,10 @@ class KeyRecord:
     member: str = ""
     refused_until: float = 0.0
 
+    @property
+    def rules(self) -> tuple[LimitRule, ...]:
+        """The limit rules of the workspace, the member and the key."""
+        return () if self.limits is None else self.limits.rules
+
     def may_use(self, model: str) -> bool:
         return self.models is None or self.models.allow(model)

@@ -26,7 +26,7 @@ from gateway.journal.file import Position, end_of, read_records
 from gateway.journal.record import Damage, Settled
 from gateway.models import JournalFault, JournalLoss, ServingProcess
 from gateway.stores.journal_faults import FOLDER
-from gateway.stores.process import LOCK_NAME
+from gateway.stores.process import LOCK_NAME, position_of
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +82,7 @@ def _find_given_up(folder: Path) -> ServingProcess | None:
 
 
 def _set_aside(process: ServingProcess, folder: Path) -> None:
-    position = Position(process.drained_segment, process.drained_offset)
+    position = position_of(process)
     late = _count(folder, position)
     is_whole = end_of(folder) <= position
     with transaction.atomic():

@@ -22,7 +22,6 @@ from itertools import islice
 from pathlib import Path
 
 from django.db import InterfaceError, OperationalError, transaction
-from django.db.models.functions import Now
 
 from accounts import ledger
 from accounts.changes import record_change
@@ -94,7 +93,7 @@ class Reaper:
         database does not answer; what was not ended then is found again.
         """
         try:
-            silent = _silent_processes()
+            silent = set(ServingProcess.silent().values_list("pk", flat=True))
             alive = list(ServingProcess.objects.filter(state=State.ALIVE).order_by("id"))
             self._doubts = {pk: doubt for pk, doubt in self._doubts.items() if pk in silent}
             here = [process for process in alive if self._is_within_reach(process)]
@@ -126,12 +125,6 @@ class Reaper:
             seen_until, since = self._doubts[process.pk]
         watch_s = self.watch_present_s if present else self.watch_absent_s
         return time.monotonic() - since >= watch_s
-
-
-def _silent_processes() -> set[uuid.UUID]:
-    """Return those whose lease is over, by the database's clock."""
-    over = ServingProcess.objects.filter(state=State.ALIVE, lease_until__lt=Now())
-    return set(over.values_list("pk", flat=True))
 
 
 def _end_dead(process: ServingProcess, *, within_s: float) -> Reaped | None:

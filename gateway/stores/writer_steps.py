@@ -137,6 +137,8 @@ class WriterSteps:
         concerned |= {request.workspace_id for request in returns}
         try:
             self.backlog.end_doubt()
+        except Fenced:
+            raise
         except BaseException:
             self._inbox.postpone(returns)
             self._fail(draws)

@@ -8,7 +8,7 @@ from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import Workspace
 from accounts.selectors import get_member, get_workspace
 from accounts.untyped import Arguments, Options
-from gateway.backtest.rule_file import for_known_model
+from gateway.selectors.catalogue import get_model
 from keys.limit_rules import (
     RuleHolder,
     add_limit_rule,
@@ -18,6 +18,7 @@ from keys.limit_rules import (
     for_installation,
     for_key,
     for_member,
+    for_model,
     for_workspace,
     values_of,
 )
@@ -108,7 +109,7 @@ def _find_holder(named: Arguments) -> RuleHolder:
         return _in_workspace(get_workspace(named["workspace"]), named)
     if "key" in named:
         return for_key(get_key(named["key"]))
-    return for_known_model(named["model"]) if "model" in named else for_installation()
+    return for_model(get_model(named["model"]).name) if "model" in named else for_installation()
 
 
 def _in_workspace(workspace: Workspace, named: Arguments) -> RuleHolder:

@@ -18,6 +18,7 @@ from gateway.management.catalogue_options import (
     write_model,
 )
 from gateway.models import LanguageModel
+from gateway.selectors.catalogue import get_model
 from gateway.services.models import (
     ModelFields,
     UnitPrices,
@@ -66,9 +67,7 @@ class Command(JsonCommand):
         confirm_price: bool,
         **options: object,
     ) -> Answer:
-        model = LanguageModel.objects.filter(name=name).first()
-        if model is None:
-            raise LookupError(f"The model {name[:60]!r} does not exist.")
+        model = get_model(name)
         fields = cast(ModelFields, read_model_options(options))
         if max_output is not None:
             fields["max_output_tokens"] = max_output
