@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tests.faults.kept_connections import Answer, KeptConnections, write_request
+from tests.support.kept_connections import Answer, KeptConnections, write_request
 
 STREAMED, BUFFERED = "streamed", "buffered"
 STREAM_SHARE = 4  # one in so many

@@ -1,25 +1,24 @@
 """Races of many callers for the last of something, at server processes that share a database.
 
-One thread sends all calls of a round before it reads an answer. Callers are made many at a time,
+All calls of a round are sent before an answer is read. Callers are made many at a time,
 because it takes a moment until every process knows their limits.
 """
 
 from __future__ import annotations
 
-import json
-import selectors
+import asyncio
 import shutil
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from tests.flows.caller import CHAT, Caller
+from tests.flows.caller import Caller
 from tests.flows.site import Site, running_site
+from tests.support.kept_connections import Connection, KeptConnections, write_request
 from tests.support.redis import running_redis
 from tests.support.servers import running_gateway
 from tests.support.storage import POSTGRESQL
@@ -33,7 +32,6 @@ MADE_AT_ONCE = 100
 CHANGES_HOLD_S = 1.0
 # Some part did not answer in time, as on a busy machine: nothing was decided, callers ask again.
 UNAVAILABLE, RETRY_S = 503, 0.1
-READ_BYTES = 65_536
 _numbers = count(1)
 
 Outcome = dict[int, int]
@@ -54,35 +52,6 @@ class Setting:
         return f"{self.storage}-{counters}-{self.processes}"
 
 
-@dataclass(eq=False)
-class Contender:
-    """One call of a round, asked again as long as nothing was decided."""
-
-    port: int
-    request: bytes
-    socket: socket.socket = field(init=False)
-    read: bytes = b""
-
-    def ask(self) -> None:
-        self.read = b""
-        self.socket.sendall(self.request)
-
-    def connect(self) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", self.port), DEADLINE_S)
-
-    def status(self) -> int | None:
-        """Read what is there; return the status once the response is whole."""
-        read = self.socket.recv(READ_BYTES)
-        assert read, f"The connection ended after {self.read!r}."
-        self.read += read
-        head, end, body = self.read.partition(b"\r\n\r\n")
-        if not end:
-            return None
-        lines = head.lower().split(b"\r\n")
-        [length] = [int(line[15:]) for line in lines if line.startswith(b"content-length:")]
-        return int(head.split(b" ", 2)[1]) if len(body) >= length else None
-
-
 @dataclass(frozen=True)
 class Track:
     """A running site, and the ports of all its processes."""
@@ -94,17 +63,12 @@ class Track:
         self, callers: Sequence[Caller], prompt: str = PROMPT, *, tokens: int = TOKENS
     ) -> Outcome:
         """Make calls of each to all processes at once; return how many ended with which status."""
-        return self._run(callers, prompt, tokens, lambda ended: None)
+        return asyncio.run(self._race(callers, prompt, tokens))
 
     def race_at_a_gate(self, callers: Sequence[Caller], *, tokens: int = TOKENS) -> Outcome:
         """Race with calls that go on until all others have been refused."""
         gate = f"gate-{next(_numbers):06d}"
-
-        def look(ended: int) -> None:
-            if ended == CONTENDERS - MOST:
-                self.site.upstream.open_gate(gate)
-
-        return self._run(callers, script(gate, tokens), tokens, look)
+        return asyncio.run(self._race(callers, script(gate, tokens), tokens, gate))
 
     def contenders(self, make: MakeCallers, rounds: int) -> Iterator[Sequence[Caller]]:
         """Yield new callers for each round, whose limits every process knows."""
@@ -123,56 +87,41 @@ class Track:
             live.answer()
         return int(running["hold_nusd"])
 
-    def _run(
-        self, callers: Sequence[Caller], prompt: str, tokens: int, look: Callable[[int], None]
+    async def _race(
+        self, callers: Sequence[Caller], prompt: str, tokens: int, gate: str = ""
     ) -> Outcome:
-        """look: hears after each call how many have ended."""
+        """gate: opened when all calls have ended but those that may be let in."""
         processes, found = len(self.ports), list[int]()
-        with ExitStack() as stack:
-            selector = stack.enter_context(selectors.DefaultSelector())
+        origins = [f"http://127.0.0.1:{port}" for port in self.ports]
+        async with asyncio.timeout(DEADLINE_S), KeptConnections(origins) as connections:
             contenders = []
             for number in range(CONTENDERS):
                 caller = callers[number // processes % len(callers)]
-                request = _write(caller, prompt, tokens)
-                contender = Contender(self.ports[number % processes], request)
-                contender.connect()
-                stack.enter_context(contender.socket)
-                selector.register(contender.socket, selectors.EVENT_READ, contender)
-                contenders.append(contender)
-            for contender in contenders:
-                contender.ask()
-            deadline_s = time.monotonic() + DEADLINE_S
-            while len(found) < CONTENDERS:
-                ready = selector.select(1.0)
-                assert time.monotonic() < deadline_s, Counter(found)
-                undecided = []
-                for key, _ in ready:
-                    status = key.data.status()
-                    if status == UNAVAILABLE:
-                        undecided.append(key.data)
-                    elif status is not None:
-                        found.append(status)
-                        selector.unregister(key.data.socket)
-                        look(len(found))
-                if undecided:
-                    time.sleep(RETRY_S)
-                for contender in undecided:
-                    contender.ask()
+                messages = [{"role": "user", "content": prompt}]
+                body = {"model": caller.model, "messages": messages, "max_tokens": tokens}
+                connection = await connections.take(origins[number % processes])
+                contenders.append(_decide(connection, write_request(caller.secret, body)))
+            for decided in asyncio.as_completed(contenders):
+                found.append(await decided)
+                if gate and len(found) == CONTENDERS - MOST:
+                    await asyncio.to_thread(self.site.upstream.open_gate, gate)
         return dict(Counter(found))
+
+
+async def _decide(connection: Connection, request: bytes) -> int:
+    """Ask as long as nothing is decided; return the status."""
+    try:
+        while True:
+            answer = await connection.ask(request)
+            if answer.status != UNAVAILABLE:
+                return answer.status
+            await asyncio.sleep(RETRY_S)
+    finally:
+        connection.close()
 
 
 def script(gate: str, tokens: int) -> str:
     return f"script:tokens={tokens}&gate={gate}"
-
-
-def _write(caller: Caller, prompt: str, tokens: int) -> bytes:
-    messages = [{"role": "user", "content": prompt}]
-    body = json.dumps({"model": caller.model, "messages": messages, "max_tokens": tokens}).encode()
-    head = (
-        f"POST {CHAT} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n"
-        f"authorization: Bearer {caller.secret}\r\ncontent-length: {len(body)}\r\n\r\n"
-    )
-    return head.encode() + body
 
 
 @contextmanager

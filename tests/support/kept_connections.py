@@ -36,6 +36,8 @@ class Connection(asyncio.Protocol):
     async def ask(self, request: bytes) -> Answer:
         """Return the whole response. Raises ConnectionError when the connection ends before."""
         self.is_idle, self.answer = False, Answer()
+        if self._transport.is_closing():
+            raise ConnectionError("The connection has ended.")
         self._whole = asyncio.get_running_loop().create_future()
         self._transport.write(request)
         return await self._whole
