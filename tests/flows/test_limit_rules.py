@@ -96,17 +96,19 @@ def test_a_model_that_others_fall_back_to_serves_no_more_than_its_rules_allow(si
     site.add_model("unserved", provider="nobody", fallbacks=["last-resort"])
     rule = ("--metric", "requests", "--maximum", "1", "--period", "hour")
     arguments = ["--model", "last-resort", *rule]
-    site.office.do("command", name="set_limit_rule", arguments=arguments)
+    of_model = site.office.do("command", name="set_limit_rule", arguments=arguments)
     time.sleep(1.0)
     caller = site.caller().with_(model="unserved")
 
     served, refused = caller.ask(), caller.ask()
+    asked_for = caller.with_(model="last-resort").ask()
+    # Other tests of this site have no limits of models.
+    site.office.do("command", name="remove_limit_rule", arguments=[of_model["rule_id"]])
 
     assert (served.status, served.headers["x-model-used"]) == (200, "last-resort")
     assert_refused(refused, 502, "provider_unavailable")
     record = site.record(refused.call_id)
     assert (record["status"], record["charge_nusd"]) == ("upstream_error", 0)
-    asked_for = caller.with_(model="last-resort").ask()
     assert_refused(asked_for, 429, "rate_limit_exceeded")
 
 
