@@ -149,7 +149,7 @@ def test_a_killed_process_is_started_again_while_the_other_serves(
             within_s=60,
             what="a new process",
         )
-        assert callers.answered
+        wait_until(lambda: callers.answered > 0, what="a call that was answered")
 
     assert other in servers(installation)
     assert installation.ask()["choices"]
