@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-journals prove-kills prove-revocation prove-restarts fix lock clean
+.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-money prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-streams prove-journals prove-kills prove-revocation prove-restarts fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -41,6 +41,9 @@ prove-pages: .venv/test.stamp ## every page in Chromium: each width, font and th
 prove-ledger: .venv/test.stamp ## 1,000 histories of the ledger, every planted bug, every kind of estimate
 	@$(PROVE) tests/money
 
+prove-money: .venv/test.stamp ## 1,000 random calls of each endpoint at each kind of provider, against the provider's book; calls=1000 seed=12
+	@CALLS=$(calls) SEED=$(seed) $(PROVE) tests/flows/charges
+
 prove-api: .venv/test.stamp ## 500 generated examples of each operation of the API, every combination of filters
 	@$(PROVE) tests/contract tests/gateway
 
@@ -68,6 +71,9 @@ prove-faults: .venv/test.stamp ## run the test of every fault on SQLite and Post
 prove-explain: .venv/test.stamp ## explain generated calls, then make them; cases=10000
 	@CASES=$(or $(cases),10000) $(BIN)/python -m pytest -q tests/gateway/explain/test_agreement.py
 
+prove-streams: .venv/test.stamp ## ask for streams and for whole answers, and compare; cases=300 for each format and dialect
+	@CASES=$(or $(cases),300) $(BIN)/python -m pytest -q tests/flows/streams_agree
+
 prove-journals: .venv/test.stamp ## kill one of two hosts with calls that only its journal has; rounds=20
 	@ROUNDS=$(or $(rounds),20) $(BIN)/python -m pytest -q tests/launch/test_journals_of_other_hosts.py
 
@@ -88,13 +94,17 @@ fuzz: .venv/fuzz.stamp ## look for bytes that break what reads them; minutes=30,
 fix: .venv/test.stamp ## what can be fixed by machine
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 	$(BIN)/python -m gateway.core.error_page
+	$(BIN)/python -m gateway.providers.page
 	TOLLHOUSE_HOME=.venv/check-home $(BIN)/python -m dashboard.roles_page
 	$(BIN)/python -m tests.clients.page
 
 lock: .venv/test.stamp ## compile the lock files again; upgrade=1 for newer versions
 	$(COMPILE) pyproject.toml -o requirements.lock
 	$(COMPILE) pyproject.toml --extra otel -c requirements.lock -o deploy/otel.lock
-	$(COMPILE) pyproject.toml --extra test --extra check --extra otel -c requirements.lock -o tests/requirements.lock
+	$(COMPILE) pyproject.toml --extra aws -c requirements.lock -o deploy/aws.lock
+	$(COMPILE) pyproject.toml --extra ner -c requirements.lock -o deploy/ner.lock
+	$(COMPILE) pyproject.toml --extra s3 -c requirements.lock -o deploy/s3.lock
+	$(COMPILE) pyproject.toml --extra test --extra check --extra otel --extra aws --extra s3 -c requirements.lock -o tests/requirements.lock
 	$(COMPILE) deploy/local-model.in --no-deps -o deploy/local-model.lock
 	$(COMPILE) tests/fuzz/requirements.in --no-deps -o tests/fuzz/requirements.lock
 	for f in tests/clients/python/*.in; do $(COMPILE) $$f -o $${f%.in}.lock || exit; done
@@ -120,6 +130,18 @@ clean: ## remove what was installed and measured; var/ (your data) stays
 
 .venv/otel.stamp: deploy/otel.lock | .venv/run.stamp
 	@echo "Installing OpenTelemetry (once)."
+	@$(INSTALL) -r $< && touch $@
+
+.venv/aws.stamp: deploy/aws.lock | .venv/run.stamp
+	@echo "Installing what providers at AWS need (once)."
+	@$(INSTALL) -r $< && touch $@
+
+.venv/ner.stamp: deploy/ner.lock | .venv/run.stamp
+	@echo "Installing what finds names and places in texts (once)."
+	@$(INSTALL) -r $< && touch $@
+
+.venv/s3.stamp: deploy/s3.lock | .venv/run.stamp
+	@echo "Installing what files in S3's storage need (once)."
 	@$(INSTALL) -r $< && touch $@
 
 .venv/clients.stamp: $(wildcard tests/clients/python/*.lock) | .venv/test.stamp

@@ -19,20 +19,28 @@ from pathlib import Path
 
 import uvloop
 
-from bench import installation
-from bench.measures import MEASURES, Field, Plan, warm_up
+from bench import installation, personal_data
+from bench.measures import BASIC_MEASURES, Field, Plan, warm_up
 from bench.noise import QUIET_SHARE, Crowd
 from bench.programs import LOAD_CPU, ROOT, BenchError, Programs, is_serving, pin
 from bench.report import Results, Row, rows, table
+from bench.translated import embeddings, translated
 
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
 HURRY_S = 100
+MEASURES = BASIC_MEASURES | {"translated": translated, "embeddings": embeddings}
+PROCESSOR_REPORTS = (personal_data.report,)
 LIBRARIES = ("uvicorn", "uvloop", "httptools", "msgspec", "django")
 
 
 def read_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short round of each measure")
+    parser.add_argument(
+        "--processors",
+        action="store_true",
+        help="instead: how well processors find what they look for, in our own corpora",
+    )
     parser.add_argument("--only", action="append", choices=MEASURES, help="repeatable")
     parser.add_argument(
         "--against", type=Path, help="a checkout of another version, measured in turns with this"
@@ -99,6 +107,9 @@ def as_json(results: Results, lines: list[Row], others_share: float) -> str:
 
 def main() -> int:
     options = read_options()
+    if options.processors:
+        print("\n".join(report() for report in PROCESSOR_REPORTS))
+        return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the programs are ended too
     home = Path(os.environ.get("TOLLHOUSE_HOME") or ROOT / "var").resolve() / "bench"
     home.mkdir(mode=0o700, parents=True, exist_ok=True)

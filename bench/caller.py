@@ -28,9 +28,15 @@ def request_bytes(port: int, key: str, model: str, **fields: Any) -> bytes:
     """Return one chat-completions request; `prompt` may script the upstream."""
     prompt = fields.pop("prompt", PROMPT)
     messages = [{"role": "user", "content": prompt}]
-    body = json.dumps({"model": model, "messages": messages, "max_tokens": 512} | fields).encode()
+    asked = {"model": model, "messages": messages, "max_tokens": 512} | fields
+    return post_bytes(port, key, "/v1/chat/completions", asked)
+
+
+def post_bytes(port: int, key: str, path: str, asked: dict[str, Any]) -> bytes:
+    """Return one request of any endpoint."""
+    body = json.dumps(asked).encode()
     head = (
-        f"POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
+        f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\n"
         f"authorization: Bearer {key}\r\ncontent-type: application/json\r\n"
         f"accept: application/json\r\nuser-agent: bench\r\ncontent-length: {len(body)}\r\n\r\n"
     )

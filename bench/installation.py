@@ -5,6 +5,9 @@ from __future__ import annotations
 from bench.programs import Program, Programs
 
 MODEL = "bench-model"
+# At a provider of Anthropic's dialect.
+MODEL_AT_ANTHROPIC = "bench-model-at-anthropic"
+EMBEDDINGS_MODEL = "bench-embeddings"
 CREDIT_USD = "1000000"
 
 
@@ -17,12 +20,26 @@ def set_up(programs: Programs, upstream: Program) -> str:
         *("add_provider", "fake", "--kind", "openai_compatible", "--base-url", base_url)
     )
     programs.manage(
-        *("add_model", MODEL, "--provider", "fake", "--native", "fake"),
-        *("--input", "0.5", "--cached-input", "0.05", "--output", "1.5"),
-        *("--context", "128000", "--max-output", "16384"),
+        *("add_provider", "fake-anthropic", "--kind", "anthropic"),
+        *("--base-url", f"http://127.0.0.1:{upstream.port}/anthropic/v1"),
+        *("--credential-env", "BENCH_CREDENTIAL"),
+        env={"BENCH_CREDENTIAL": "sk-bench"},
     )
+    prices = ("--input", "0.5", "--cached-input", "0.05", "--output", "1.5")
+    sizes = ("--context", "128000", "--max-output", "16384")
+    for model, provider in ((MODEL, "fake"), (MODEL_AT_ANTHROPIC, "fake-anthropic")):
+        programs.manage(
+            *("add_model", model, "--provider", provider, "--native", "fake"), *prices, *sizes
+        )
+    programs.manage(
+        *("add_model", EMBEDDINGS_MODEL, "--provider", "fake", "--native", "fake"),
+        *("--input", "0.02", "--output", "0", "--free", "--max-output", "1", "--context", "8192"),
+        *("--operation", "embeddings"),
+    )
+    models = (MODEL, MODEL_AT_ANTHROPIC, EMBEDDINGS_MODEL)
     issued = programs.manage(
-        *("issue_key", "bench", "load run", "--model", MODEL),
+        *("issue_key", "bench", "load run"),
+        *(option for model in models for option in ("--model", model)),
         *("--ip", "127.0.0.0/8", "--ip", "10.0.0.0/8"),
     )
     return issued["secret"]

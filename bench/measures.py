@@ -10,6 +10,7 @@ import asyncio
 import gc
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from bench.caller import Round, call_in_a_loop, request_bytes
@@ -109,7 +110,7 @@ async def memory(field: Field) -> dict[str, Figures]:
     return await alternate(field.compared, 1, lambda s: _memory(field, s))
 
 
-MEASURES: dict[str, Callable[[Field], Awaitable[dict[str, Figures]]]] = {
+BASIC_MEASURES: dict[str, Callable[[Field], Awaitable[dict[str, Figures]]]] = {
     "buffered": buffered,
     "latency": latency,
     "bursts": bursts,
@@ -172,22 +173,32 @@ async def load(
 
 
 async def _paced(field: Field, subject: Program) -> Figures:
-    tokens = int((field.plan.paced_s + 30) * CHUNKS_PER_S)
+    asked = paced_fields(field.plan)
+    return await watch_paced(field.plan, subject, field.request(subject, **asked))
+
+
+def paced_fields(plan: Plan) -> dict[str, Any]:
+    """Return what a paced stream asks for; `prompt` scripts the upstream."""
+    tokens = int((plan.paced_s + 30) * CHUNKS_PER_S)
     prompt = _script(tokens=tokens, delay_ms=1000 / CHUNKS_PER_S, stamp=1)
-    request = field.request(subject, prompt=prompt, stream=True, max_tokens=tokens)
+    return {"prompt": prompt, "stream": True, "max_tokens": tokens}
+
+
+async def watch_paced(plan: Plan, subject: Program, request: bytes) -> Figures:
+    """Open the streams, and measure while all are open. Raises BenchError when one fails."""
     watch = Watch(PACED_STREAMS)
     viewers = await open_streams(subject.port, request, watch, over_s=1.0)
     check(subject, watch.errors)
     await asyncio.sleep(0.5)
     cpu_s, watch.is_counting = subject.cpu_s(), True
-    await asyncio.sleep(field.plan.paced_s)
+    await asyncio.sleep(plan.paced_s)
     cpu_s, watch.is_counting = subject.cpu_s() - cpu_s, False
     ended = watch.ended_streams
     await close_streams(viewers)
     check(subject, watch.errors + [f"{ended} streams ended early"] * bool(ended))
     return {
         "cpu_us_per_chunk": cpu_s * US_PER_S / max(1, watch.chunks),
-        "chunks_per_s": watch.chunks / field.plan.paced_s,
+        "chunks_per_s": watch.chunks / plan.paced_s,
         "p50_ms": percentile(watch.delays_ns, 0.50) / NS_PER_MS,
         "p99_ms": percentile(watch.delays_ns, 0.99) / NS_PER_MS,
     }

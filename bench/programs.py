@@ -143,20 +143,21 @@ class Programs:
         _wait_until_listening(program)
         return program
 
-    def manage(self, *arguments: str) -> dict[str, str]:
+    def manage(self, *arguments: str, env: Mapping[str, str] | None = None) -> dict[str, str]:
         """Run a management command with --json and return its object. Raises BenchError."""
-        answer: dict[str, str] = json.loads(self._run("manage.py", *arguments, "--json"))
+        printed = self._run("manage.py", *arguments, "--json", env=env)
+        answer: dict[str, str] = json.loads(printed)
         return answer
 
     def migrate(self) -> None:
         """Make the database. Raises BenchError."""
         self._run("manage.py", "migrate", "--verbosity", "0")
 
-    def _run(self, *arguments: str) -> str:
+    def _run(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
         done = subprocess.run(
             [self._python, *arguments],
             cwd=self._checkout,
-            env=environment(self.home, self._checkout, self._env),
+            env=environment(self.home, self._checkout, self._env | dict(env or {})),
             capture_output=True,
             text=True,
             check=False,

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from bench.measures import Figures
 
 Results = dict[str, dict[str, Figures]]
-NOT_MEASURED = ""
+# Of the routes of bench.translated.
+TRANSLATED = {
+    "openai_to_anthropic": "OpenAI's format in, Anthropic's dialect upstream",
+    "anthropic_to_openai": "Anthropic's format in, OpenAI's dialect upstream",
+    "anthropic": "Anthropic's throughout",
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,8 @@ def rows(results: Results) -> list[Row]:
         *_bursts(results.get("bursts")),
         *_paced(results.get("paced")),
         *_memory(results.get("memory")),
+        *_translated(results.get("translated")),
+        *_embeddings(results.get("embeddings")),
     ]
 
 
@@ -105,6 +112,26 @@ def _memory(found: dict[str, Figures] | None) -> Iterator[Row]:
         yield _row(found, "rss_mb", "1,000 open streams, memory", "MB", 200)
         yield _row(found, "before_mb", "  before they opened", "MB")
         yield _row(found, "per_stream_kb", "  per stream", "kB")
+
+
+def _translated(found: dict[str, Figures] | None) -> Iterator[Row]:
+    if not found:
+        return
+    same_us = found["openai"]["cpu_us_per_chunk"]
+    yield Row("400 paced streams, OpenAI's format throughout", "us/chunk", same_us)
+    for name, what in TRANSLATED.items():
+        chunk_us = found[name]["cpu_us_per_chunk"]
+        yield Row(f"  {what}", "us/chunk", chunk_us)
+        yield Row("    times the first", "", chunk_us / same_us, target=2.0)
+
+
+def _embeddings(found: dict[str, Figures] | None) -> Iterator[Row]:
+    if found:
+        yield Row("embeddings, 32 connections", "calls/s", found["embeddings"]["per_s"])
+        yield Row("  p99", "ms", found["embeddings"]["p99_ms"])
+        call_us = found["embeddings"]["cpu_us"]
+        yield Row("  processor time per call", "us", call_us)
+        yield Row("    times a buffered chat call", "", call_us / found["chat"]["cpu_us"])
 
 
 def table(lines: list[Row]) -> str:

@@ -26,8 +26,12 @@ from dashboard.keys import transfer as key_transfer
 from dashboard.keys import views as keys
 from dashboard.limits import views as limits
 from dashboard.members import views as members
+from dashboard.models import provider_models
 from dashboard.models import views as models
 from dashboard.overview import views as overview
+from dashboard.price_list import views as price_list
+from dashboard.providers import call_views as provider_call
+from dashboard.providers import credential_views as credentials
 from dashboard.providers import views as providers
 from dashboard.reference import views as reference
 from dashboard.settings import views as settings
@@ -117,12 +121,31 @@ urlpatterns = [
     path("workspaces/new", workspaces.create, name="workspace-create"),
     path("models", models.list_models, name="model-list"),
     path("models/new", models.create_model, name="model-create"),
+    path("models/of-provider", provider_models.list_provider_models, name="model-provider-list"),
+    path("models/prices", price_list.show_price_list, name="model-price-list"),
+    path("models/prices/import", price_list.import_prices, name="model-price-import"),
+    path("models/prices/take", price_list.take_prices, name="model-price-take"),
     path("models/preview", models.preview, name="model-preview"),
     path("models/<uuid:model_id>", models.edit_model, name="model-edit"),
     path("models/<uuid:model_id>/switch", models.switch_model, name="model-switch"),
     path("providers", providers.list_providers, name="provider-list"),
     path("providers/new", providers.create_provider, name="provider-create"),
     path("providers/<uuid:provider_id>", providers.edit_provider, name="provider-edit"),
+    path(
+        "providers/<uuid:provider_id>/credentials/new",
+        credentials.create_credential,
+        name="credential-create",
+    ),
+    path(
+        "providers/<uuid:provider_id>/credentials/<uuid:credential_id>",
+        credentials.edit_credential,
+        name="credential-edit",
+    ),
+    path(
+        "providers/<uuid:provider_id>/credentials/<uuid:credential_id>/remove",
+        credentials.delete_credential,
+        name="credential-remove",
+    ),
     path("providers/<uuid:provider_id>/switch", providers.switch_provider, name="provider-switch"),
     path("installation/limits", limits.list_installation_limits, name="installation-limit-list"),
     path(
@@ -143,6 +166,7 @@ urlpatterns = [
     path("hosts", hosts.list_hosts, name="host-list"),
     path("hosts/<uuid:process_id>/lost", hosts.declare_host_lost, name="host-declare-lost"),
     path("installation/audit", audit.list_installation_events, name="audit-installation"),
+    path("providers/<uuid:provider_id>/call", provider_call.make_call, name="provider-call"),
     path("providers/<uuid:provider_id>/test", providers.check_provider, name="provider-test"),
     # The API's reference
     path("reference", reference.show_reference, name="reference"),

@@ -50,23 +50,30 @@ def of_answer(head: RequestHead, grant: Grant, form: AnswerForm) -> Headers:
     return headers
 
 
-def of_buffered(
-    head: RequestHead, grant: Grant, form: AnswerForm, body: bytes, receipt: Receipt
-) -> Headers:
-    """Return the headers of a buffered answer."""
-    headers = of_answer(head, grant, form)
-    headers += (
-        JSON,
+def of_body(form: AnswerForm, body: bytes, receipt: Receipt, media_type: str) -> Headers:
+    """Return the headers that only a buffered answer has. media_type: empty for JSON."""
+    return [
+        (b"content-type", media_type.encode()) if media_type else JSON,
         (b"content-length", b"%d" % len(body)),
         (b"x-credits-used", b"%a" % form.credits(receipt)),
         (b"server-timing", server_timing(receipt)),
-    )
-    return headers
+    ]
 
 
-def of_stream(head: RequestHead, grant: Grant, form: AnswerForm) -> Headers:
-    """Return the headers of a stream."""
-    headers = of_answer(head, grant, form) + STREAM_HEADERS
+def of_plain(head: RequestHead, profile: Profile, body: bytes) -> Headers:
+    """Return the headers of an answer that no model gave."""
+    length = (b"content-length", b"%d" % len(body))
+    return [*common(head, profile, None), JSON, length, (b"cache-control", b"no-store")]
+
+
+def of_stream(head: RequestHead, grant: Grant, form: AnswerForm, media_type: str) -> Headers:
+    """Return the headers of a stream. media_type: empty for one of events."""
+    headers = of_answer(head, grant, form)
+    if media_type:
+        headers.append((b"content-type", media_type.encode()))
+        headers += STREAM_HEADERS[1:]
+    else:
+        headers += STREAM_HEADERS
     if grant.lease is not None:
         queued_ms = (grant.lease.queued_us + 500) // 1000
         if queued_ms:

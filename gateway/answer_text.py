@@ -7,6 +7,7 @@ from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError
 from gateway.core.events import Answer
 from gateway.core.grant import Grant
+from gateway.core.processing import StreamMode
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
@@ -19,33 +20,57 @@ Headers = list[tuple[bytes, bytes]]
 class AnswerText:
     """The answer to one call, as its endpoint writes it."""
 
-    __slots__ = ("_endpoint", "_form", "_grant", "_head", "_is_replayed", "_writer", "stream")
+    __slots__ = (
+        "_endpoint",
+        "_form",
+        "_grant",
+        "_head",
+        "_stream_mode",
+        "_writer",
+        "answer_type",
+        "is_raw",
+        "stream",
+    )
 
     def __init__(self, endpoint: AnyEndpoint, head: RequestHead) -> None:
         self._endpoint = endpoint
         self._head = head
         self._grant: Grant | None = None
         self._form: AnswerForm | None = None
-        self._is_replayed = False
+        self._stream_mode: StreamMode = ""
         self._writer: Writer | None = None
+        # The media type of an answer that is neither JSON nor events; empty for those.
+        self.answer_type = ""
+        # The answer is a stream of such bytes, without frames.
+        self.is_raw = False
         # Writes the frames of a call that asked for a stream.
         self.stream: StreamWriter | None = None
+
+    @property
+    def body_type(self) -> bytes:
+        """What the endpoint reads."""
+        return self._endpoint.api_format.body_type
 
     def begin(self, call: AnyCall, grant: Grant, profile: Profile, *, whole_credits: bool) -> None:
         """Take note of what the answer has to look like."""
         identity = grant.identity
         shown_id = grant.adopted_id or identity.call_id
+        prefix = self._endpoint.api_format.id_prefix
         self._grant = grant
         self._form = AnswerForm(
-            answer_id=profile.id_prefix + shown_id,
+            answer_id=(profile.id_prefix if prefix is None else prefix) + shown_id,
             call_id=shown_id,
             model=grant.model,
             created=int(identity.at),
             profile=profile,
             episode_id=identity.episode_id,
+            is_stored=grant.stores_bodies,
             whole_credits=whole_credits,
+            processing=(processing := call.payload.processing),
         )
-        self._is_replayed = call.payload.is_replayed
+        self._stream_mode = "" if processing is None else processing.stream_mode
+        self.answer_type = call.payload.answer_type
+        self.is_raw = bool(self.answer_type) and call.facts.stream
         if call.facts.stream:
             self.stream = self._endpoint.open_stream_writer(call, self._form)
         else:
@@ -69,18 +94,33 @@ class AnswerText:
     def error_response(self, error: GatewayError, profile: Profile) -> tuple[int, Headers, bytes]:
         """Return the HTTP error of a call whose head is not out."""
         shown_id = self._head.request_id if self._grant is None else self._grant.shown_id
-        status, headers, body = error_response(error, shown_id, profile)
+        status, headers, body = error_response(error, shown_id, profile, self._endpoint.api_format)
         return status, answer_headers.common(self._head, profile, self._grant) + headers, body
+
+    def plain_headers(self, body: bytes, profile: Profile) -> Headers:
+        """Return the headers of an answer that no model gave."""
+        headers = answer_headers.of_plain(self._head, profile, body)
+        name = self._endpoint.api_format.id_header
+        return [*headers, (name, self._head.request_id.encode())] if name else headers
 
     def stream_headers(self) -> Headers:
         assert self._grant is not None
         assert self._form is not None
-        headers = answer_headers.of_stream(self._head, self._grant, self._form)
-        if self._is_replayed:
-            headers.append((b"x-stream-mode", b"buffered-replay"))
-        return headers
+        headers = answer_headers.of_stream(self._head, self._grant, self._form, self.answer_type)
+        return headers + self._stream_mode_header() + self._id_header()
 
     def buffered_headers(self, body: bytes, receipt: Receipt) -> Headers:
         assert self._grant is not None
         assert self._form is not None
-        return answer_headers.of_buffered(self._head, self._grant, self._form, body, receipt)
+        headers = answer_headers.of_answer(self._head, self._grant, self._form)
+        headers += answer_headers.of_body(self._form, body, receipt, self.answer_type)
+        return headers + self._stream_mode_header() + self._id_header()
+
+    def _stream_mode_header(self) -> Headers:
+        """Say why a stream that was asked for is none, or had to wait."""
+        return [(b"x-stream-mode", self._stream_mode.encode())] if self._stream_mode else []
+
+    def _id_header(self) -> Headers:
+        """Return the request's id under the name that the endpoint's API has for it."""
+        name, grant = self._endpoint.api_format.id_header, self._grant
+        return [(name, grant.shown_id.encode())] if name and grant is not None else []

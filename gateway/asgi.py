@@ -24,7 +24,7 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount, ServingMount  # noqa: E402
-from gateway.consumers import CallConsumer  # noqa: E402
+from gateway.consumers import CallConsumer, TokenCountConsumer  # noqa: E402
 from gateway.core.asgi import Application, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
 from gateway.core.ids import new_request_id  # noqa: E402
@@ -45,6 +45,7 @@ from gateway.edge.load import (  # noqa: E402
 )
 from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
+from gateway.endpoints.registry import api_format_meant_by  # noqa: E402
 from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
 from gateway.http.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
@@ -128,6 +129,11 @@ consumers = {
     for endpoint in runtime.endpoints
     for path in endpoint.paths
 }
+consumers |= {
+    path: TokenCountConsumer(runtime, counter, settings.BODY_LIMIT_BYTES)
+    for counter in runtime.token_counters
+    for path in counter.paths
+}
 # By the target as it stands in the request line.
 consumers_by_target = {
     f"{mount}/{path}".encode(): consumer for mount in MOUNTS for path, consumer in consumers.items()
@@ -160,7 +166,9 @@ async def refuse_spelling(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer 404 to what is an address of the API only for servers that read paths loosely."""
     request_id = new_request_id()
     error = NotFound(explain_missing(scope["path"], origin_of(scope)))
-    status, headers, body = error_response(error, request_id)
+    status, headers, body = error_response(
+        error, request_id, api_format=api_format_meant_by(scope["path"])
+    )
     headers.append((b"x-request-id", request_id.encode()))
     await send_whole(send, status, headers, body)
 

@@ -82,6 +82,8 @@ class CallCloser:
         if self._receipt is not None:
             return self._receipt
         stages, meter = self._stages, self._meter
+        if isinstance(error, GatewayError):
+            self._call.payload.locate(error)
         counted = Usage()
         if stages.needs_count(meter, error) and (error is None or isinstance(error, GatewayError)):
             counted = await stages.count(self._endpoint, self._call, meter)
@@ -97,6 +99,8 @@ class CallCloser:
             said = ""
             if self._grant.stores_bodies:
                 said = self._caller.transcript(receipt if error is None else None, answer)
+                if meter.processing is not None:
+                    said = meter.processing.conceal(said)
             self._receipt = receipt
             stages.log(self._grant, meter, receipt, error, self._call, said, kept)
         return self._receipt

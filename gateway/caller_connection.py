@@ -94,13 +94,15 @@ class CallerConnection:
     async def read_body(self, owner: str) -> bytes:
         """Return the request's body, the key's `owner`. Raises as gateway.http.body says."""
         limit_bytes = self.profile.body_limit_bytes or self.body_limit
-        return await read_body(self._head, self._receive, limit_bytes, self._reply, owner)
+        return await read_body(
+            self._head, self._receive, limit_bytes, self._reply, owner, self._text.body_type
+        )
 
     def begin(self, call: AnyCall, grant: Grant, claim: Claim | None) -> None:
         """Take note of what the answer has to look like, and whether it is to be kept."""
         self._claim = claim
-        self._takes_notes = grant.stores_bodies or claim is not None
         self._text.begin(call, grant, self.profile, whole_credits=self.whole_credits)
+        self._takes_notes = claim is not None or (grant.stores_bodies and not self._text.is_raw)
         if (stream := self._text.stream) is not None:
             self.encode = stream.write
 
@@ -117,9 +119,14 @@ class CallerConnection:
 
     def transcript(self, receipt: Receipt | None, answer: Answer | None) -> str:
         """Return what was written, for workspaces that store bodies; with the receipt of a call
-        that came to its end, also what is still to be."""
+        that came to its end, also what is still to be. Of what is no text its type."""
+        if self._text.is_raw:
+            return f"[{self._text.answer_type}]"
         if receipt is not None:
             self._last_bytes = self._last_bytes or self._text.last(receipt, answer)
+            if self._text.stream is not None and self._text.stream.ends_with_whole:
+                last = self._last_bytes.rstrip().rpartition(END)[2]
+                return last.decode(errors="replace")
         written = b"".join((*self._transcript, self._last_bytes))
         return written[:MAX_TRANSCRIPT_BYTES].decode(errors="replace")
 
@@ -149,7 +156,7 @@ class CallerConnection:
 
     async def keep_alive(self) -> None:
         """Write a comment, committing the head if that has not gone out."""
-        if self._has_ended or self.writing_since:
+        if self._has_ended or self.writing_since or self._text.is_raw:
             return
         if not self._has_head:
             await self._send_head(200, self._text.stream_headers())
@@ -169,7 +176,8 @@ class CallerConnection:
     ) -> tuple[int, Headers, bytes]:
         """Return the whole answer of a call that has ended, the last bytes still unwritten."""
         known = error if isinstance(error, GatewayError) or error is None else GatewayError()
-        if known is not None and not self._has_head:
+        # Half a file is no answer to keep.
+        if known is not None and (not self._has_head or self._text.is_raw):
             return self._text.error_response(known, self.profile)
         last = self._text.last(receipt, answer) if known is None else self._text.failure(known)
         self._last_bytes = last
@@ -197,9 +205,19 @@ class CallerConnection:
         self._has_ended = True
         await self._send_body(body, more=False)
 
+    async def send_body(self, body: bytes) -> None:
+        """Write an answer that no model gave."""
+        await self._send_head(200, self._text.plain_headers(body, self.profile))
+        self._has_ended = True
+        await self._send_body(body, more=False)
+
     async def refuse(self, error: GatewayError) -> None:
-        """Word a failure: as an HTTP error, or as the stream's last event if it had begun."""
+        """Word a failure: as an HTTP error, or as the stream's last event if it had begun. Where a
+        stream has no events, the connection breaks: whoever reads it sees that it is incomplete."""
         if self._has_ended:
+            return
+        if self._has_head and self._text.is_raw:
+            await self.cut()
             return
         self._has_ended = True
         if self._has_head and self._text.stream is not None:
@@ -247,6 +265,9 @@ class CallerConnection:
 
 
 def find_cut(frames: bytes) -> int:
-    """Return how many bytes, of frames too many for one write, to write first: whole frames."""
+    """Return how many bytes, of frames too many for one write, to write first: whole frames. Bytes
+    without frames may be cut anywhere."""
     end = frames.rfind(END, 0, MAX_WRITE_BYTES)
-    return (frames.find(END) if end < 0 else end) + len(END)
+    if end < 0:
+        end = frames.find(END)
+    return end + len(END) if end >= 0 else MAX_WRITE_BYTES

@@ -33,6 +33,11 @@ app.conf.beat_schedule = {
         "schedule": MINUTE_S,
         "options": {"expires": MINUTE_S},
     },
+    "ask versions": {
+        "task": "gateway.ask_versions",
+        "schedule": MINUTE_S,
+        "options": {"expires": MINUTE_S},
+    },
     "prune": {"task": "gateway.prune", "schedule": HOUR_S, "options": {"expires": HOUR_S}},
 }
 

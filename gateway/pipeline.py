@@ -16,6 +16,7 @@ import msgspec
 
 from gateway.call_closer import CallCloser
 from gateway.core.call import AnyCall
+from gateway.core.call_credentials import take_credentials
 from gateway.core.errors import GatewayError, NoUpstreamAvailable, RequestError, ServerStopping
 from gateway.core.grant import Grant
 from gateway.core.profiles import Profile
@@ -58,9 +59,10 @@ async def admit(
         stages.screen(known, head, endpoint.scope)
         body = await caller.read_body(known.key.key_id)
         call = await read_call(stages, endpoint, body, head, profile)
+        call = call if call.payload.earlier is None else await stages.recall(known, call)
         model, dropped = stages.choose_model(known, call, profile)
         if call.payload.processors:
-            call = await stages.process(known, call, endpoint, model, hang_up)
+            call = await stages.process(known, call, head, profile, endpoint, model, hang_up)
         if call.facts.idempotency_key:
             claim = await stages.claim(known, call, head)
             if claim.kept is not None:
@@ -91,13 +93,35 @@ async def admit(
         raise
 
 
+async def count_tokens(
+    stages: Stages, endpoint: AnyEndpoint, head: RequestHead, caller: Requester
+) -> int:
+    """Return how many tokens the prompt of a request has, by our own count. Nothing is charged or
+    recorded, and no model is asked. Raises GatewayError."""
+    known = await identify(stages, head, caller)
+    caller.profile = profile = stages.choose_profile(head, known)
+    stages.screen(known, head, endpoint.scope)
+    body = await caller.read_body(known.key.key_id)
+    call = await read_call(stages, endpoint, body, head, profile)
+    call = call if call.payload.earlier is None else await stages.recall(known, call)
+    model, _ = stages.choose_model(known, call, profile)
+    await stages.count_request(known, model, caller.wait_for_hang_up)
+    meter = Meter(head.started_ns, perf_counter_ns())
+    meter.target = next(iter(model.targets), None)
+    counted = await stages.count(endpoint, call, meter)
+    return counted.prompt_tokens
+
+
 async def read_call(
     stages: Stages, endpoint: AnyEndpoint, body: bytes, head: RequestHead, profile: Profile
 ) -> AnyCall:
     """Return what the request is, read in a thread where that takes long."""
+    body, credentials = take_credentials(body)
     if len(body) <= LONG_BODY_BYTES:
-        return endpoint.read(body, head, profile)
-    return await stages.read_in_thread(endpoint, body, head, profile)
+        call = endpoint.read(body, head, profile)
+    else:
+        call = await stages.read_in_thread(endpoint, body, head, profile)
+    return call if credentials is None else call.with_credentials(credentials)
 
 
 def turn_away(
@@ -115,6 +139,8 @@ def turn_away(
         task.uncancel()
     reason = ServerStopping() if was_stopped else cause
     if isinstance(reason, GatewayError):
+        if call is not None:
+            call.payload.locate(reason)
         if call is None and isinstance(reason, RequestError):
             reason.step = "request"
         total_us = (perf_counter_ns() - head.started_ns) // NS_PER_US
@@ -145,7 +171,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     only repeat.
     """
     call, grant, claim = admitted.call, admitted.grant, admitted.claim
-    meter = Meter(head.started_ns, perf_counter_ns())
+    meter = Meter(head.started_ns, perf_counter_ns(), call.payload.processing)
     closer = CallCloser(
         stages, meter, caller, endpoint=admitted.endpoint, call=call, grant=grant, claim=claim
     )
@@ -154,7 +180,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
     refusal: GatewayError | None = None
     try:
         caller.begin(call, grant, claim)
-        for target in stages.route(admitted.model, grant.fallback_models):
+        for target in stages.route(admitted.model, grant.fallback_models, call):
             try:
                 passes = grant.fallback_models
                 grant, call = await closer.pass_to(target, refusal) if passes else (grant, call)

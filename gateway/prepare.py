@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gateway.core.answer_steps import needs_answer
 from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall, ChatRequest
 from gateway.core.grant import Grant
 from gateway.processors.exchange import ProcessedExchange
+from gateway.providers.credentials.pools import CredentialPools
 from gateway.providers.exchange import ProviderExchange
+from gateway.providers.parts import PartsExchange
 from gateway.providers.registry import adapter_of
 from gateway.providers.transports.lookup import Transports
 from gateway.snapshot.types import TargetRecord
@@ -21,23 +25,37 @@ from gateway.tools.round_hold import GrowHold, RoundHold
 class Preparation:
     """For all calls of a process."""
 
-    def __init__(self, transports: Transports, grow_hold: GrowHold) -> None:
+    def __init__(
+        self, transports: Transports, credentials: CredentialPools, grow_hold: GrowHold
+    ) -> None:
         self._transports = transports
+        self._credentials = credentials
         self._grow_hold = grow_hold
 
     def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
         """Return the attempt at one target. Nothing is sent yet."""
         payload = call.payload
-        if payload.__class__ is not ChatRequest or not (
-            payload.server_tools or payload.answer_steps
-        ):
-            return self._ask(call, grant, target)
-        return self._wrap(call, grant, target)
+        if isinstance(payload, ChatRequest) and (payload.server_tools or payload.answer_steps):
+            return self._wrap(call, grant, target)
+        return self._ask(call, grant, target)
 
-    def _ask(self, call: AnyCall, grant: Grant, target: TargetRecord) -> ProviderExchange:
+    def _ask(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
+        if target.has_choice:
+
+            def make(secret: str) -> Exchange:
+                return self._send(call, grant, replace(target, secret=secret))
+
+            return self._credentials.open(target, make)
+        return self._send(call, grant, target)
+
+    def _send(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
         adapter = adapter_of(call.payload.operation, target.kind)
+        transport = self._transports.for_target(target)
         request = adapter.build_request(call, grant, target)
-        return ProviderExchange(adapter, self._transports.for_target(target), request)
+        if not request.further:
+            return ProviderExchange(adapter, transport, request)
+        requests = (request, *request.further)
+        return PartsExchange([ProviderExchange(adapter, transport, each) for each in requests])
 
     def _wrap(self, call: ChatCall, grant: Grant, target: TargetRecord) -> Exchange:
         """Return an exchange that runs tools, and changes the answer that comes of it."""
@@ -50,7 +68,8 @@ class Preparation:
         else:
             exchange = self._ask(call, grant, target)
         if payload.answer_steps:
-            exchange = ProcessedExchange(exchange, payload.answer_steps)
+            assert payload.processing is not None
+            exchange = ProcessedExchange(exchange, payload.answer_steps, payload.processing)
         return exchange
 
     def _loop(self, call: ChatCall, grant: Grant, target: TargetRecord) -> ToolLoop:

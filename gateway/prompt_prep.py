@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from copy import copy
 from ipaddress import IPv4Network, IPv6Network
 
 from gateway.core.call import AnyCall
-from gateway.core.chat import ChatRequest
+from gateway.core.chat import ChatCall, ChatRequest
+from gateway.core.completions import CompletionsRequest
 from gateway.core.errors import GatewayError, PdfNotSupported
+from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.chat_completions import attach
+from gateway.endpoints.chat_completions.reread import reread
 from gateway.endpoints.chat_completions.system_prompt import SystemPrompts
+from gateway.endpoints.completions.read import read_as_chat
 from gateway.files.attachment_loader import AttachmentLoader, unless_gone
 from gateway.files.fetch_process import FetchProcess
 from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
-from gateway.processors.run import run_processors
+from gateway.processors.base import ProcessorContext
+from gateway.processors.engine_pool import EnginePool
+from gateway.processors.run import (
+    Wanted,
+    place_stream,
+    read_language,
+    run_processors,
+    wanted_processors,
+)
+from gateway.processors.texts import LONG_BYTES
 from gateway.prompts.renderer import Renderer
 from gateway.providers.parameters import check_parameters
 from gateway.snapshot.caller import Caller
@@ -49,6 +63,7 @@ class PromptPrep:
         self._prompts = SystemPrompts(self._renderer)
         self._fetcher = FetchProcess(networks)
         self._media_urls = MediaUrls(networks)
+        self._engines = EnginePool()
         self._loader = AttachmentLoader(self._fetcher, PdfReader(), attach)
 
     async def prepare(self, templates: Iterable[str]) -> None:
@@ -58,6 +73,7 @@ class PromptPrep:
     async def aclose(self) -> None:
         await self._renderer.aclose()
         await self._fetcher.aclose()
+        await self._engines.aclose()
         self._media_urls.close()
 
     def rehearsal(self, hold_minimum: HoldMinimum) -> PromptPrep:
@@ -99,14 +115,34 @@ class PromptPrep:
         self,
         caller: Caller,
         call: AnyCall,
+        head: RequestHead,
+        profile: Profile,
         endpoint: AnyEndpoint,
         model: ModelRecord,
         hang_up: Callable[[], Awaitable[None]],
     ) -> AnyCall:
         """Return the call as its processors leave it, for a caller who could pay."""
+        language = read_language(call)
+        wanted = wanted_processors(call, caller.key.scopes, language)
+        owner = caller.key.workspace_id
+        context = ProcessorContext(
+            language=language,
+            model=model.name,
+            workspace_id=owner,
+            engines=self._engines.bind(owner),
+        )
         async with self._hold_minimum(caller, call, endpoint, model):
-            processed: AnyCall = await unless_gone(hang_up, run_processors(call, caller.key.scopes))
-        return processed
+            work = self._run(call, wanted, context)
+            processed: AnyCall = await unless_gone(hang_up, work)
+        return place_stream(processed, head, profile)
+
+    async def _run(self, call: ChatCall, wanted: Wanted, context: ProcessorContext) -> ChatCall:
+        processed = await run_processors(call, wanted, context)
+        if processed.payload.fields is call.payload.fields:
+            return processed
+        if len(processed.payload.fields["messages"]) < LONG_BYTES:
+            return reread(processed)
+        return await asyncio.to_thread(reread, processed)
 
     def check_other(self, call: AnyCall, model: ModelRecord) -> tuple[str, ...]:
         """Return the parameters that a model to fall back to would not get.
@@ -122,8 +158,13 @@ class PromptPrep:
         self, call: AnyCall, model: ModelRecord, caller: Caller, head: RequestHead
     ) -> AnyCall:
         """Return the call with the system prompt that the model gives it."""
+        if isinstance(call.payload, CompletionsRequest):
+            call = read_as_chat(call)
         if not isinstance(call.payload, ChatRequest):
             return call
+        if call.payload.native is not None:
+            # As it was checked (gateway.providers.native), whether or not anything is rendered.
+            call = call.with_payload(native=None)
         name = caller.key.workspace_name
         prompts, request_id = self._prompts, head.request_id
         try:

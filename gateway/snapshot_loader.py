@@ -8,6 +8,7 @@ import logging
 from django.db import Error as DatabaseError
 
 from gateway.prompt_prep import PromptPrep
+from gateway.providers.credentials.pools import CredentialPools
 from gateway.providers.transports.lookup import Transports
 from gateway.services.snapshot import compile_snapshot
 from gateway.snapshot.holder import SnapshotHolder
@@ -19,18 +20,21 @@ RETRY_S = 1.0
 
 
 class SnapshotLoader:
-    """read: runs a query in a thread. transports, prompt_prep: prepared for what was loaded."""
+    """read: runs a query in a thread. transports, credentials, prompt_prep: prepared for what was
+    loaded."""
 
     def __init__(
         self,
         read: RunQuery,
         snapshot: SnapshotHolder,
         transports: Transports,
+        credentials: CredentialPools,
         prompt_prep: PromptPrep,
     ) -> None:
         self._read = read
         self._snapshot = snapshot
         self._transports = transports
+        self._credentials = credentials
         self._prompt_prep = prompt_prep
 
     async def load(self) -> None:
@@ -45,6 +49,7 @@ class SnapshotLoader:
                 await asyncio.sleep(RETRY_S)
                 continue
             if fresh.version >= self._snapshot.current().version:
+                self._credentials.keep(fresh.credentials())
                 self._snapshot.replace(fresh)
                 self._transports.httpx.keep(fresh.connections())
                 await self._prompt_prep.prepare(fresh.templates())

@@ -5,7 +5,7 @@ Each takes what the ones before it returned and returns something new; none reac
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -106,11 +106,22 @@ class ReadInThread(Protocol):
         """Read a body that takes long beside the event loop. Raises as Endpoint.read."""
 
 
+class Recall(Protocol):
+    async def __call__(self, caller: Caller, call: AnyCall) -> AnyCall:
+        """Return a call that refers to stored answers, read to its end. Raises RequestError,
+        DatabaseUnavailable."""
+
+
 class ChooseModel(Protocol):
     def __call__(
         self, caller: Caller, call: AnyCall, profile: Profile
     ) -> tuple[ModelRecord, tuple[str, ...]]:
         """Return the model, and the parameters that it will not get."""
+
+
+class CountRequest(Protocol):
+    async def __call__(self, caller: Caller, model: ModelRecord, hang_up: HangUp) -> None:
+        """Count a request that calls no model in the limits on requests. Raises AdmissionError."""
 
 
 class MakeClaim(Protocol):
@@ -123,6 +134,8 @@ class Process(Protocol):
         self,
         caller: Caller,
         call: AnyCall,
+        head: RequestHead,
+        profile: Profile,
         endpoint: AnyEndpoint,
         model: ModelRecord,
         hang_up: HangUp,
@@ -193,8 +206,8 @@ class Refuse(Protocol):
 
 class Route(Protocol):
     def __call__(
-        self, model: ModelRecord, fallback_models: Sequence[FallbackModel]
-    ) -> Sequence[TargetRecord]:
+        self, model: ModelRecord, fallback_models: Sequence[FallbackModel], call: AnyCall
+    ) -> Iterable[TargetRecord]:
         """Return the targets in the order in which they are tried."""
 
 
@@ -242,7 +255,9 @@ class Stages:
     identify: Identify
     screen: Screen
     read_in_thread: ReadInThread
+    recall: Recall
     choose_model: ChooseModel
+    count_request: CountRequest
     process: Process
     claim: MakeClaim
     load_files: LoadFiles

@@ -16,6 +16,7 @@ from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
 from gateway.services.pruning import prune
 from gateway.services.rolling_up import roll_up
+from gateway.services.vllm_versions import ask_versions
 from gateway.stores.process import is_database_shared
 from gateway.stores.reaping import Reaper
 
@@ -60,6 +61,13 @@ def add_up_ledger_task() -> None:
     """Add usage in the ledger up to one row a day and key."""
     if hold_lease():
         add_up_ledger()
+
+
+@shared_task(name="gateway.ask_versions")
+def ask_versions_task() -> None:
+    """Ask vLLM servers for their versions, each once an hour."""
+    if hold_lease():
+        ask_versions()
 
 
 @shared_task(name="gateway.checkpoint")

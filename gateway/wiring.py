@@ -35,13 +35,13 @@ from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import GatewayError, ServerStopping, UpstreamError
 from gateway.core.grant import Grant
-from gateway.core.money import Usage
+from gateway.core.money import Usage, with_output
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.counter_backends import CounterParts, make_counters
 from gateway.endpoints.base import AnyEndpoint
-from gateway.endpoints.registry import make_endpoints
+from gateway.endpoints.registry import make_endpoints, make_token_counters
 from gateway.explain.explainer import Explainer
 from gateway.explain.explainer import Parts as ExplainerParts
 from gateway.http.long_bodies import LongBodies
@@ -50,16 +50,21 @@ from gateway.metrics.call_totals import CallTotals
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.prepare import Preparation
 from gateway.prompt_prep import PromptPrep
+from gateway.providers.credentials.making import TokenMaker
+from gateway.providers.credentials.pools import CredentialPools
 from gateway.providers.parameters import check_parameters
 from gateway.providers.transports.lookup import open_transports
+from gateway.recall import Recall
 from gateway.request_rules import request_rules
-from gateway.routing.plan import plan
+from gateway.routing.plan import Plan
+from gateway.services.outbound_clients import open_proxied_client
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord
 from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
 from gateway.stores.budgets import Budgets
+from gateway.stores.credential_states import keep_credential_state
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
 from gateway.stores.free_space import FreeSpace
 from gateway.stores.idempotency import Claim, IdempotencyStore
@@ -117,7 +122,12 @@ class Runtime:
         self.admission = self._make_admission()
         networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
         self.prompt_prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
-        self._loader = SnapshotLoader(read, self.snapshot, self.transports, self.prompt_prep)
+        self.credentials = CredentialPools(
+            TokenMaker(open_proxied_client, self.note_credential).make, self.note_credential
+        )
+        self._loader = SnapshotLoader(
+            read, self.snapshot, self.transports, self.credentials, self.prompt_prep
+        )
         self._changes = ChangeApplier(
             keyring=self.keyring,
             limits=self.limits,
@@ -128,6 +138,7 @@ class Runtime:
             recall_budget=self.budgets.recall,
         )
         self.endpoints = make_endpoints(request_rules())
+        self.token_counters = make_token_counters(request_rules())
         self.stages = self._make_stages()
         self.explainer = make_explainer(self)
         self._default_profile = BY_NAME[settings.DEFAULT_PROFILE]
@@ -166,7 +177,9 @@ class Runtime:
             identify=self.admission.identify,
             screen=self.admission.screen_call,
             read_in_thread=LongBodies().read,
+            recall=Recall(read).recall,
             choose_model=self.admission.choose_model,
+            count_request=self.admission.count_request,
             process=prep.process,
             claim=self.claim,
             load_files=prep.load_files,
@@ -174,8 +187,10 @@ class Runtime:
             assemble=prep.assemble,
             admit=self.admission.admit,
             refuse=self.refuse,
-            route=plan,
-            prepare=Preparation(self.transports, HoldGrowth(self.stores.credits).grow).prepare,
+            route=Plan(self.credentials.choose).plan,
+            prepare=Preparation(
+                self.transports, self.credentials, HoldGrowth(self.stores.credits).grow
+            ).prepare,
             needs_count=needs_estimate,
             count=count_call,
             settle=settle,
@@ -226,6 +241,7 @@ class Runtime:
         await self.stores.stop()
         self.budgets.close()
         await self.limits.counters.aclose()
+        self.credentials.close()
         await self.transports.aclose()
         await self.prompt_prep.aclose()
         if self.telemetry is not None:
@@ -251,6 +267,10 @@ class Runtime:
             call_id=head.request_id,
             process_id=self.stores.process_id,
         )
+
+    def note_credential(self, credential_id: str, rest_s: float, code: str, message: str) -> None:
+        """Show operators that a credential begins or ceases to fail."""
+        self.writer.run(keep_credential_state, credential_id, rest_s, code, message)
 
     def refuse(
         self,
@@ -349,9 +369,13 @@ async def count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usag
 
 
 def _count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
+    output_tokens = count_output(meter.pieces, meter.deltas, meter.chars)
+    if meter.usage_so_far is not None:
+        return with_output(meter.usage_so_far, output_tokens)
     native_model = "" if meter.target is None else meter.target.native_model
-    prompt_tokens = count_prompt(endpoint.prompt_parts(call), rules_of(native_model))
-    return Usage(prompt_tokens, count_output(meter.pieces, meter.deltas, meter.chars))
+    parts = endpoint.prompt_parts(call)
+    prompt_tokens = count_prompt(parts, rules_of(native_model))
+    return Usage(prompt_tokens, output_tokens, others=dict(parts.units))
 
 
 def make_explainer(runtime: Runtime) -> Explainer:

@@ -11,7 +11,8 @@ from django.utils import timezone
 from accounts.ids import new_id
 from accounts.models import Role, User, Workspace
 from accounts.services import add_member, create_user, create_workspace
-from gateway.models import LanguageModel, Provider, ServingProcess
+from gateway.models import LanguageModel, Provider, ProviderCredential, ServingProcess
+from gateway.services.credential_encryption import decrypt
 from gateway.services.models import add_model
 from gateway.services.providers import add_provider
 from keys.services import IssuedKey, issue_key
@@ -46,6 +47,12 @@ def make_key(workspace: Workspace, **fields: Any) -> IssuedKey:
 
 def make_provider(name: str = "sim", **fields: Any) -> Provider:
     return add_provider(name=name, actor=ACTOR, **({"kind": "simulated"} | fields))
+
+
+def stored_credential(provider: Provider) -> str:
+    """Return the one credential of a provider, empty where it has none."""
+    rows = ProviderCredential.objects.filter(provider=provider)
+    return "".join(decrypt(bytes(row.secret or b""), row.pk) for row in rows)
 
 
 def make_model(name: str = "simulated", **fields: Any) -> LanguageModel:

@@ -22,4 +22,10 @@ class Line:
 
 
 def history(events: Iterable[AuditEvent]) -> list[Line]:
-    return [Line(words_of(event), event.actor, event.created_at) for event in events]
+    return [Line(_words(event), event.actor, event.created_at) for event in events]
+
+
+def _words(event: AuditEvent) -> str:
+    """Return what was done; of one of several credentials, which."""
+    name = event.details.get("credential_name")
+    return f"{words_of(event)}: {name}" if name else words_of(event)

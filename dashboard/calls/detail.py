@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from http import HTTPStatus
 
 from accounts.models import Workspace
 from dashboard.calls.rows import CallRow, call_rows
@@ -14,8 +15,9 @@ from dashboard.calls.timing import Part, Stretch, stretches, timing_parts
 from dashboard.calls.transcript import Transcript, read_request, read_response
 from dashboard.explain.trace import StepLine, recorded_trace
 from dashboard.templatetags.money import usd_per_mtok
-from gateway.core.ids import PREFIXES
+from gateway.core.ids import ANSWER_PREFIXES
 from gateway.core.money import PUSD_PER_NUSD, format_price
+from gateway.core.profiles import BY_NAME, UNIFIED
 from gateway.core.units import UNITS, Unit, parts_of
 from gateway.models import CallBody, CallRecord
 from gateway.selectors.visible import Visible
@@ -122,7 +124,7 @@ def describe_call(
         cost=_cost_sheet(call),
         attempts=[attempt for attempt in call.attempts if isinstance(attempt, dict)],
         spellings=_spellings(call),
-        body=_body(body, workspace),
+        body=_body(body, call.endpoint_name, workspace),
         tokens_per_second=_speed(call),
         error=error_words(call),
         trace=recorded_trace(call.refusal),
@@ -192,22 +194,32 @@ def _places(amount_pusd: int) -> int:
 
 
 def _spellings(call: CallRecord) -> list[Spelling]:
-    spellings = [
-        Spelling("Request ID", str(call.id)),
-        Spelling("Response ID", f"{PREFIXES[0]}{call.id}"),
-    ]
+    spellings = [Spelling("Request ID", str(call.id))]
+    prefix = _answer_prefix(call)
+    if prefix is not None and call.http_status < HTTPStatus.BAD_REQUEST:
+        spellings.append(Spelling("Response ID", f"{prefix}{call.id}"))
     if call.client_request_id:
         spellings.append(Spelling("Client request ID", call.client_request_id))
     return spellings
 
 
-def _body(body: CallBody | None, workspace: Workspace) -> Body:
+def _answer_prefix(call: CallRecord) -> str | None:
+    """Return what the id of the call's answer begins with, None where answers have no id."""
+    profile = BY_NAME.get(call.profile or "", UNIFIED)
+    if not call.endpoint or call.endpoint == "chat_completions":  # the oldest records have none
+        return profile.id_prefix
+    if call.endpoint == "completions" and profile.id_prefix != UNIFIED.id_prefix:
+        return profile.id_prefix
+    return ANSWER_PREFIXES.get(call.endpoint)
+
+
+def _body(body: CallBody | None, endpoint: str, workspace: Workspace) -> Body:
     if body is not None:
         return Body(
             _pretty(body.request),
             _pretty(body.response),
-            read_request(body.request),
-            read_response(body.response),
+            read_request(body.request, endpoint),
+            read_response(body.response, endpoint),
         )
     if workspace.stores_bodies:
         return Body(note="Nothing is stored for this call, or it has been deleted.")

@@ -63,6 +63,7 @@ _ATTEMPTS = Layout[Attempt](
     columns=(
         Column("number", "#", shown=Shown.WIDE),
         Column("provider", "Provider"),
+        Column("credential", "Credential", shown=Shown.WIDER, cell_css="cell-clip"),
         Column("model", "Provider model ID", shown=Shown.WIDE, cell_css="cell-clip"),
         Column("outcome", "Outcome"),
         Column("status", "HTTP", is_number=True, shown=Shown.WIDE),

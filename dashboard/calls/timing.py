@@ -32,21 +32,24 @@ class Stretch:
 def timing_parts(call: CallRecord) -> list[Part]:
     """Return the parts that took time, in order; their sum is call.total_us exactly.
 
-    The record has the durations of admission, queue, failed attempts and the attempt that served.
+    The record has the durations of admission, queue, processors, failed attempts and the attempt
+    that served.
     What is left is the gateway's own work. The attempt that served is parted where its first
     event came, as far as the record tells.
     """
     rest = call.total_us
     admit, rest = _take(call.admit_us, rest)
     queued, rest = _take(call.queued_us, rest)
+    processors, rest = _take(call.processors_us, rest)
     failed, rest = _take(call.failed_us, rest)
     upstream, gateway = _take(call.upstream_us, rest)
     wait = upstream
     if call.ttft_us is not None:
-        wait = min(upstream, max(0, call.ttft_us - admit - queued - failed - gateway))
+        wait = min(upstream, max(0, call.ttft_us - admit - queued - processors - failed - gateway))
     parts = [
         Part("admit", "Admission", "Rules and balance checked, files fetched, credit held.", admit),
         Part("queued", "Queued", "Waited for a free slot.", queued),
+        Part("processors", "Processors", "Request and response processed.", processors),
         Part("failed", "Failed attempts", "Providers that failed.", failed),
         Part("gateway", "Gateway", "Parsing, routing, relaying and billing.", gateway),
         Part("wait", "Provider, time to first event", "Request sent, no response yet.", wait),

@@ -31,6 +31,7 @@ METRICS = {
 COST = "cost_micro_usd"
 NUSD_PER_MICRO_USD = 1_000
 NAMED = {
+    "param": "Field (param)",
     "required_scope": "Required scope",
     "required_permission": "Required permission",
     "country": "Country",

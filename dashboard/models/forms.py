@@ -144,7 +144,7 @@ class ModelForm(forms.Form):
         choices=[("", "Any"), *OPERATIONS.items()],
         initial="",
         label="Used for",
-        widget=forms.RadioSelect,
+        help_text="Other calls get 400. Any: the provider decides.",
     )
     supports_vision = _ability(ABILITIES["vision"])
     supports_pdf = _ability(ABILITIES["pdf"])
@@ -296,6 +296,8 @@ def _field_of(unit: Unit) -> str:
 
 
 def _help_on(unit: Unit) -> str:
+    if unit.priced_as:
+        return f"Default: same as {UNITS[unit.priced_as].label.lower()}."
     if unit.part_of:
         return f"Default: same as {'input' if unit.part_of == 'prompt' else 'output'}."
     return f"USD per {unit.price_noun}. Default: free."

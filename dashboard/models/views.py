@@ -24,12 +24,19 @@ from dashboard.http.current_workspace import NoWorkspace, current_workspace, req
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.query_params import read_text
 from dashboard.models.forms import ModelForm, NewModelForm, initial_of_model, model_version
+from dashboard.models.provider_models import listed_initial
 from dashboard.models.table import MODELS_SHOWN, model_table
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
 from gateway.models import LanguageModel, Provider
 from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provider_names
-from gateway.services.models import add_model, set_model_enabled, set_prices, update_model
+from gateway.services.models import (
+    NATIVE_CHARS,
+    add_model,
+    set_model_enabled,
+    set_prices,
+    update_model,
+)
 from gateway.services.prompt_templates import Preview, preview_prompt
 from gateway.services.provider_tests import check_connection, warn_of_unknown_model
 
@@ -113,7 +120,9 @@ def list_models(request: PageRequest) -> HttpResponse:
 def create_model(request: PageRequest) -> HttpResponse:
     require_operator(request, Action.MANAGE_CATALOGUE)
     names = provider_names()
-    chosen = {"provider": request.GET.get("provider", "")}
+    chosen = listed_initial(
+        request.GET.get("provider", "")[:60], request.GET.get("native", "")[:NATIVE_CHARS]
+    )
     form = NewModelForm(request.POST or None, initial=chosen, providers=names)
     model = _add(request, form) if request.method == "POST" and form.is_valid() else None
     if model is None:

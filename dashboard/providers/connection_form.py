@@ -25,7 +25,7 @@ class Secrets(TypedDict):
 
 
 class ConnectionForm(forms.Form):
-    """Fields of the section Connection."""
+    """Fields of the section Proxy, HTTP/2 and certificates."""
 
     transport = forms.ChoiceField(
         choices=Provider.Transport.choices,

@@ -10,17 +10,20 @@ from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm
+from dashboard.providers.credential_fields import CredentialParts
 from gateway.models import Provider
 from gateway.providers import catalogue
+from gateway.providers.catalogue import ProviderKind, ProviderSetting
 from gateway.services.addresses import URL_CHARS
-from gateway.services.providers import CREDENTIAL_CHARS
+from gateway.services.provider_settings import FIELD_PREFIX, SETTING_CHARS
 
 VLLM = "vllm"
 _FIELDS = ("structured_dialect", "is_local", "location", "allows_passthrough")
 
 
-class ProviderForm(ConnectionForm):
-    """Everything about a provider but its name and kind."""
+class ProviderForm(ConnectionForm, CredentialParts):
+    """Everything about a provider but its name and kind. It has a field for each setting that the
+    kind declares."""
 
     base_url = forms.CharField(
         max_length=URL_CHARS,
@@ -35,23 +38,21 @@ class ProviderForm(ConnectionForm):
             }
         ),
     )
-    credential = forms.CharField(
-        max_length=CREDENTIAL_CHARS,
-        required=False,
-        help_text="Stored encrypted. Never shown again.",
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
-    )
     structured_dialect = forms.ChoiceField(
         choices=Provider.StructuredDialect.choices,
-        initial=Provider.StructuredDialect.STRUCTURED_OUTPUTS,
+        initial=Provider.StructuredDialect.AUTO,
+        required=False,
         label="Guided decoding",
-        help_text="The parameter names of this vLLM version. Callers can use either form.",
+        help_text="The parameter names that this vLLM takes. Callers can use either form.",
     )
     is_local = forms.BooleanField(
         required=False, label="On-premises", help_text="Shown with its models."
     )
     location = forms.CharField(
-        max_length=60, required=False, help_text="Data center region, such as eu-west."
+        label="Location",
+        max_length=60,
+        required=False,
+        help_text="Data center region, such as eu-west.",
     )
     allows_passthrough = forms.BooleanField(
         required=False,
@@ -60,9 +61,46 @@ class ProviderForm(ConnectionForm):
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
+    def __init__(
+        self, data: QueryDict | None, kind: ProviderKind | None, initial: FormValues
+    ) -> None:
+        super().__init__(data, initial=initial)
+        self.add_parts("key" if kind is None else kind.credential)
+        self._settings = () if kind is None else kind.settings
+        for setting in self._settings:
+            self.fields[f"{FIELD_PREFIX}{setting.name}"] = _field_of(setting)
+        if kind is not None and kind.base_url:
+            self.fields["base_url"].help_text = f"Default: {kind.base_url}"
+            self.fields["base_url"].widget.attrs["placeholder"] = ""
+        if any(setting.label == self.fields["location"].label for setting in self._settings):
+            self.fields["location"].label = "Data center"
+        # The built-in one has no address, and is shown nothing.
+        self.is_remote = kind is None or kind.name != catalogue.SIMULATED
+        has_parts = bool(self.part_fields())
+        self.credential_is_optional = has_parts or (kind is not None and not kind.needs_credential)
+        self.has_base_url = kind is not None and bool(kind.base_url)
+        self.is_vllm = kind is not None and kind.name == VLLM
+
+    def setting_fields(self) -> list[tuple[forms.BoundField, bool]]:
+        """Return the field of each setting, and whether it may be left empty."""
+        return [
+            (self[f"{FIELD_PREFIX}{setting.name}"], not setting.required or bool(setting.default))
+            for setting in self._settings
+        ]
+
+    def entered_settings(self) -> dict[str, str]:
+        """Return the settings by name, as the services take them."""
+        return {
+            setting.name: self.cleaned_data[f"{FIELD_PREFIX}{setting.name}"]
+            for setting in self._settings
+        }
+
     def described(self) -> FormValues:
         """Return the fields of update_provider and add_provider."""
-        return {name: self.cleaned_data[name] for name in _FIELDS}
+        fields = {name: self.cleaned_data[name] for name in _FIELDS}
+        if not fields["structured_dialect"]:  # only vLLM's form has it
+            del fields["structured_dialect"]
+        return fields
 
     def take(self, error: ValidationError) -> None:
         """Show what the service found."""
@@ -70,28 +108,55 @@ class ProviderForm(ConnectionForm):
 
 
 class NewProviderForm(ProviderForm):
-    """A provider that does not exist yet."""
+    """A provider that does not exist yet. kind: the chosen one, whose fields are shown."""
 
     name = forms.CharField(
         max_length=60,
         help_text="Letters, digits, - and _.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-    kind = forms.ChoiceField(choices=[(kind.name, kind.label) for kind in catalogue.ALL])
+    kind = forms.ChoiceField(
+        choices=lambda: [(kind.name, kind.label) for kind in catalogue.BY_NAME.values()]
+    )
 
-    def __init__(self, data: QueryDict | None) -> None:
-        super().__init__(data)
-        self.fields["base_url"].help_text = "Default: the provider’s standard URL."  # noqa: RUF001
+
+def _field_of(setting: ProviderSetting) -> forms.Field:
+    """Return the form's field of a setting. The service says what is wrong with what is entered."""
+    if setting.choices:
+        nothing = [] if setting.default or setting.required else [("", "None")]
+        return forms.ChoiceField(
+            choices=nothing + [(choice, choice) for choice in setting.choices],
+            initial=setting.default,
+            required=False,
+            label=setting.label,
+            help_text=setting.help,
+        )
+    default = f"Default: {setting.default}." if setting.default else ""
+    return forms.CharField(
+        max_length=SETTING_CHARS,
+        required=False,
+        label=setting.label,
+        help_text=" ".join(filter(None, (setting.help, default))),
+        widget=forms.TextInput(
+            attrs={
+                "autocomplete": "off",
+                "spellcheck": "false",
+                "placeholder": setting.example,
+            }
+        ),
+    )
 
 
 def initial_of_provider(provider: Provider) -> FormValues:
     """Return what the form shows for a provider as it is."""
     fields = {name: getattr(provider, name) for name in (*_FIELDS, *CONNECTION_FIELDS)}
-    return {"base_url": provider.base_url, **fields, "seen": provider_version(provider)}
+    settings = {f"{FIELD_PREFIX}{name}": value for name, value in provider.settings.items()}
+    seen = provider_version(provider)
+    return {"base_url": provider.base_url, **settings, **fields, "seen": seen}
 
 
 def provider_version(provider: Provider) -> str:
     """Return a token that differs when anything that the form shows differs."""
     return version_token(
-        [getattr(provider, name) for name in ("base_url", *_FIELDS, *CONNECTION_FIELDS)]
+        [getattr(provider, name) for name in ("base_url", "settings", *_FIELDS, *CONNECTION_FIELDS)]
     )

@@ -21,6 +21,7 @@ class ListedProvider:
     kind: str
     models: int
     connection: Connection
+    credentials: str
 
 
 _LAYOUT = Layout[ListedProvider](
@@ -42,9 +43,17 @@ _LAYOUT = Layout[ListedProvider](
 
 def provider_table(rows: Sequence[ProviderRow], query: str) -> Table[ListedProvider]:
     listed = [
-        ListedProvider(row.provider, row.kind, row.models, connection_of(row)) for row in rows
+        ListedProvider(
+            row.provider, row.kind, row.models, connection_of(row), _credentials(row.credentials)
+        )
+        for row in rows
     ]
     return _LAYOUT.fill(listed, empty=_empty(query))
+
+
+def _credentials(number: int) -> str:
+    """Return what is said of how many there are, nothing of none."""
+    return "" if not number else "Stored" if number == 1 else f"{number} credentials"
 
 
 def _empty(query: str) -> Empty:

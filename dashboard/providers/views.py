@@ -22,9 +22,10 @@ from dashboard.forms.service_errors import show_conflict
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, render_page, variables, wants_partial
 from dashboard.http.query_params import read_text
+from dashboard.providers.call_form import CallForm
 from dashboard.providers.connection import Connection, connection_of
+from dashboard.providers.credential_table import ListedCredential, credential_table
 from dashboard.providers.forms import (
-    VLLM,
     NewProviderForm,
     ProviderForm,
     initial_of_provider,
@@ -34,6 +35,7 @@ from dashboard.providers.table import ListedProvider, provider_table
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
 from gateway.models import Provider
+from gateway.providers import catalogue
 from gateway.selectors.catalogue import (
     ModelRow,
     ProviderRow,
@@ -51,6 +53,7 @@ from gateway.services.provider_connections import (
 from gateway.services.provider_tests import check_connection, check_new_access
 from gateway.services.providers import (
     add_provider,
+    has_credentials,
     set_access,
     set_provider_enabled,
     update_provider,
@@ -58,6 +61,7 @@ from gateway.services.providers import (
 
 MODELS_SHOWN = 12
 SAVE_ANYWAY = "save_anyway"
+SHOW_KIND = "show_kind"
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class ProviderListContext:
 
 @dataclass(frozen=True)
 class NewProviderContext:
-    """Variables of dashboard/providers/new.html."""
+    """Variables of dashboard/providers/new.html; htmx gets the fields of the kind alone."""
 
     form: NewProviderForm
 
@@ -83,7 +87,6 @@ class ProviderPageContext:
 
     row: ProviderRow
     connection: Connection
-    is_vllm: bool
     form: ProviderForm
     models: list[ModelRow]
     history: list[Line]
@@ -91,6 +94,9 @@ class ProviderPageContext:
     used_transport: str
     proxy_url: str
     warnings: list[str]
+    credentials: Table[ListedCredential]
+    has_credentials: bool
+    call_form: CallForm
 
 
 @dataclass(frozen=True)
@@ -119,12 +125,13 @@ def list_providers(request: PageRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def create_provider(request: PageRequest) -> HttpResponse:
     require_operator(request, Action.MANAGE_CATALOGUE)
-    form = NewProviderForm(request.POST or None)
-    provider = _add(request, form) if request.method == "POST" and form.is_valid() else None
+    if request.method == "GET" or SHOW_KIND in request.POST:
+        return _new_page(request, _unsent_form(request))
+    kind = catalogue.BY_NAME.get(request.POST.get("kind", ""))
+    form = NewProviderForm(request.POST, kind, {})
+    provider = _add(request, form) if form.is_valid() else None
     if provider is None:
-        status = 200 if request.method == "GET" else 422
-        context = variables(NewProviderContext(form=form))
-        return render(request, "dashboard/providers/new.html", context, status=status)
+        return _new_page(request, form, status=422)
     finding = check_connection(provider)
     if finding.is_reachable:
         messages.success(request, f"{provider} is connected. Add a model that callers can use.")
@@ -133,13 +140,31 @@ def create_provider(request: PageRequest) -> HttpResponse:
     return _to_provider(provider)
 
 
+def _unsent_form(request: PageRequest) -> NewProviderForm:
+    """Return the form of the kind that was chosen, with the name that was entered before."""
+    chosen = request.POST if request.method == "POST" else request.GET
+    kind = catalogue.BY_NAME.get(chosen.get("kind", ""), catalogue.ALL[0])
+    return NewProviderForm(None, kind, {"name": chosen.get("name", ""), "kind": kind.name})
+
+
+def _new_page(request: PageRequest, form: NewProviderForm, *, status: int = 200) -> HttpResponse:
+    return render_page(
+        request,
+        page="dashboard/providers/new.html",
+        partial="dashboard/providers/_kind_fields.html",
+        context=NewProviderContext(form),
+        status=status,
+    )
+
+
 @sensitive_variables()
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     require_operator(request, Action.MANAGE_CATALOGUE)
     provider = get_object_or_404(Provider, pk=provider_id)
-    form = ProviderForm(request.POST or None, initial=initial_of_provider(provider))
+    kind = catalogue.BY_NAME.get(provider.kind)
+    form = ProviderForm(request.POST or None, kind, initial_of_provider(provider))
     if request.method == "GET":
         return _provider_page(request, provider, form)
     if form.is_valid() and form.cleaned_data["seen"] != provider_version(provider):
@@ -213,7 +238,8 @@ def _add(request: PageRequest, form: NewProviderForm) -> Provider | None:
                 name=data["name"],
                 kind=data["kind"],
                 base_url=data["base_url"],
-                credential=data["credential"] or None,
+                credential=form.credential_text() or None,
+                settings=form.entered_settings(),
                 actor=request.user.email,
                 **form.described(),
             )
@@ -237,16 +263,24 @@ def _test_first(request: PageRequest, provider: Provider, form: ProviderForm) ->
     replaces those without being asked. Nothing when it may be saved, or cannot be for other
     reasons."""
     data = form.cleaned_data
-    credential = data["credential"] or None
+    credential = form.credential_text() or None
     if form.changes_connection(provider):
         return ""  # it is tested once it is saved
-    changes = credential or data["base_url"].strip().rstrip("/") != provider.base_url
+    settings = form.entered_settings()
+    has_settings = {name: value for name, value in settings.items() if value.strip()}
+    changes = (
+        credential
+        or data["base_url"].strip().rstrip("/") != provider.base_url
+        or has_settings != provider.settings
+    )
     health = provider_row(provider).health
     is_working = health is not None and health.answered_at and not health.failing_since
     if not (changes and is_working) or SAVE_ANYWAY in request.POST:
         return ""
     try:
-        finding = check_new_access(provider, base_url=data["base_url"], credential=credential)
+        finding = check_new_access(
+            provider, base_url=data["base_url"], settings=settings, credential=credential
+        )
     except ValidationError:
         return ""
     return "" if finding.is_reachable else finding.message
@@ -260,7 +294,8 @@ def _update(request: PageRequest, provider: Provider, form: ProviderForm) -> boo
             has_moved = set_access(
                 provider,
                 base_url=data["base_url"],
-                credential=data["credential"] or None,
+                settings=form.entered_settings(),
+                credential=form.credential_text() or None,
                 actor=who,
             )
             has_moved |= _set_connection(request, provider, form)
@@ -293,7 +328,6 @@ def _provider_page(
     context = ProviderPageContext(
         row=row,
         connection=connection_of(row),
-        is_vllm=provider.kind == VLLM,
         form=form,
         models=model_rows(provider=provider.name, limit=MODELS_SHOWN),
         history=history(installation_history_of("provider", provider.name, limit=SHOWN)),
@@ -301,5 +335,8 @@ def _provider_page(
         used_transport=used_transport(provider),
         proxy_url=proxy.url if (proxy := proxy_of(provider)) else "",
         warnings=connection_warnings(provider),
+        credentials=credential_table(provider),
+        has_credentials=has_credentials(provider),
+        call_form=CallForm(None, provider),
     )
     return render(request, "dashboard/providers/provider.html", variables(context), status=status)

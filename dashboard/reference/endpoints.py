@@ -63,11 +63,11 @@ def _endpoint(document: JsonObject, path: str, method: str, operation: JsonObjec
     fields = [_parameter(parameter) for parameter in operation.get("parameters", ())]
     body = operation.get("requestBody")
     if body is not None:
-        schema = _resolve(document, body["content"]["application/json"]["schema"])
-        fields += _members(schema)
+        [content] = body["content"].values()
+        fields += _members(_resolve(document, content["schema"]))
     responses = operation["responses"]
-    content = responses["200"].get("content", {})
-    names = [kind_of(shown.get("schema", {})) for shown in content.values()]
+    answers = responses["200"].get("content", {})
+    names = dict.fromkeys(kind_of(shown.get("schema", {})) for shown in answers.values())
     return Endpoint(
         method=method.upper(),
         path=path,

@@ -45,6 +45,9 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
         charge = min(charge, believable_nusd(grant, price))
     now_ns = perf_counter_ns()
     queued_us = 0 if grant.lease is None else grant.lease.queued_us
+    processing, before_us = meter.processing, 0
+    if processing is not None:
+        before_us = processing.before_ns // NS_PER_US
     return Receipt(
         status=status,
         charge_basis=basis,
@@ -53,13 +56,14 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
         charge_nusd=charge,
         absorbed_nusd=cost - charge,
         total_us=(now_ns - meter.started_ns) // NS_PER_US,
-        admit_us=(meter.admitted_ns - meter.started_ns) // NS_PER_US - queued_us,
+        admit_us=(meter.admitted_ns - meter.started_ns) // NS_PER_US - queued_us - before_us,
         queued_us=queued_us,
         failed_us=meter.failed_ns // NS_PER_US,
         upstream_us=meter.upstream_ns // NS_PER_US,
         ttft_us=(meter.first_event_ns - meter.started_ns) // NS_PER_US
         if meter.first_event_ns
         else None,
+        processors=() if processing is None else processing.uses(),
     )
 
 

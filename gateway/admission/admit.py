@@ -24,6 +24,8 @@ from gateway.admission.counter_protocols import HangUp
 from gateway.admission.fallback import CalledEndpoint, Check, fallback_models_within
 from gateway.admission.ip_rules import may_call_from
 from gateway.admission.keyring import Keyring
+from gateway.admission.limit_rules import REQUEST
+from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
@@ -177,6 +179,21 @@ class Admission:
             )
             raise at_step(refusal, "parameters")
         return model, dropped
+
+    async def count_request(self, caller: Caller, model: ModelRecord, hang_up: HangUp) -> None:
+        """Count a request about the model that does not call it in the limits on requests.
+
+        Raises WorkspaceLocked, KeyLossExceeded, RateLimited, LimitExceeded, ConcurrencyLimited,
+        DatabaseUnavailable, CallerLeft, ServerStopping.
+        """
+        key = caller.key
+        check_key(key)
+        rules = self._snapshot.current().rules_of(model.name)
+        if key.limits is None and not rules:
+            return
+        call = LimitedCall(key, model.name, REQUEST, rules, caller.rates)
+        lease = await self._limits.acquire(call, hang_up)
+        lease.end()
 
     @asynccontextmanager
     async def hold_minimum(

@@ -8,6 +8,7 @@ what it has used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 from typing import NamedTuple, TypeVar
@@ -142,9 +143,10 @@ class Reservation:
 
     def try_take(self, now_us: int) -> bool:
         """Count the amount if it fits."""
-        if not self.fits(now_us):
+        counter, amount = self.counter, self.amount
+        if counter.used(now_us) + amount > self.state.limit:
             return False
-        self.counter.add(self.amount, now_us)
+        counter.add(amount, now_us)
         self.at_us = now_us
         return True
 
@@ -195,14 +197,18 @@ def corrections_of(reserved: Iterable[Reservation], used: Amounts) -> list[Corre
     return corrections
 
 
-class Plan(NamedTuple):
-    """What calls under the same rules come under, in the order in which it refuses. is_for_all: no
-    rule is only for some models."""
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Plan:
+    """What calls under the same rules come under, in the order in which it refuses."""
 
     rules: tuple[Rules, Rules]
     outer: list[RuleState]
     of_workspace: list[RuleState]
     of_key: list[RuleState]
+    # Those of them that the heads of answers tell of.
+    requests: list[RuleState]
+    tokens: list[RuleState]
+    # No rule is only for some models.
     is_for_all: bool
 
     def around(self, workspace: T, own: T) -> list[RuleState | T]:
@@ -216,11 +222,26 @@ class Plan(NamedTuple):
         """Return those that count calls to a model."""
         if self.is_for_all:
             return self
-        outer, of_workspace, of_key = (
-            [state for state in states if state.counts(model)]
-            for states in (self.outer, self.of_workspace, self.of_key)
-        )
-        return Plan(self.rules, outer, of_workspace, of_key, is_for_all=True)
+        return self._only(lambda state: state.counts(model))
+
+    def for_any_model(self) -> Plan:
+        """Return those that count calls to every model."""
+        return self if self.is_for_all else self._only(lambda state: state.rule.models is None)
+
+    def _only(self, is_wanted: Callable[[RuleState], bool]) -> Plan:
+        return make_plan(self.rules, [state for state in self.every() if is_wanted(state)])
+
+
+def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
+    return Plan(
+        rules=rules,
+        outer=[state for state in states if state.rule.level in OUTER],
+        of_workspace=[state for state in states if state.rule.level in ("workspace", "member")],
+        of_key=[state for state in states if state.rule.level == "key"],
+        requests=[state for state in states if state.rule.metric == "requests"],
+        tokens=[state for state in states if state.rule.metric == "tokens"],
+        is_for_all=all(state.rule.models is None for state in states),
+    )
 
 
 class RuleStates:
@@ -255,14 +276,7 @@ class RuleStates:
 
     def _make_plan(self, outer: Rules, own: Rules) -> Plan:
         counting = [rule for rule in (*outer, *own) if not rule.per_request]
-        states = [self._follow(rule) for rule in counting]
-        return Plan(
-            (outer, own),
-            [state for state in states if state.rule.level in OUTER],
-            [state for state in states if state.rule.level in ("workspace", "member")],
-            [state for state in states if state.rule.level == "key"],
-            all(rule.models is None for rule in counting),
-        )
+        return make_plan((outer, own), [self._follow(rule) for rule in counting])
 
     def _follow(self, rule: LimitRule) -> RuleState:
         name = counter_id(rule)

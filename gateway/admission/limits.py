@@ -22,7 +22,7 @@ from gateway.admission.counter_protocols import (
     SharedLevels,
 )
 from gateway.admission.lease import Lease
-from gateway.admission.limit_rules import Reservation, Rules, RuleState, RuleStates
+from gateway.admission.limit_rules import Plan, Reservation, Rules, RuleStates
 from gateway.admission.limited_call import (
     NO_LIMITS,
     LimitedCall,
@@ -91,11 +91,10 @@ class Limits:
         limits = key.limits or NO_LIMITS
         holders = self._follow(key, limits, time.monotonic_ns())
         counters = [holder.rate for holder in holders if holder.rate is not None]
-        states: Sequence[RuleState] = ()
+        plan = None
         if rules or limits.rules:
-            plan = self._rules.plan(rules, limits.rules)
-            states = [state for state in plan.every() if state.rule.models is None]
-        return Rates(counters, states, self._rules.now_us)
+            plan = self._rules.plan(rules, limits.rules).for_any_model()
+        return Rates(counters, plan, self.counters.now_us)
 
     async def ask(self, call: LimitedCall, *, wants_slots: bool) -> Outlook:
         """Return what acquire would come to now; nothing is taken.
@@ -146,7 +145,8 @@ class Limits:
         """Have an admitted call come under the rules of a model that it falls back to, and no more
         under those for the model before it alone. Returns False when one of them refuses, or has no
         free slot: nothing has changed then."""
-        had, wanted = self._rules_of(before), self._rules_of(call)
+        plan = self._plan_for(call)
+        had, wanted = self._plan_for(before).every(), plan.every()
         more = Lease(self.counters)
         try:
             taken = wanted_of(call, [one for one in wanted if one not in had], wants_slots=True)
@@ -164,7 +164,7 @@ class Limits:
             raise
         lease.exchange([one for one in had if one not in wanted], more)
         if isinstance(call.rates, Rates):
-            call.rates.follow(wanted)
+            call.rates.follow(plan)
         return True
 
     def charged(self, grant: Grant, receipt: Receipt, record: int) -> None:
@@ -225,17 +225,18 @@ class Limits:
         self._states[owner] = state
         return state
 
-    def _rules_of(self, call: LimitedCall) -> list[RuleState]:
-        return self._rules.plan(call.rules, call.key.rules).for_model(call.model).every()
+    def _plan_for(self, call: LimitedCall) -> Plan:
+        """Return the rules that the call comes under."""
+        return self._rules.plan(call.rules, call.key.rules).for_model(call.model)
 
     def _wants(self, call: LimitedCall, limits: KeyLimits, *, wants_slots: bool = True) -> Wanted:
         """Return what the call wants of each limit that it comes under."""
         holders = self._follow(call.key, limits, time.monotonic_ns())
         if not (call.rules or limits.rules):
             return wanted_of(call, holders, wants_slots=wants_slots)
-        plan = self._rules.plan(call.rules, limits.rules).for_model(call.model)
+        plan = self._plan_for(call)
         if isinstance(call.rates, Rates):
-            call.rates.follow(plan.every())
+            call.rates.follow(plan)
         return wanted_of(call, plan.around(*holders), wants_slots=wants_slots)
 
     async def _count(self, call: LimitedCall, wanted: Wanted, lease: Lease) -> None:
@@ -244,9 +245,9 @@ class Limits:
         if self._levels is not None:
             await self._enter(self._levels, call, wanted, lease)
             return
+        now_us = self.counters.now_us()
         for item in wanted.counted:
             if isinstance(item, Reservation):
-                now_us = self._rules.now_us()
                 if not item.try_take(now_us):
                     raise item.refusal(model, now_us)
                 lease.counted(item)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from math import ceil
 
 from gateway.admission.counter_protocols import RateCounter
-from gateway.admission.limit_rules import RuleState
+from gateway.admission.limit_rules import Plan, RuleState
 from gateway.admission.limit_windows import US_PER_S
 from gateway.core.rate_limit_status import RateLimitStatus
 
@@ -17,24 +17,23 @@ NS_PER_S = 10**9
 class Rates:
     """The limits that a caller is under. Any thread may ask for them."""
 
-    __slots__ = ("_counters", "_now_us", "_rules")
+    __slots__ = ("_counters", "_now_us", "_plan")
 
     def __init__(
-        self,
-        counters: Sequence[RateCounter],
-        rules: Sequence[RuleState],
-        now_us: Callable[[], int],
+        self, counters: Sequence[RateCounter], plan: Plan | None, now_us: Callable[[], int]
     ) -> None:
+        """plan: the rules of the caller; None for none."""
         self._counters = counters
         self._now_us = now_us
-        self._rules = rules
+        self._plan = plan
 
-    def follow(self, rules: Sequence[RuleState]) -> None:
+    def follow(self, plan: Plan) -> None:
         """These are the rules that a call of the caller comes under."""
-        self._rules = rules
+        self._plan = plan
 
     def requests(self) -> RateLimitStatus | None:
-        rule = self._tightest_rule("requests") if self._rules else None
+        plan = self._plan
+        rule = self._tightest(plan.requests) if plan is not None and plan.requests else None
         if not self._counters:
             return rule
         now_ns = time.monotonic_ns()
@@ -46,15 +45,15 @@ class Rates:
         return make_status(tightest.burst, remaining, full_in_s, tightest.per_minute)
 
     def tokens(self) -> RateLimitStatus | None:
-        return self._tightest_rule("tokens") if self._rules else None
+        plan = self._plan
+        return self._tightest(plan.tokens) if plan is not None and plan.tokens else None
 
-    def _tightest_rule(self, metric: str) -> RateLimitStatus | None:
-        now_us = 0
+    def _tightest(self, rules: Sequence[RuleState]) -> RateLimitStatus | None:
+        now_us = self._now_us()
         tightest, least = None, 0
-        for state in self._rules:
-            if state.rule.metric != metric or state.counter is None:
+        for state in rules:
+            if state.counter is None:
                 continue
-            now_us = now_us or self._now_us()
             left = state.limit - state.counter.used(now_us)
             if tightest is None or left < least:
                 tightest, least = state, left

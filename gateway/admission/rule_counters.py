@@ -72,6 +72,11 @@ class RollingWindow:
 
     def used(self, now_us: int) -> int:
         total, oldest = self._total, (now_us - self._period) // self._width
+        try:
+            if self._parts[0][0] >= oldest:
+                return total
+        except IndexError:
+            return total
         for number, amount in list(self._parts):
             if number >= oldest:
                 break
@@ -131,6 +136,8 @@ class RollingWindow:
         """Return a part, new if it has nothing; None when it is not counted any more."""
         if number < self._oldest(now_us):
             return None
+        if self._parts and self._parts[-1][0] == number:
+            return self._parts[-1]
         place = len(self._parts)
         while place and self._parts[place - 1][0] >= number:
             place -= 1
@@ -147,10 +154,12 @@ class RollingWindow:
         return (now_us - self._period) // self._width
 
     def _advance(self, now_us: int) -> None:
-        parts, oldest = self._parts, self._oldest(now_us)
+        parts, newest = self._parts, now_us // self._width
+        if not parts or newest == parts[-1][0] == parts[0][0]:
+            return
+        oldest = self._oldest(now_us)
         while parts and parts[0][0] < oldest:
             self._total -= parts.popleft()[1]
-        newest = now_us // self._width
         if parts and parts[-1][0] > newest:  # the clock was set back
             early = 0
             while parts and parts[-1][0] >= newest:

@@ -16,6 +16,8 @@ from gateway.core.errors import GatewayError, MethodNotAllowed, NotFound, Reques
 from gateway.core.ids import new_request_id
 from gateway.core.mounts import explain_missing
 from gateway.core.profiles import UNIFIED
+from gateway.endpoints.registry import api_format_meant_by
+from gateway.http.api_format import OPENAI, ApiFormat
 from gateway.http.error_response import error_response
 from gateway.http.rate_headers import rate_headers
 
@@ -23,13 +25,15 @@ READS = ["GET", "HEAD", "OPTIONS"]  # the methods of every address that is not a
 logger = logging.getLogger(__name__)
 
 
-def json_error(request: HttpRequest, error: GatewayError) -> HttpResponse:
+def json_error(
+    request: HttpRequest, error: GatewayError, api_format: ApiFormat = OPENAI
+) -> HttpResponse:
     """Return the error as every endpoint of the gateway words it."""
     inbound = getattr(request, "scope", {}).get(SCOPE_KEY)
     request_id = inbound.head.request_id if inbound else new_request_id()
     profile = inbound.profile if inbound else UNIFIED
     rendered_as = UNIFIED if profile.formats_only_call_errors else profile
-    status, headers, body = error_response(error, request_id, rendered_as)
+    status, headers, body = error_response(error, request_id, rendered_as, api_format)
     response = HttpResponse(body, status=status)
     for name, value in headers:
         response[name.decode()] = value.decode()
@@ -42,7 +46,7 @@ def json_error(request: HttpRequest, error: GatewayError) -> HttpResponse:
 def missing_endpoint(request: HttpRequest) -> HttpResponse:
     """Return the 404 of an address that was meant for the API, and where to go instead."""
     message = explain_missing(request.path, origin_of(getattr(request, "scope", {})))
-    return json_error(request, NotFound(message))
+    return json_error(request, NotFound(message), api_format_meant_by(request.path))
 
 
 def origin_of(scope: ReadOnlyScope) -> str:

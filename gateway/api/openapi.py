@@ -30,6 +30,7 @@ from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
 from gateway.api.schemas.key import KeyResponse
 from gateway.api.schemas.models import Model, ModelList
+from gateway.api.schemas.responses import DeletedResponse, InputItemList
 from gateway.api.schemas.usage import UsageResponse
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
@@ -39,18 +40,23 @@ from gateway.core.profiles import ALL as PROFILES
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.description import EndpointDescription
 from gateway.endpoints.json_schema import REF, UUID, or_empty, reference
-from gateway.endpoints.registry import make_endpoints
+from gateway.endpoints.registry import make_endpoints, make_token_counters
+from gateway.http.anthropic_errors import AnthropicErrorResponse
+from gateway.http.api_format import ApiFormat
 from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
 from gateway.request_rules import request_rules
 
 # What other endpoints than those that call models answer, and errors.
 RESPONSES = (
+    AnthropicErrorResponse,
+    DeletedResponse,
     ErrorResponse,
     ExplainRequest,
     ExplanationResponse,
     GenerationResponse,
     Health,
+    InputItemList,
     KeyResponse,
     Model,
     ModelList,
@@ -104,9 +110,11 @@ def _document() -> JsonObject:
         + ".",
     }
     made["servers"] = [{"url": mount} for mount in MOUNTS]
-    endpoints = make_endpoints(request_rules())
+    rules = request_rules()
+    endpoints = [*make_endpoints(rules), *make_token_counters(rules)]
     described = [(endpoint, endpoint.describe()) for endpoint in endpoints]
     calls = {f"/{one.paths[0]}": {"post": _call(one, said)} for one, said in described}
+    errors = {f"/{one.paths[0]}": one.api_format.error_type for one in endpoints}
     made["paths"] = {
         **calls,
         **made["paths"],
@@ -120,7 +128,8 @@ def _document() -> JsonObject:
             operation.setdefault("security", [])  # said of nothing, it would be the document's
             is_sent_a_body = "requestBody" in operation and path not in calls
             operation["responses"] |= _error_responses(
-                None if path in calls else READING | SENDING if is_sent_a_body else READING
+                None if path in calls else READING | SENDING if is_sent_a_body else READING,
+                errors.get(path, ErrorResponse),
             )
             for status, response in operation["responses"].items():
                 response["headers"] = _answer_headers(status)
@@ -177,39 +186,49 @@ def _call(endpoint: AnyEndpoint, description: EndpointDescription) -> JsonObject
     """Return the operation of an endpoint that calls models."""
     examples = {name: {"value": body} for name, body in description.examples.items()}
     request = _content(description.request) | {"examples": examples}
-    content = {"application/json": _content(description.response)}
-    if description.event is not None:
-        content["text/event-stream"] = {"schema": _event(description.event)}
+    content = {
+        name: {"schema": TEXT} if name.startswith("text/") else _content(description.response)
+        for name in description.response_types
+    }
+    if description.events:
+        content["text/event-stream"] = {"schema": _event(description.events, endpoint.api_format)}
     return {
         "operationId": description.operation_id,
         "summary": description.summary,
         "tags": ["calls"],
         "security": [{"key": [endpoint.scope]}],
         "parameters": _headers(),
-        "requestBody": {"required": True, "content": {"application/json": request}},
+        "requestBody": {
+            "required": True,
+            "content": {endpoint.api_format.body_type.decode(): request},
+        },
         "responses": {
             "200": {
                 "description": description.answer,
                 "content": content,
-                "links": LINKS["record"],
+                "links": {**LINKS["record"], **description.links},
             }
         },
     }
 
 
-def _event(chunk: type[msgspec.Struct]) -> JsonObject:
+def _event(events: Sequence[type[msgspec.Struct]], api_format: ApiFormat) -> JsonObject:
     """Return one event of a stream, as OpenAPI has them since 3.2: an object with its data."""
-    failure = "The last event before [DONE] if the stream fails."
+    end = api_format.stream_end
     data = [
-        TEXT | {"contentMediaType": "application/json", "contentSchema": reference(chunk)},
+        TEXT | {"contentMediaType": "application/json", "contentSchema": reference(event)}
+        for event in events
+    ]
+    data.append(
         TEXT
         | {
-            "description": failure,
+            "description": f"The last event{f' before {end}' if end else ''} if the stream fails.",
             "contentMediaType": "application/json",
-            "contentSchema": reference(ErrorResponse),
-        },
-        {"const": "[DONE]"},
-    ]
+            "contentSchema": reference(api_format.error_type),
+        }
+    )
+    if end:
+        data.append({"const": end})
     return {"type": "object", "required": ["data"], "properties": {"data": {"anyOf": data}}}
 
 
@@ -271,7 +290,9 @@ def _answer_headers(status: str) -> JsonObject:
     }
 
 
-def _error_responses(statuses: frozenset[int] | None) -> JsonObject:
+def _error_responses(
+    statuses: frozenset[int] | None, error_type: type[msgspec.Struct]
+) -> JsonObject:
     """Return the errors of these statuses; None: of all."""
     by_status: dict[int, dict[str, str]] = defaultdict(dict)
     for error in every_class():
@@ -283,7 +304,7 @@ def _error_responses(statuses: frozenset[int] | None) -> JsonObject:
         str(status): {
             "description": "\n".join(f"- `{code}`: {text}" for code, text in codes.items()),
             "content": {
-                "application/json": _content(ErrorResponse),
+                "application/json": _content(error_type),
             },
         }
         for status, codes in sorted(by_status.items())

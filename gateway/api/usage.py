@@ -13,10 +13,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from gateway.api.schemas.usage import UsageReport, UsageResponse, write_group, write_total
-from gateway.api.views import KeyView, answers, read_by
+from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, RequestError
 from gateway.endpoints.json_schema import or_empty
 from gateway.selectors.usage_groups import usage_by
+from gateway.selectors.visible import read_by
 from gateway.snapshot.caller import Caller
 from keys.models import Scope
 
@@ -64,7 +65,7 @@ class UsageView(KeyView):
         if not start < end <= start + LONGEST_SPAN:
             raise RequestError("start must be before end, by at most 366 days.", param="start")
         by = read_groups(query)
-        visible = read_by(caller)
+        visible = read_by(caller.key)
         try:
             groups = usage_by(visible, start=start, end=end, by=by)
         except DatabaseError as error:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import time
-import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -27,16 +26,17 @@ from gateway.api.schemas.models import Model, ModelList, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
-from gateway.selectors.call_names import find_call_named
-from gateway.selectors.visible import Visible
+from gateway.selectors.call_names import (
+    LOOK_EVERY_S,
+    POSTED_WITHIN_S,
+    find_call_named,
+    may_be_recent,
+)
+from gateway.selectors.visible import Visible, read_by
 from gateway.snapshot.caller import Caller
-from keys.models import Scope
 
 Method = TypeVar("Method", bound=Callable[..., Response])
 
-# A record reaches the database within two drains (gateway.stores.writer).
-POSTED_WITHIN_S = 0.5
-LOOK_EVERY_S = 0.05
 A_MODEL = OpenApiExample("simulated", "tollhouse/simulated")
 MOST_MODELS = 1000
 LIMIT = re.compile(r"[0-9]{1,4}")
@@ -143,7 +143,7 @@ class GenerationView(KeyView):
         if not text:
             raise RequestError("id is required.", param="id")
         caller: Caller = request.auth  # type: ignore[assignment]
-        record = find_record(text, read_by(caller))
+        record = find_record(text, read_by(caller.key))
         if record is None:
             raise NotFound(f"The generation {text[:64]} does not exist.", param="id")
         asked = find_request_id(text)
@@ -171,14 +171,6 @@ def read_page(query: QueryDict, names: list[str]) -> tuple[int, int]:
     return start, start + int(limit)
 
 
-def read_by(caller: Caller) -> Visible:
-    """Return the calls that a key may read: its own, or with usage.workspace the workspace's."""
-    workspace_id = uuid.UUID(caller.key.workspace_id)
-    if Scope.USAGE_WORKSPACE in caller.key.scopes:
-        return Visible(workspace_id)
-    return Visible(workspace_id, (uuid.UUID(caller.key.key_id),))
-
-
 def find_record(text: str, visible: Visible) -> CallRecord | None:
     """Return the record, if it is one of these. A call that has just ended is waited for: its
     record is on the way from the journal. Raises DatabaseUnavailable."""
@@ -194,15 +186,6 @@ def find_record(text: str, visible: Visible) -> CallRecord | None:
         if is_settled or not is_coming or time.monotonic() >= deadline:
             return record
         time.sleep(LOOK_EVERY_S)
-
-
-def may_be_recent(call_id: uuid.UUID) -> bool:
-    """True when a call of this id may just have begun, its record not written yet.
-
-    The first 48 bits of a UUIDv7 are the milliseconds of its making; any other is its caller's
-    own, and says nothing.
-    """
-    return call_id.version != 7 or abs(time.time() - (call_id.int >> 80) / 1000) < 2
 
 
 def unknown_path(request: HttpRequest) -> HttpResponse:

@@ -64,9 +64,12 @@ _BY_CLASS: Mapping[type[GatewayError], str] = {
     errors.LimitExceeded: "limits",
     errors.ConcurrencyLimited: "concurrency",
 }
-# What records may keep of an error's details: nothing that a caller's body says.
+# What records may keep of an error's details: nothing that a caller's body says, but for the name
+# of the field at fault (MAX_PARAM_CHARS).
 _KEPT = ("level", "limit", "current", "requested", "rule_id", "resets_at")
 _NAMED = ("required_scope", "required_permission", "rule", "country")
+
+MAX_PARAM_CHARS = 100
 
 E = TypeVar("E", bound=GatewayError)
 StepResult = Literal["passed", "refused", "not_reached"]
@@ -122,7 +125,8 @@ def step_of(error: GatewayError) -> str:
 def describe_refusal(error: GatewayError) -> dict[str, object]:
     """Return what the record of a refused call says of the check that refused it."""
     early = {"last_passed": error.last_passed} if error.last_passed else {}
-    return {"step": step_of(error), **early, **numbers_of(error)}
+    field = {"param": error.param[:MAX_PARAM_CHARS]} if error.param else {}
+    return {"step": step_of(error), **early, **field, **numbers_of(error)}
 
 
 def numbers_of(error: GatewayError) -> dict[str, object]:

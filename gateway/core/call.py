@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
+from gateway.core.call_credentials import CallCredentials
+from gateway.core.errors import GatewayError
 from gateway.core.files import Attachment
+from gateway.core.json_types import JsonObject
+from gateway.core.processing import Processing
 
 
 class CallFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -24,10 +28,66 @@ class CallFacts(msgspec.Struct, frozen=True, kw_only=True):
     idempotency_key: str
     # Nothing may be dropped on the way to the provider.
     requires_parameters: bool
-    # The whole request, as it came.
+    # The whole request, as it came; of a form with a file what stands for it, as JSON.
     body: bytes
     # The names to fall back to; None when the caller leaves that to the model.
     fallback_names: Sequence[str] | None = None
+    # What the call brings for its providers, taken out of the body; None for nothing.
+    credentials: CallCredentials | None = None
+
+
+class NativeBody(msgspec.Struct, frozen=True, kw_only=True):
+    """A request in the format it came in, for providers whose dialect that is
+    (docs/adr/0063)."""
+
+    # As gateway.providers.catalogue names it.
+    dialect: str
+    # As Payload.fields, in this format's spelling. What identifies a user is respelled already.
+    fields: Mapping[str, bytes]
+    # Headers of the caller's that belong to the request, names in lower case.
+    headers: Mapping[str, str] = msgspec.field(default_factory=dict)
+
+
+class NativeOnly(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a request cannot be said in OpenAI's spelling."""
+
+    # Providers of this dialect can be told.
+    dialect: str
+    # Fields that others do not get. Those that a provider of the dialect takes even where the body
+    # is not the caller's own any more stand among Payload.fields, too.
+    fields: tuple[str, ...] = ()
+    # Fields that no provider gets. They are not among Payload.fields.
+    left_out: tuple[str, ...] = ()
+    # The path of what only the caller's own body can say and must not be left out, and what it is;
+    # None for nothing.
+    part: tuple[str, str] | None = None
+
+
+class Turn(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored call and its answer, each as it was sent."""
+
+    request: JsonObject
+    response: JsonObject
+
+
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What a call goes on from."""
+
+    # The first one first.
+    turns: Sequence[Turn] = ()
+    # Parts of stored answers, by their IDs.
+    items: Mapping[str, JsonObject] = msgspec.field(default_factory=dict)
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """Stored answers that a call refers to: it can be read to its end once they are found."""
+
+    # The answer that the call goes on from; empty where there is none.
+    answer_id: str
+    # Parts of such answers, by their IDs, and where each stands in the request.
+    items: Mapping[str, str]
+    # Raises as Endpoint.read does.
+    read_on: Callable[[History], AnyCall]
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,10 +98,17 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     # The top-level fields in their order, each as raw JSON bytes, in OpenAI's spelling whatever
     # format the call came in. A provider of that format gets these bytes.
     fields: Mapping[str, bytes]
-    # Names of fields that are neither OpenAI's nor ours.
+    # The request in its own format; None where that is OpenAI's, and once the fields are not what
+    # the caller wrote any more.
+    native: NativeBody | None = None
+    # None where the fields say everything.
+    native_only: NativeOnly | None = None
+    # Names of fields that are neither known here nor ours.
     unknown: tuple[str, ...] = ()
     # Abilities that the request asks of the model: vision, audio, pdf.
     needs: frozenset[str] = frozenset()
+    # Names of fields inside the messages that not every provider takes.
+    message_fields: frozenset[str] = frozenset()
     # Answers that are asked for.
     n: int = 1
     # Files that have to be fetched, and PDFs.
@@ -50,16 +117,25 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     media_urls: tuple[tuple[str, str], ...] = ()
     # Names of the processors that the request goes through before it is admitted.
     processors: tuple[str, ...] = ()
+    # What they did; None for calls without.
+    processing: Processing | None = None
     # Names of the tools that the gateway runs for the model, and whether callers see them run.
     server_tools: tuple[tuple[str, bool], ...] = ()
+    # Stored answers that have to be found first; nothing else here is known then.
+    earlier: Earlier | None = None
     # Pages of PDFs that were made into pictures, each for pdf_page_nusd.
     pdf_pages: int = 0
     pdf_page_nusd: int = 0
 
     @property
-    def is_replayed(self) -> bool:
-        """True when a streaming caller gets a whole answer, given out as a stream."""
-        return False
+    def answer_type(self) -> str:
+        """The media type of the answer where that is no JSON, and no server-sent events where it is
+        a stream: then the stream is nothing but the bytes of that type."""
+        return ""
+
+    def locate(self, error: GatewayError) -> None:
+        """Let an error name the field at fault as the caller's request does, where that has another
+        format than `fields`."""
 
     def has(self, name: str) -> bool:
         """True when the field has a value: null means absent throughout."""
@@ -80,10 +156,19 @@ class Call(msgspec.Struct, Generic[P_co], frozen=True):
         """Return the call without a stream."""
         fields = self.payload.fields
         fields = {name: raw for name, raw in fields.items() if name not in STREAM_FIELDS}
-        return replace(self, facts=replace(self.facts, stream=False)).with_payload(fields=fields)
+        buffered = replace(self, facts=replace(self.facts, stream=False))
+        # Nothing else is asked: the body in its own format stays good.
+        return buffered.with_payload(fields=fields, native=self.payload.native)
+
+    def with_credentials(self, credentials: CallCredentials) -> Call[P_co]:
+        """Return the call with what it brings for its providers."""
+        return replace(self, facts=replace(self.facts, credentials=credentials))
 
     def with_payload(self, **changes: object) -> Call[P_co]:
-        """Return the call with some attributes of its payload changed."""
+        """Return the call with some attributes of its payload changed; with other fields it is no
+        more what the caller wrote, so its native body goes."""
+        if "fields" in changes:
+            changes.setdefault("native", None)
         return replace(self, payload=replace(self.payload, **changes))
 
 

@@ -11,9 +11,10 @@ from typing import Any, Literal
 
 import msgspec
 
-from gateway.core.answer_steps import AnswerStep, needs_answer
+from gateway.core.answer_steps import AnswerStep
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, Payload
+from gateway.core.reasoning import FIELD
 
 
 class ChatRequest(Payload, frozen=True, kw_only=True):
@@ -32,10 +33,6 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
     pictures: tuple[Picture, ...] = ()
     # What processors have left to be done with the answer, in order.
     answer_steps: tuple[AnswerStep, ...] = ()
-
-    @property
-    def is_replayed(self) -> bool:
-        return bool(self.answer_steps) and needs_answer(self.answer_steps)
 
 
 ChatCall = Call[ChatRequest]
@@ -94,7 +91,25 @@ class ToolResult(Part, frozen=True, kw_only=True):
 
 
 class Reasoning(Part, frozen=True, kw_only=True):
-    text: str
+    """What a model thought, in its turn (gateway.core.reasoning)."""
+
+    # What can be read of it; empty where there is nothing but `data` or a signature.
+    text: str = ""
+    # The text is what a provider tells of it, not what the model thought.
+    is_summary: bool = False
+    # The provider's, of the text.
+    signature: str = ""
+    # Encrypted: for the provider alone.
+    data: str = ""
+    # Who can read signature and data; empty where nobody said.
+    format: str = ""
+    # The provider's. Of the signature of a tool call: that call's.
+    id: str = ""
+
+    @property
+    def is_detail(self) -> bool:
+        """True for an entry of reasoning_details, False for a text by itself."""
+        return self.param.endswith(FIELD)
 
 
 AnyPart = Text | Image | Audio | Document | ToolCall | ToolResult | Reasoning

@@ -24,6 +24,15 @@ from gateway.core.chat import (
     ToolResult,
 )
 from gateway.core.errors import RequestError
+from gateway.core.reasoning import (
+    FIELD,
+    AnyDetail,
+    ReasoningEncrypted,
+    ReasoningSummary,
+    ReasoningText,
+    merge,
+    text_of,
+)
 
 NULL = msgspec.Raw(b"null")
 _DATA_URL = re.compile(r"data:([^;,]*);base64,", re.I)
@@ -107,6 +116,7 @@ class _Assistant(_Marked, tag_field="role", tag="assistant", kw_only=True):
     refusal: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
+    reasoning_details: list[AnyDetail] | None = None
     tool_calls: list[_FunctionCall | _CustomCall] | None = None
     function_call: _Function | None = None
 
@@ -166,15 +176,35 @@ def _read_assistant(message: _Assistant, param: str) -> tuple[AnyPart, ...]:
             "This model does not support function_call. Send tool_calls.",
             param=f"{param}.function_call",
         )
-    parts = [
-        Reasoning(text=text, param=param)
-        for text in (message.reasoning, message.reasoning_content)
-        if text
-    ]
+    parts = _read_reasoning(message, param)
     said = _read_content(message.content, param)
     if message.refusal and not _is_visible(said):
         said = (Text(text=message.refusal, param=f"{param}.refusal"),)
     return (*parts, *said, *_read_calls(message, param)) if parts or message.tool_calls else said
+
+
+def _read_reasoning(message: _Assistant, param: str) -> list[Reasoning]:
+    """Return the details; the text by itself comes first where they do not have it."""
+    details = [
+        _read_detail(detail, f"{param}.{FIELD}")
+        for detail in merge(message.reasoning_details or ())
+    ]
+    text = message.reasoning or message.reasoning_content
+    if text and not any(detail.text for detail in details):
+        return [Reasoning(text=text, param=param), *details]
+    return details
+
+
+def _read_detail(detail: AnyDetail, param: str) -> Reasoning:
+    return Reasoning(
+        text=text_of(detail),
+        is_summary=isinstance(detail, ReasoningSummary),
+        signature=(isinstance(detail, ReasoningText) and detail.signature) or "",
+        data=detail.data if isinstance(detail, ReasoningEncrypted) else "",
+        format=detail.format or "",
+        id=detail.id or "",
+        param=param,
+    )
 
 
 def _read_calls(message: _Assistant, param: str) -> Iterator[ToolCall]:

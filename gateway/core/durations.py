@@ -18,12 +18,14 @@ class Durations(Protocol):
     def failed_us(self) -> int: ...
     @property
     def upstream_us(self) -> int: ...
+    @property
+    def processors_us(self) -> int: ...
 
 
 def gateway_us(call: Durations) -> int:
     """Return what is left of the total: reading, routing, relaying and settling."""
     known_us = call.admit_us + call.queued_us + call.failed_us + call.upstream_us
-    return max(0, call.total_us - known_us)
+    return max(0, call.total_us - known_us - call.processors_us)
 
 
 def added_us(call: Durations) -> int:

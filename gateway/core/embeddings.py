@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from array import array
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 
 import msgspec
 
 from gateway.core.call import Call, Payload
 from gateway.core.events import AnswerMeter
-from gateway.core.money import Usage
+from gateway.core.money import Usage, sum_known
 
 FLOAT_BYTES = 4
 _read_floats = msgspec.json.Decoder(list[float]).decode
@@ -51,6 +52,12 @@ class EmbeddingsAnswer(msgspec.Struct, frozen=True):
 
     def forget(self) -> None:
         self.vectors.clear()
+
+
+def join_embeddings(answers: Sequence[EmbeddingsAnswer]) -> EmbeddingsAnswer:
+    """Return the answers to parts of the inputs as one."""
+    vectors = [vector for answer in answers for vector in answer.vectors]
+    return EmbeddingsAnswer(vectors, sum_known([answer.usage for answer in answers]))
 
 
 def as_base64(vector: Vector) -> str:

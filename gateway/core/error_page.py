@@ -6,16 +6,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gateway.core import errors
+from gateway.core import errors, processor_errors
 from gateway.core.errors import AdmissionError, GatewayError, PlatformError, UpstreamError
 
+MODULES = (errors.__name__, processor_errors.__name__)
 FAMILIES = (AdmissionError, UpstreamError, PlatformError)  # never raised themselves
 RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 HEAD = """\
 # Errors
 
-Made from [`gateway/core/errors.py`](../gateway/core/errors.py) by `make fix`; edit that instead.
+Made from [`gateway/core/errors.py`](../gateway/core/errors.py) and
+[`processor_errors.py`](../gateway/core/processor_errors.py) by `make fix`; edit those instead.
 
 Under `/v1`, `/api/v1` and `/openai/v1` every error is JSON. A 404 for a path that belongs to the
 API, such as `/chat/completions`, is JSON too. Its message names the base URL to use.
@@ -50,7 +52,7 @@ def every_class(cls: type[GatewayError] = GatewayError) -> Iterator[type[Gateway
     """Yield the catalogue's classes in the order of the drawing."""
     yield cls
     for child in cls.__subclasses__():
-        if child.__module__ == errors.__name__:
+        if child.__module__ in MODULES:
             yield from every_class(child)
 
 

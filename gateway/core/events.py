@@ -1,6 +1,7 @@
 """Answers, whatever dialect they came in.
 
-The fields of a delta or a message are OpenAI's, plus `reasoning`; they are plain JSON values.
+The fields of a delta or a message are OpenAI's, plus `reasoning` and `reasoning_details`
+(gateway.core.reasoning); they are plain JSON values.
 """
 
 from __future__ import annotations
@@ -41,6 +42,14 @@ class UsageReported(msgspec.Struct, frozen=True):
 
     usage: Usage | None
     extras: Fields = msgspec.field(default_factory=dict)
+    # The counts of a stream that goes on: those of the prompt will not change.
+    so_far: Usage | None = None
+
+
+class AudioPiece(msgspec.Struct, frozen=True):
+    """Bytes of a file of sound, in their order. Callers get them as they are."""
+
+    data: bytes
 
 
 class StreamEnd(msgspec.Struct, frozen=True):
@@ -62,9 +71,9 @@ class ToolEvent(msgspec.Struct, frozen=True, kw_only=True):
     is_shown: bool
 
 
-StreamEvent = Delta | Finish | UsageReported | ToolEvent | StreamEnd
+StreamEvent = Delta | AudioPiece | Finish | UsageReported | ToolEvent | StreamEnd
 # Those that callers may see.
-WrittenEvent = Delta | Finish | UsageReported | ToolEvent
+WrittenEvent = Delta | AudioPiece | Finish | UsageReported | ToolEvent
 # Takes the events of one piece, and what went wrong after them. Returns whether to go on.
 TakeEvents = Callable[[list[StreamEvent], UpstreamError | None], bool]
 

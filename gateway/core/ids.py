@@ -3,10 +3,20 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Mapping
 
 import uuid_utils
 
-PREFIXES = ("chatcmpl-", "gen-", "resp_", "msg_")
+PREFIXES = ("chatcmpl-", "cmpl-", "gen-", "resp_", "msg_", "modr-")
+# What the ids of answers begin with, by the endpoint that calls are recorded with; "" for the bare
+# id. At the endpoint of chat completions the profile says it. Other answers have no id.
+ANSWER_PREFIXES: Mapping[str, str] = {
+    "anthropic_messages": "msg_",
+    "completions": "cmpl-",
+    "moderations": "modr-",
+    "rerank": "",
+    "responses": "resp_",
+}
 
 
 def new_request_id() -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
+from functools import reduce
 
 import msgspec
 
-from gateway.core.units import UNITS, Unit, other_units, parts_of
+from gateway.core.units import CACHE_WRITE, CACHE_WRITE_1H, UNITS, Unit, other_units, parts_of
 
 NUSD_PER_USD = 1_000_000_000
 PUSD_PER_NUSD = 1_000
@@ -41,7 +42,8 @@ class Price(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
             if name == unit:
                 return pusd
         known = UNITS.get(unit)
-        return self.of(known.part_of) if known is not None and known.part_of else 0
+        other = "" if known is None else known.priced_as or known.part_of
+        return self.of(other) if other else 0
 
     def highest_of(self, whole: str) -> int:
         """Return the highest price that a step of the whole or of a part of it can have."""
@@ -75,6 +77,23 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     others: Counts = msgspec.field(default_factory=dict, name="x")
 
 
+def count_cache_writes(usage: Usage) -> int:
+    """Return the prompt tokens that were written to a cache, for whatever time it keeps them."""
+    others = usage.others
+    return others.get(CACHE_WRITE, 0) + others.get(CACHE_WRITE_1H, 0) if others else 0
+
+
+def with_output(usage: Usage, completion_tokens: int) -> Usage:
+    """Return the counts of the prompt with another count of the output."""
+    parts = {unit.name for unit in parts_of("prompt")}
+    return Usage(
+        usage.prompt_tokens,
+        completion_tokens,
+        usage.cached_tokens,
+        others={name: count for name, count in usage.others.items() if name in parts},
+    )
+
+
 def sum_usage(one: Usage, other: Usage) -> Usage:
     """Return what two calls used together."""
     names = one.others.keys() | other.others.keys()
@@ -85,6 +104,12 @@ def sum_usage(one: Usage, other: Usage) -> Usage:
         one.reasoning_tokens + other.reasoning_tokens,
         {name: one.others.get(name, 0) + other.others.get(name, 0) for name in sorted(names)},
     )
+
+
+def sum_known(usages: Sequence[Usage | None]) -> Usage | None:
+    """Return what several requests used together, None unless it is known of each."""
+    known = [usage for usage in usages if usage is not None]
+    return reduce(sum_usage, known) if known and len(known) == len(usages) else None
 
 
 def highest(prices: Sequence[Price]) -> Price:

@@ -9,6 +9,7 @@ import re
 
 MOUNTS = ("/v1", "/api/v1", "/openai/v1")
 CHAT = "chat/completions"
+MESSAGES = "messages"
 
 _FIXED = "|".join(mount[1:] for mount in MOUNTS)
 # Regular expressions for every mount, without its first slash. The last is for a path as it was
@@ -21,13 +22,15 @@ _MOUNT = re.compile(f"/{ANY_MOUNT}(?=/|$)")
 _MEANT = re.compile(
     r"/+(?:api|openai|compat|v[0-9][a-z0-9]*)(?:/.*)?"
     r"|.*/chat/completions?/*"
-    r"|/+(?:completions|embeddings|responses|messages|moderations|engines|deployments)(?:/.*)?",
+    r"|/+(?:audio|completions|embeddings|images|responses|messages|moderations|rerank|engines|deployments)(?:/.*)?",
     re.DOTALL,
 )
 _COMPAT = re.compile(r"/compat/[^/]+")
 _ENDPOINT = re.compile(
     r".*/(?:(?P<chat>chat/completions?)"
-    r"|(?P<other>embeddings|models|generation|usage|health|status))/*",
+    r"|(?P<other>audio/(?:speech|transcriptions|translations)|(?<!chat/)completions|embeddings"
+    r"|images/generations|messages(?:/count_tokens)?|models|moderations|rerank"
+    r"|responses(?:/input_tokens)?|generation|usage|health|status))/*",
     re.DOTALL,
 )
 MAX_PATH_CHARS = 200
@@ -47,6 +50,7 @@ def is_named_as_endpoint(path: str) -> bool:
 def explain_missing(path: str, origin: str = "") -> str:
     """Return a sentence for an address that is no endpoint, and where the one is that was meant.
 
+    path: decoded; where it is an endpoint's, some of its characters were sent as %2F and the like.
     origin: scheme and host under which callers reach us; empty leaves them out.
     """
     base = f"{origin}{_base_for(path)}"
@@ -54,6 +58,12 @@ def explain_missing(path: str, origin: str = "") -> str:
     missing = f"There is no endpoint at {path[:MAX_PATH_CHARS]}."
     if meant is not None:
         endpoint = CHAT if meant["chat"] else meant["other"]
+        if path == f"{_base_for(path)}/{endpoint}":
+            return f"Send the address of this endpoint without percent signs: {base}/{endpoint}."
+        if endpoint.startswith(MESSAGES):
+            # Its SDKs add the version themselves.
+            root = base.removesuffix("/v1") or "/"
+            return f"{missing} Use the base URL {root}: this endpoint is {base}/{endpoint}."
         return f"{missing} Use the base URL {base}: this endpoint is {base}/{endpoint}."
     if _MOUNT.match(path):
         return f"{missing} {base}/openapi.json lists the endpoints."

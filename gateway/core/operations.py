@@ -6,4 +6,22 @@ alone (gateway.models.LanguageModel).
 
 from __future__ import annotations
 
-OPERATIONS = {"chat": "Chat", "embeddings": "Embeddings"}
+OPERATIONS = {
+    "chat": "Chat",
+    "completions": "Text completions",
+    "embeddings": "Embeddings",
+    "rerank": "Ranking",
+    "moderations": "Moderation",
+    "images": "Images",
+    "speech": "Speech",
+    "transcriptions": "Transcription",
+    "translations": "Translation of speech",
+}
+# Operations that a model for another one alone can be asked for, too.
+ALSO_ANSWERED_BY = {"completions": "chat", "translations": "transcriptions"}
+
+
+def is_for(only: str, operation: str) -> bool:
+    """True when a model can be asked for the operation. only: the one that it is for alone; empty
+    where nobody has said."""
+    return only in ("", operation, ALSO_ANSWERED_BY.get(operation, operation))

@@ -4,20 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from gateway.core import reasoning
+
 Fields = Mapping[str, object]
 
 
 def count_chars(fields: Fields) -> int:
-    """Return the characters of output in a delta or a message; any output counts at least 1."""
+    """Return the characters of output in a delta or a message; any output counts at least 1.
+
+    The details of reasoning count once, and their signatures do not: no token is one.
+    """
     chars = 0
     for name, value in fields.items():
         if isinstance(value, str):
             chars += len(value) if name != "role" else 0
         elif name == "tool_calls" and isinstance(value, list):
             chars += sum(_tool_chars(call) for call in value)
+        elif name == reasoning.FIELD:
+            chars += _reasoning_chars(fields)
         elif value:
             chars += 1
     return chars
+
+
+def _reasoning_chars(fields: Fields) -> int:
+    """Return what the details add to `reasoning`: encrypted ones count 1 each."""
+    details = fields[reasoning.FIELD]
+    given = details if isinstance(details, list) else []
+    encrypted = sum(isinstance(detail, dict) and bool(detail.get("data")) for detail in given)
+    return encrypted + sum(map(len, reasoning.texts_of_fields(fields)))
 
 
 def _tool_chars(call: object) -> int:
@@ -40,4 +55,6 @@ def text_of(fields: Fields) -> str:
             parts += [value] if name != "role" else []
         elif name == "tool_calls" and isinstance(value, list):
             parts += [text for call in value for text in _texts_of_tool(call)]
+        elif name == reasoning.FIELD:
+            parts += reasoning.texts_of_fields(fields)
     return "".join(parts)

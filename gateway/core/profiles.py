@@ -40,6 +40,8 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     efforts: tuple[str, ...] = ()
     # Errors of all endpoints but calls to models are written as unified's.
     formats_only_call_errors: bool = False
+    # A stream that a processor needs the whole answer of becomes JSON.
+    answers_streams_as_json: bool = False
     # None for the installation's own limit.
     body_limit_bytes: int | None = None
     # How the product's keys begin, the usual one first; two products may share one.
@@ -57,7 +59,11 @@ OWN_USAGE_MODES = ("auto", "on_request", "on_finish", "separate")
 ALL: tuple[Profile, ...] = (
     UNIFIED,
     Profile(
-        name="inferada", streams_by_default=True, usage_mode="on_request", key_prefixes=("inf_",)
+        name="inferada",
+        streams_by_default=True,
+        usage_mode="on_request",
+        answers_streams_as_json=True,
+        key_prefixes=("inf_",),
     ),
     Profile(
         name="bud",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -24,3 +24,5 @@ class PromptParts(msgspec.Struct, frozen=True, kw_only=True):
     pictures: Sequence[Picture] = ()
     # Those that go to the model as they are, audio among them.
     files: Sequence[ReadyFile] = ()
+    # What else the call uses, by unit (gateway.core.units).
+    units: Mapping[str, int] = {}

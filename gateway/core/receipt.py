@@ -22,6 +22,8 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     us: int
     # The public name of the fallback model that was tried; empty for the model asked for.
     fallback: str = ""
+    # The name of the provider's credential; empty where it had no other.
+    credential: str = ""
 
 
 # The tool that makes pages of PDFs into images.
@@ -34,6 +36,19 @@ class ToolUse(Struct, frozen=True, gc=False, omit_defaults=True):
     name: str = field(name="n")
     uses: int = field(name="u")
     nusd_each: int = field(default=0, name="e")
+
+
+# A count, or the types or rules of what was found; never a text of the call's.
+ProcessorDetail = bool | int | float | str | list[str]
+
+
+class ProcessorUse(Struct, frozen=True, gc=False, omit_defaults=True):
+    """What a processor did to a call. As JSON it is what readers of call records get."""
+
+    name: str
+    status: str
+    us: int = 0
+    details: dict[str, ProcessorDetail] = field(default_factory=dict)
 
 
 class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
@@ -55,6 +70,13 @@ class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     upstream_us: int = field(default=0, name="p")
     # From the request to the first event of the provider; None where there was none.
     ttft_us: int | None = field(default=None, name="y")
+    processors: tuple[ProcessorUse, ...] = field(default=(), name="r")
+
+    @property
+    def processors_us(self) -> int:
+        """What processors took, before the first attempt and on the answer: no other duration
+        includes it but the total."""
+        return sum([use.us for use in self.processors]) if self.processors else 0
 
 
 def tools_nusd(tools: tuple[ToolUse, ...]) -> int:

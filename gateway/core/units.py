@@ -7,7 +7,8 @@ commands and the pages work through this table.
 Counts and prices are integers: a price is pico-USD for one step of the count. A part is a share of
 its whole that may have a price of its own, and is then not charged at the price of the whole.
 
-Where no price is set, a part costs what its whole costs, and a unit that is no part costs nothing.
+Where no price is set, a part costs what its whole costs, or the part that it is priced as, and a
+unit that is no part costs nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ class Unit:
     price_column: str = ""
     # The unit that it is a share of; empty: it is a whole.
     part_of: str = ""
+    # The part whose price a part has while none of its own is set; empty: that of its whole.
+    priced_as: str = ""
     # A count is an integer of steps of 10**-decimals: seconds with 3 decimals are milliseconds.
     decimals: int = 0
     # People give and read the price for so many steps, which are called so.
@@ -55,6 +58,8 @@ class Unit:
         return f"{whole:,}.{rest:0{self.decimals}d}".rstrip("0").rstrip(".")
 
 
+# Prompt tokens written to a provider's cache: those that it keeps for an hour are counted apart.
+CACHE_WRITE, CACHE_WRITE_1H = "cache_write", "cache_write_1h"
 UNITS: dict[str, Unit] = {
     unit.name: unit
     for unit in (
@@ -67,11 +72,19 @@ UNITS: dict[str, Unit] = {
             usage_detail="cached_tokens",
         ),
         Unit(
-            "cache_write",
+            CACHE_WRITE,
             "Cache writes",
             price_column="cache_write_pusd_per_token",
             part_of="prompt",
             usage_detail="cache_write_tokens",
+        ),
+        # https://platform.claude.com/docs/en/build-with-claude/prompt-caching
+        Unit(
+            CACHE_WRITE_1H,
+            "Cache writes for 1 hour",
+            price_column="cache_write_1h_pusd_per_token",
+            part_of="prompt",
+            priced_as=CACHE_WRITE,
         ),
         Unit("completion", "Completion", price_column="output_pusd_per_token"),
         Unit("reasoning", "Reasoning", part_of="completion", usage_detail="reasoning_tokens"),
@@ -98,6 +111,14 @@ UNITS: dict[str, Unit] = {
             noun="characters",
             price_column="character_pusd",
             price_noun="million characters",
+        ),
+        Unit(
+            "search",
+            "Searches",
+            noun="searches",
+            price_column="search_pusd",
+            price_steps=1_000,
+            price_noun="thousand searches",
         ),
     )
 }

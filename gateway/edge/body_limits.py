@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from gateway.core.mounts import ANY_MOUNT
 from gateway.core.profiles import ALL
-from gateway.endpoints.registry import call_paths
+from gateway.endpoints.registry import body_paths
 
-CALL_PATHS = "|".join(map(re.escape, call_paths()))
+CALL_PATHS = "|".join(map(re.escape, body_paths()))
 CALLS = re.compile(f"/{ANY_MOUNT}/(?:{CALL_PATHS})")
 # No body is longer, so this is none.
 UNLIMITED = 1 << 62

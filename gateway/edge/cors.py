@@ -22,10 +22,10 @@ ALLOW_ORIGIN = b"access-control-allow-origin"
 PREFLIGHT_S = 7200  # the longest that browsers remember
 # Section 7.6 of the gateway contract: what programs read from an answer's head.
 EXPOSED = (
-    b"x-request-id, x-client-request-id, x-generation-id, x-model-used, x-fallback-from, "
-    b"x-fallback-depth, x-credits-used, x-dropped-params, x-compat-profile, x-should-retry, "
-    b"idempotent-replayed, retry-after, server-timing, x-inferada-queued-ms, x-ratelimit-limit, "
-    b"x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-requests, "
+    b"x-request-id, request-id, x-client-request-id, x-generation-id, x-model-used, "
+    b"x-fallback-from, x-fallback-depth, x-credits-used, x-dropped-params, x-compat-profile, "
+    b"x-should-retry, idempotent-replayed, retry-after, server-timing, x-inferada-queued-ms, "
+    b"x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-requests, "
     b"x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, "
     b"x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-limit-level, x-limit-metric, "
     b"x-limit-period, x-limit-resets-at"

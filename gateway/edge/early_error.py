@@ -17,7 +17,7 @@ from gateway.core.request import RequestHead
 from gateway.edge.connection_limits import ConnectionLimiter
 from gateway.edge.cors import MOUNTS
 from gateway.edge.https import HSTS
-from gateway.endpoints.registry import call_paths
+from gateway.endpoints.registry import api_format_at, body_paths
 from gateway.http.error_response import error_response
 
 
@@ -38,7 +38,7 @@ def early_error(
     path = target.partition(b"?")[0].decode("latin-1")
     profile = find_profile(path, asked, limiter.limits.default_profile)
     request_id = new_request_id()
-    status, headers, body = error_response(error, request_id, profile)
+    status, headers, body = error_response(error, request_id, profile, api_format_at(path))
     if limiter.error_page is not None and wants_page(path, asked):
         wait = [header for header in headers if header[0] == b"retry-after"]
         headers, body = limiter.error_page(status, error.message)
@@ -74,7 +74,7 @@ def find_profile(path: str, asked: Sequence[tuple[bytes, bytes]], default: str) 
     except GatewayError:
         return UNIFIED
     return (
-        UNIFIED if profile.formats_only_call_errors and not path.endswith(call_paths()) else profile
+        UNIFIED if profile.formats_only_call_errors and not path.endswith(body_paths()) else profile
     )
 
 

@@ -9,17 +9,20 @@ from __future__ import annotations
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from gateway.core.call import Call, Payload
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import GatewayError
 from gateway.core.events import Answer, WrittenEvent
 from gateway.core.money import credits_used
+from gateway.core.processing import Processing, ProcessorSummary
 from gateway.core.profiles import Profile
 from gateway.core.prompt_parts import PromptParts
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.endpoints.description import EndpointDescription
+from gateway.http.api_format import ApiFormat
 from gateway.snapshot.types import ModelRecord
 
 P = TypeVar("P", bound=Payload)
@@ -35,8 +38,16 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     created: int
     profile: Profile
     episode_id: str = ""
+    # What is said is stored, and can be read again.
+    is_stored: bool = False
     # Credits are shown rounded up to whole ones.
     whole_credits: bool = False
+    # What processors did; None where none ran.
+    processing: Processing | None = None
+
+    def summary(self) -> ProcessorSummary | UnsetType:
+        """Return what the answer says of its processors, if there were any."""
+        return UNSET if self.processing is None else self.processing.summary()
 
     def credits(self, receipt: Receipt) -> float | int:
         """Return what the call has cost, in the credits that callers are told."""
@@ -58,6 +69,8 @@ class StreamWriter(Writer, Protocol):
     # The model that was meant and how far from it the one is that serves, where the head of a
     # stream could not say so.
     fallback: tuple[str, int] | None
+    # The last frame of a stream that came to its end has all that was said: it alone is stored.
+    ends_with_whole: bool
 
     @property
     def is_open(self) -> bool:
@@ -85,6 +98,8 @@ class Endpoint(Protocol[P]):
     operation: str
     # The scope that a key needs.
     scope: str
+    # How errors are written, those before the endpoint reads included (gateway.http.api_format).
+    api_format: ApiFormat
 
     # Under every mount, without a first slash. The first is the one in the OpenAPI document.
     @property
@@ -112,5 +127,14 @@ class Endpoint(Protocol[P]):
         """Return the writer of a streamed answer. Only for calls with `stream`."""
 
 
+class TokenCounter(Endpoint[P], Protocol[P]):
+    """Reads requests to count their tokens: no model is called, and nothing is charged. What
+    cannot be answered is refused as for a call."""
+
+    def write_count(self, tokens: int) -> bytes:
+        """Return the body that says so many."""
+
+
 # Whatever its operation: an endpoint gets only calls of its own.
 AnyEndpoint = Endpoint[Any]
+AnyTokenCounter = TokenCounter[Any]

@@ -25,15 +25,19 @@ class EndpointDescription(msgspec.Struct, frozen=True, kw_only=True):
     # What the answer is, in words.
     answer: str
     # Their names are those in the document, and no two types of it have the same name.
-    # The types of a request's body, of a buffered answer and of one event of a stream; None for an
-    # endpoint without streams.
+    # The types of a request's body, of a buffered answer and of the events of a stream; no events
+    # for an endpoint without streams.
     request: type[msgspec.Struct]
     response: type[msgspec.Struct]
-    event: type[msgspec.Struct] | None = None
+    # Media types that it can have.
+    response_types: tuple[str, ...] = ("application/json",)
+    events: tuple[type[msgspec.Struct], ...] = ()
     # Further types that the rules of `complete` refer to.
     parts: tuple[type[msgspec.Struct], ...] = ()
     # Bodies that the built-in simulated model answers, by name.
     examples: Mapping[str, JsonObject]
+    # What its answer leads to, as OpenAPI's links by name.
+    links: Mapping[str, JsonObject] = msgspec.field(default_factory=dict)
     # Adds to the schemas of the request and of its parts what types cannot say and JSON Schema can:
     # nothing but what the endpoint enforces.
     complete: Callable[[Schemas], None] = nothing_more
@@ -41,5 +45,4 @@ class EndpointDescription(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def types(self) -> list[type[msgspec.Struct]]:
         """What the endpoint reads and answers."""
-        events = [] if self.event is None else [self.event]
-        return [self.request, *self.parts, self.response, *events]
+        return [self.request, *self.parts, self.response, *self.events]

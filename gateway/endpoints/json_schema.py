@@ -19,6 +19,10 @@ REF = "#/components/schemas/{name}"
 NOTHING: JsonObject = {"type": "null"}
 AN_OBJECT: JsonObject = {"type": "object"}
 SOME_TEXT: JsonObject = {"type": "string", "minLength": 1}
+# False or null. Written so that generators of clients read a boolean.
+OFF: JsonObject = {"anyOf": [{"type": "boolean"}, {"type": "null"}], "not": {"const": True}}
+# Of a picture, which may be in it.
+ADDRESS: JsonObject = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
 UUID: JsonObject = {"type": "string", "format": "uuid"}
 FALLBACKS = "Fallback models in order. Replaces the model's own list."
 
@@ -68,3 +72,29 @@ def complete_common(request: JsonObject, known: Iterable[str]) -> None:
     }
     denies = "tensorzero::deny_unknown_fields"
     request["allOf"] = [unless(denies, {"enum": [None, False]}, {"propertyNames": {"enum": names}})]
+
+
+def complete_form(request: JsonObject, file: str) -> None:
+    """Complete a form: a field that is not set is left out, as none is null; others than the known
+    ones are text. Generators of requests with files know no conditions. file: the member that is
+    the file itself."""
+    members = request["properties"]
+    for name, member in members.items():
+        member.pop("default", None)
+        if "enum" in member:
+            member["enum"] = [value for value in member["enum"] if value is not None]
+        kinds = [kind for kind in member.pop("anyOf", ()) if kind != NOTHING]
+        if len(kinds) > 1:
+            member["anyOf"] = kinds
+        members[name] = member | kinds[0] if len(kinds) == 1 else member
+    members[file] = {"type": "string", "format": "binary"}
+    request["additionalProperties"] = {"type": "string"}
+    for rule in ("allOf", "propertyNames"):
+        request.pop(rule)
+
+
+def complete_plain(request: JsonObject, known: Iterable[str], not_here: Iterable[str]) -> None:
+    """Complete a request of gateway.endpoints.plain. not_here: members that have to be off."""
+    names = sorted(not_here)
+    request["properties"] |= {name: OFF | {"description": "Not available."} for name in names}
+    complete_common(request, {*known, *names})

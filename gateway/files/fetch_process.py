@@ -8,29 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import subprocess
-import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import count
-from pathlib import Path
 
 import msgspec
 
+from gateway.core.child_process import read_frame, start_child, write_frame
 from gateway.core.errors import InvalidFile
 from gateway.files.fetch import FAILED, FETCH_S
-from gateway.files.fetch_worker import Outcome, Wish, read_frame, write_frame
+from gateway.files.fetch_worker import Outcome, Wish
 from gateway.outbound.locator import BadAddress, read_locator
 from gateway.outbound.permitted_addresses import Network
 
 logger = logging.getLogger(__name__)
 
-ROOT = Path(__file__).resolve().parents[2]
-COMMAND = (sys.executable, "-m", "gateway.files.fetch_worker")
-# All that it learns of where it runs: certificates, and where Python keeps what it has compiled.
-PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
+WORKER = "gateway.files.fetch_worker"
 # It keeps the time of a fetch itself; this long after that it is taken for dead.
 GRACE_S = 10.0
 _read_outcome = msgspec.msgpack.Decoder(Outcome).decode
@@ -146,20 +140,4 @@ class Link:
 
 def start(networks: Sequence[str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start the process and return it with our end of the socket between us. Raises OSError."""
-    ours, its = socket.socketpair()
-    environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-    try:
-        process = subprocess.Popen(  # noqa: S603 (the command is ours)
-            [*COMMAND, *networks],
-            stdin=its.fileno(),
-            stdout=subprocess.DEVNULL,
-            env=environment | {"PYTHONPATH": str(ROOT)},
-            cwd=ROOT,
-        )
-    except OSError:
-        with suppress(OSError):
-            ours.close()
-        raise
-    finally:
-        its.close()
-    return process, ours
+    return start_child(WORKER, networks)

@@ -2,9 +2,9 @@
 
     python -m gateway.files.fetch_worker [NETWORK…]        NETWORK: may be fetched from, too
 
-Standard input is a socket to who started it. Both ways go frames: four bytes of length, then
-MessagePack. What it is asked is a Wish, what it says an Outcome; it ends with the socket. It runs
-at a lower priority than who carries calls, which what a server sends therefore never stops.
+Standard input is a socket to who started it (gateway.core.child_process). What it is asked is a
+Wish, what it says an Outcome; it ends with the socket. It runs at a lower priority than who carries
+calls, which what a server sends therefore never stops.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from gateway.core.child_process import read_frame, write_frame
 from gateway.core.errors import InvalidFile
 from gateway.files.fetch import Fetcher
 from gateway.outbound.permitted_addresses import read_networks
@@ -25,7 +26,6 @@ from gateway.outbound.permitted_addresses import read_networks
 NICENESS = 10
 # All files at once, their copies and the program. Beyond it a fetch fails, and no more than that.
 MEMORY_BYTES = 3 * 1024**3
-LENGTH_BYTES = 4
 
 
 class Wish(msgspec.Struct, array_like=True):
@@ -43,17 +43,6 @@ class Outcome(msgspec.Struct, array_like=True):
     content: bytes = b""
     name: str = ""
     refusal: str = ""
-
-
-def write_frame(message: Wish | Outcome) -> bytes:
-    encoded = msgspec.msgpack.encode(message)
-    return len(encoded).to_bytes(LENGTH_BYTES, "big") + encoded
-
-
-async def read_frame(reader: asyncio.StreamReader) -> bytes:
-    """Raises IncompleteReadError, an EOFError, at the end."""
-    length = int.from_bytes(await reader.readexactly(LENGTH_BYTES), "big")
-    return await reader.readexactly(length)
 
 
 class Worker:

@@ -15,6 +15,7 @@ from gateway.core.errors import (
 from gateway.core.request import Reply, RequestHead
 
 KB = 1024
+JSON, FORM = b"application/json", b"multipart/form-data"
 UTF_8 = frozenset({b"utf-8", b"utf8", b"us-ascii"})  # the last is a part of the first
 
 
@@ -24,15 +25,17 @@ async def read_body(
     limit_bytes: int,
     reply: Reply | None,
     owner: str,
+    body_type: bytes = JSON,
 ) -> bytes:
     """Return the whole body.
 
-    reply, owner: where the memory that it takes is counted, and for which key.
+    reply, owner: where the memory that it takes is counted, and for which key. body_type: what it
+    has to be.
     Raises PayloadTooLarge, RequestError and UnsupportedMediaType for what the head tells before
     reading anything, PayloadTooLarge as soon as it is longer than the limit, Overloaded when there
     is no memory for it, CallerLeft when the caller hangs up first.
     """
-    check_head(head, limit_bytes)
+    check_head(head, limit_bytes, body_type)
     if reply is None:
         return await _read(receive, limit_bytes)
     reply.claim_body(owner)
@@ -66,11 +69,11 @@ async def _read(receive: Receive, limit_bytes: int) -> bytes:
         message = await receive()
 
 
-def check_head(head: RequestHead, limit_bytes: int) -> None:
+def check_head(head: RequestHead, limit_bytes: int, body_type: bytes = JSON) -> None:
     """Refuse what the head alone shows to be wrong with the body.
 
     Raises PayloadTooLarge for the length that it tells, RequestError for a body that is declared
-    not to be JSON or to be compressed, UnsupportedMediaType for another charset than UTF-8.
+    not to be of its type or to be compressed, UnsupportedMediaType for another charset than UTF-8.
     """
     length = head.first(b"content-length")
     if length.isdigit() and int(length) > limit_bytes:
@@ -78,11 +81,17 @@ def check_head(head: RequestHead, limit_bytes: int) -> None:
     if head.first(b"content-encoding").strip().lower() not in (b"", b"identity"):
         raise RequestError("Compressed bodies are not accepted.", param="Content-Encoding")
     kind = head.first(b"content-type")
-    if kind == b"application/json":
+    if kind == body_type:
         return
     kind, *parameters = kind.lower().split(b";")
     kind = kind.strip()
-    if kind and kind != b"application/json" and not kind.endswith(b"+json"):
+    if body_type != JSON:
+        if kind != body_type:
+            raise RequestError(
+                f"The Content-Type must be {body_type.decode()}.", param="Content-Type"
+            )
+        return
+    if kind and kind != JSON and not kind.endswith(b"+json"):
         raise RequestError("The Content-Type must be application/json.", param="Content-Type")
     for parameter in parameters:
         name, _, value = parameter.partition(b"=")

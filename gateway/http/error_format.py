@@ -33,7 +33,7 @@ class ErrorResponse(Struct):
     error: ErrorObject
 
 
-Rendered = tuple[int, ErrorResponse | JsonObject]
+Rendered = tuple[int, Struct | JsonObject]
 
 # The stable taxonomy of hyperinfer, each code at its only status.
 TAXONOMY: Mapping[str, int] = {

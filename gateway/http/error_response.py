@@ -9,7 +9,7 @@ import msgspec
 
 from gateway.core.errors import GatewayError
 from gateway.core.profiles import UNIFIED, Profile
-from gateway.http.error_format import render_error
+from gateway.http.api_format import OPENAI, ApiFormat
 
 Headers = list[tuple[bytes, bytes]]
 # What a retry may overcome: every such answer says when to come back.
@@ -19,16 +19,21 @@ LONGEST_RETRY_S = 120
 
 
 def error_response(
-    error: GatewayError, request_id: str, profile: Profile = UNIFIED
+    error: GatewayError,
+    request_id: str,
+    profile: Profile = UNIFIED,
+    api_format: ApiFormat = OPENAI,
 ) -> tuple[int, Headers, bytes]:
     """Return status, headers and body of an error, but for the headers every answer has."""
-    status, rendered = render_error(error, request_id, profile)
+    status, rendered = api_format.render_error(error, request_id, profile)
     body = msgspec.json.encode(rendered)
     headers = [
         (b"content-type", b"application/json"),
         (b"content-length", b"%d" % len(body)),
         (b"cache-control", b"no-store"),
     ]
+    if api_format.id_header:
+        headers.append((api_format.id_header, request_id.encode()))
     if status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
     if allow := error.details.get("allow"):

@@ -75,7 +75,7 @@ def server_timing(receipt: Receipt) -> bytes:
     return (
         b"admit;dur=%.3f, failed;dur=%.3f, upstream;dur=%.3f, gateway;dur=%.3f, total;dur=%.3f"
         % (
-            (receipt.admit_us + receipt.queued_us) / 1000,
+            (receipt.admit_us + receipt.queued_us + receipt.processors_us) / 1000,
             receipt.failed_us / 1000,
             receipt.upstream_us / 1000,
             gateway_us(receipt) / 1000,

@@ -21,6 +21,9 @@ MAX_MARKS = 3 * MAX_NAMES + 2 * MAX_ITEMS
 _encode = msgspec.json.Encoder().encode
 # Every string, and the colon behind it if it is a name. One pass, linear.
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?', re.DOTALL)
+# The decoder takes half a surrogate pair near the end for a body that ends too early.
+TRUNCATED = "input data was truncated"
+_HALF = re.compile(rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u)")
 # Strings and brackets. A string that is not closed reaches to the end and is never tried again
 # from its middle: that would be quadratic in what anybody may send.
 _MARKS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTALL)
@@ -69,6 +72,9 @@ def _decode(body: bytes) -> object:
     except msgspec.DecodeError as error:
         reason = str(error).removeprefix("JSON is malformed: ").rstrip(".")
         reason = f"{reason[:1].lower()}{reason[1:]}"
+        is_half = reason == TRUNCATED and _HALF.search(body, max(len(body) - 16, 0)) is not None
+        if is_half or "surrogate" in reason:
+            reason = "a \\u escape is one half of a surrogate pair"
         raise InvalidJson(f"The body is not valid JSON: {reason}.") from None
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import cast
 
 from accounts.untyped import Options
+from gateway.core.credential_texts import DYNAMIC, ENV
 from gateway.core.money import read_price
 from gateway.core.operations import OPERATIONS
 from gateway.core.units import other_units
+from gateway.management.credential_options import add_source_options, write_credential
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
 from gateway.services.provider_connections import (
@@ -100,7 +102,8 @@ def add_price_option(parser: ArgumentParser) -> None:
         action="append",
         metavar="UNIT=USD",
         help=f"Price of another unit: {told}; repeatable. Without a price, or with 'UNIT=', cache "
-        "writes cost what prompt tokens do, and the others cost nothing.",
+        "writes cost what prompt tokens do, those for an hour what other cache writes do, and the "
+        "others cost nothing.",
     )
 
 
@@ -195,10 +198,13 @@ def add_provider_options(parser: ArgumentParser) -> None:
         choices=("yes", "no"),
         help="Allow provider/provider-model-id as a model name in calls.",
     )
-    # Never an argument: every user of the machine can read those.
-    source = parser.add_mutually_exclusive_group()
-    source.add_argument("--credential-env", metavar="VARIABLE")
-    source.add_argument("--credential-stdin", action="store_true")
+    parser.add_argument(
+        "--setting",
+        action="append",
+        metavar="NAME=VALUE",
+        help="A setting of its kind, such as region=eu-west-1; 'NAME=': its default; repeatable.",
+    )
+    add_source_options(parser)
 
 
 def add_connection_options(parser: ArgumentParser) -> None:
@@ -263,11 +269,25 @@ def read_provider_options(options: Options) -> ProviderFields:
     return fields
 
 
+def read_settings(options: Options) -> dict[str, str]:
+    """Return the settings that were given. Raises ValueError with a sentence."""
+    settings: dict[str, str] = {}
+    for text in options["setting"] or ():
+        name, separator, value = text.partition("=")
+        if not separator:
+            raise ValueError(f"{text[:40]!r} is no setting: write its name, = and its value.")
+        settings[name.strip()] = value
+    return settings
+
+
 def read_credential(options: Options) -> str | None:
     """Return the credential from where the options say it is, or None.
 
     Raises LookupError or ValueError when it is not there.
     """
+    for option, prefix in (("from_server_env", ENV), ("from_calls", DYNAMIC)):
+        if options[option]:
+            return f"{prefix}{options[option]}"
     variable: str | None = options["credential_env"]
     if variable:
         credential = os.environ.get(variable)
@@ -289,8 +309,11 @@ def write_provider(provider: Provider) -> dict[str, object]:
         "name": provider.name,
         "kind": provider.kind,
         "base_url": provider.base_url,
-        "has_credential": provider.credential is not None,
+        "settings": provider.settings,
+        "has_credential": provider.credentials.exists(),
+        "credentials": [write_credential(row) for row in provider.credentials.all()],
         "structured_dialect": provider.structured_dialect,
+        "server_version": provider.server_version,
         "is_local": provider.is_local,
         "location": provider.location,
         "allows_passthrough": provider.allows_passthrough,

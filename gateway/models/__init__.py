@@ -3,6 +3,8 @@
 from gateway.models.budget import Allotment, Budget
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
+from gateway.models.credential import ProviderCredential
+from gateway.models.list_price import ListPrice
 from gateway.models.process import (
     JournalFault,
     JournalLoss,
@@ -40,11 +42,13 @@ __all__ = [
     "LatencyRollup",
     "Lease",
     "LedgerCheck",
+    "ListPrice",
     "ProofMark",
     "ProofProgress",
     "ProvenKey",
     "ProvenWallet",
     "Provider",
+    "ProviderCredential",
     "ProviderHealth",
     "RollupMark",
     "SealingKey",

@@ -9,7 +9,7 @@ from django.db.models import Q
 
 
 class Budget(models.Model):
-    """One owner's: what its processes have drawn and not spent yet (docs/adr/0049).
+    """One owner's: what its processes have drawn and not spent yet (docs/adr/0067).
 
     owner_id: gateway.core.budget_owner. workspace_id, member_id: of a member's budget alone; the
     second is the user's.

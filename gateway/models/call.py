@@ -90,6 +90,10 @@ class CallRecord(models.Model):
         null=True,
         help_text="Uses of tools other than pdf_pages: [{name, uses, nusd_each}].",
     )
+    processors = models.JSONField(
+        null=True,
+        help_text="What processors did (gateway.core.receipt.ProcessorUse); empty: none ran.",
+    )
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)
     output_pusd_per_token = models.BigIntegerField(default=0)
@@ -164,6 +168,11 @@ class CallRecord(models.Model):
     def endpoint_name(self) -> str:
         """The endpoint that the call was made to."""
         return self.endpoint or "chat_completions"
+
+    @property
+    def processors_us(self) -> int:
+        """What processors took."""
+        return sum(use.get("us", 0) for use in self.processors or ())
 
     @property
     def pdf_fee_nusd(self) -> int:

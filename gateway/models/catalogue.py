@@ -14,6 +14,7 @@ class Provider(models.Model):
     """One account at a company (or one server of ours) that answers calls."""
 
     class StructuredDialect(models.TextChoices):
+        AUTO = "auto", "Automatic, by the version that the server reports"
         GUIDED = "guided", "guided_json and its siblings (before vLLM 0.12)"
         STRUCTURED_OUTPUTS = "structured_outputs", "structured_outputs (vLLM 0.12 and later)"
 
@@ -26,18 +27,20 @@ class Provider(models.Model):
     name = models.SlugField(max_length=60, unique=True)
     kind = models.CharField(max_length=40, help_text="A name in gateway.providers.catalogue.")
     base_url = models.CharField(max_length=400, blank=True)
-    credential = models.BinaryField(
-        null=True,
-        blank=True,
-        editable=False,
-        help_text="Encrypted: gateway.services.credential_encryption.",
+    settings = models.JSONField(
+        default=dict, blank=True, help_text="By name: those that its kind declares."
     )
     structured_dialect = models.CharField(
         max_length=20,
         choices=StructuredDialect.choices,
-        default=StructuredDialect.STRUCTURED_OUTPUTS,
+        default=StructuredDialect.AUTO,
         help_text="For vLLM: the parameters of guided decoding.",
     )
+    # Of vLLM: gateway.services.vllm_versions.
+    server_version = models.CharField(
+        max_length=60, blank=True, editable=False, help_text="As it last said; empty: unknown."
+    )
+    version_asked_at = models.DateTimeField(null=True, blank=True, editable=False)
     is_local = models.BooleanField(default=False, help_text="On-premises.")
     location = models.CharField(max_length=60, blank=True, help_text="Data center region.")
     allows_passthrough = models.BooleanField(
@@ -72,7 +75,7 @@ class ProviderHealth(models.Model):
     update it once a minute and whenever it changes. No row: nothing is known.
 
     answered_at: when it last answered. failing_since: the first failure since then. failure: a code
-    of gateway.outbound.provider_check.Outcome, or of an error that a call ended with. tested_at and
+    of gateway.outbound.findings.Outcome, or of an error that a call ended with. tested_at and
     test_message: of the last test.
     """
 
@@ -119,9 +122,11 @@ class LanguageModel(models.Model):
     # Prices of other units (gateway.core.units). Null: not set, so that a part costs what its whole
     # does, and the others cost nothing.
     cache_write_pusd_per_token = models.BigIntegerField(null=True, blank=True)
+    cache_write_1h_pusd_per_token = models.BigIntegerField(null=True, blank=True)
     image_pusd = models.BigIntegerField(null=True, blank=True)
     second_pusd_per_ms = models.BigIntegerField(null=True, blank=True)
     character_pusd = models.BigIntegerField(null=True, blank=True)
+    search_pusd = models.BigIntegerField(null=True, blank=True)
     context_tokens = models.PositiveIntegerField(null=True, blank=True)
     max_output_tokens = models.PositiveIntegerField()
     unknown_fields = models.CharField(
@@ -167,9 +172,14 @@ class LanguageModel(models.Model):
                     Q(cache_write_pusd_per_token__gte=0)
                     | Q(cache_write_pusd_per_token__isnull=True)
                 )
+                & (
+                    Q(cache_write_1h_pusd_per_token__gte=0)
+                    | Q(cache_write_1h_pusd_per_token__isnull=True)
+                )
                 & (Q(image_pusd__gte=0) | Q(image_pusd__isnull=True))
                 & (Q(second_pusd_per_ms__gte=0) | Q(second_pusd_per_ms__isnull=True))
-                & (Q(character_pusd__gte=0) | Q(character_pusd__isnull=True)),
+                & (Q(character_pusd__gte=0) | Q(character_pusd__isnull=True))
+                & (Q(search_pusd__gte=0) | Q(search_pusd__isnull=True)),
                 name="gateway_languagemodel_unit_prices_not_negative",
             ),
             models.CheckConstraint(

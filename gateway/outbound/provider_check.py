@@ -8,12 +8,7 @@ numbers; nothing that the provider says is quoted, so none of it can hold the cr
 from __future__ import annotations
 
 import asyncio
-import errno
-import socket
-import ssl
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
 
@@ -21,61 +16,50 @@ import msgspec
 from yarl import URL
 
 from gateway.outbound.client import FAILURES, REDIRECTS, GuardedClient, Reply
-from gateway.outbound.guarded_sockets import NotPermitted, Permits, TooLarge, look_up
-from gateway.outbound.proxies import ProxyRefused
+from gateway.outbound.findings import Finding, Outcome, Way, describe_status
+from gateway.outbound.guarded_sockets import Permits, TooLarge, look_up
 
 CHECK_S = 7.0
 # The longest list of models that is read: those of brokers are about 1 MB.
 MAX_LIST_BYTES = 8 * 1024 * 1024
-_NO_ROUTE = {errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN, errno.EHOSTDOWN}
 _REFUSED_EMPTY_CALL = {HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY}
 _KEY_REFUSED = {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}
 _NO_SUCH_PATH = {HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED}
-
-
-class Outcome(StrEnum):
-    """What came of a check."""
-
-    REACHABLE = "reachable"
-    DNS = "dns"
-    REFUSED = "connection_refused"
-    NO_ROUTE = "no_route"
-    TLS = "tls"
-    PROXY_REFUSED = "proxy_refused"
-    TIMEOUT = "timeout"
-    NOT_HTTP = "not_http"
-    NOT_PERMITTED = "not_permitted"
-    KEY_REFUSED = "key_refused"
-    NOT_FOUND = "not_found"
-    REDIRECT = "redirect"
-    NOT_OPENAI = "not_openai"
-    BAD_STATUS = "bad_status"
-    NO_CREDENTIAL = "credential_unreadable"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The outcome, a sentence for people, and the provider's names for its models where it has a
-    list of them."""
-
-    outcome: Outcome
-    message: str
-    models: frozenset[str] | None = None
-
-    @property
-    def is_reachable(self) -> bool:
-        return self.outcome is Outcome.REACHABLE
 
 
 class _Model(msgspec.Struct):
     id: str
 
 
+class _GoogleModel(msgspec.Struct):
+    # models/gemini-2.5-flash
+    name: str
+
+
 class _Models(msgspec.Struct):
-    data: list[_Model]
+    """A list of OpenAI's, under data, or of Google's."""
+
+    data: list[_Model] | None = None
+    models: list[_GoogleModel] | None = None
+    # Of Google's, where it goes on.
+    next_page: str = msgspec.field(default="", name="nextPageToken")
 
 
-_read_models = msgspec.json.Decoder(_Models | list[_Model]).decode
+_decode_models = msgspec.json.Decoder(_Models | list[_Model]).decode
+
+
+def _read_models(content: bytes) -> tuple[frozenset[str], bool]:
+    """Return the names in a list of models, and whether those are all. Raises msgspec.DecodeError
+    for what is no such list."""
+    found = _decode_models(content)
+    if isinstance(found, list):
+        return frozenset(each.id for each in found), True
+    if found.data is not None:
+        return frozenset(each.id for each in found.data), True
+    if found.models is None:
+        raise msgspec.ValidationError("There are no models.")
+    names = frozenset(each.name.removeprefix("models/") for each in found.models)
+    return names, not found.next_page
 
 
 class Access(Protocol):
@@ -128,7 +112,7 @@ async def check_provider(
     except TooLarge:
         return Finding(Outcome.NOT_OPENAI, "The response is too long for a list of models.")
     except FAILURES as error:
-        return check.describe(error)
+        return check.way.describe(error)
     finally:
         await check.aclose()
 
@@ -152,7 +136,7 @@ class _Check:
         self._chat_path = access.chat_path
         self._has_secret = bool(secret)
         self._is_resolved = False
-        self._dialled = self._base
+        self.way = Way(self._base)
         self._client: Client
         if other is None:
             self._client = GuardedClient(
@@ -161,13 +145,12 @@ class _Check:
         else:
             self._client = other.make()
             self._is_resolved = True
-            if other.proxy_url:
-                self._dialled = URL(other.proxy_url, encoded=True)
+            self.way = Way(self._base, other.proxy_url)
 
     async def run(self) -> Finding:
         if self._key_path:
             reply = await self._get(self._key_path)
-            if reply.status in _KEY_REFUSED:
+            if _refuses_key(reply):
                 return self._judge(reply, self._key_path)
         reply = await self._get("/models")
         if reply.status in _NO_SUCH_PATH:
@@ -191,77 +174,43 @@ class _Check:
     def _judge(self, reply: Reply, path: str) -> Finding:
         """Return what an answer to a GET says."""
         status = reply.status
-        if status in _KEY_REFUSED:
+        if _refuses_key(reply):
             said = "The key was rejected" if self._has_secret else "The provider requires a key"
-            return Finding(Outcome.KEY_REFUSED, f"{said}: it answered {_status(status)}.")
+            return Finding(Outcome.KEY_REFUSED, f"{said}: it answered {describe_status(status)}.")
         if status in _NO_SUCH_PATH:
             asked = self._url(path).raw_path
             return Finding(
                 Outcome.NOT_FOUND,
-                f"No API at this path: {asked} answered {_status(status)}. "
+                f"No API at this path: {asked} answered {describe_status(status)}. "
                 "Most base URLs end in /v1.",
             )
         if status in REDIRECTS:
             return Finding(
                 Outcome.REDIRECT,
-                f"The URL redirects ({_status(status)}), which calls do not follow. "
+                f"The URL redirects ({describe_status(status)}), which calls do not follow. "
                 "Enter the target URL instead.",
             )
         if status != HTTPStatus.OK:
-            return Finding(Outcome.BAD_STATUS, f"The provider answered {_status(status)}.")
+            return Finding(Outcome.BAD_STATUS, f"The provider answered {describe_status(status)}.")
         try:
-            found = _read_models(reply.content)
+            names, are_all = _read_models(reply.content)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return Finding(
                 Outcome.NOT_OPENAI,
                 "Something answers here, but not with OpenAI's API: "
                 f"{self._url(path).raw_path} is no list of models.",
             )
-        names = frozenset(each.id for each in (found if isinstance(found, list) else found.data))
         return Finding(
             Outcome.REACHABLE,
             f"Reachable. It lists {len(names)} model{'' if len(names) == 1 else 's'}.",
-            names,
+            names if are_all else None,
         )
-
-    def describe(self, error: Exception) -> Finding:
-        """Return what went wrong before there was an answer."""
-        where, name = self._where, self._dialled.raw_host
-        for cause in _causes(error):
-            match cause:
-                case ProxyRefused():
-                    said = f"{where} refused the connection: it answered {_status(cause.status)}."
-                    outcome = Outcome.PROXY_REFUSED
-                case ssl.SSLCertVerificationError():
-                    said = f"The TLS certificate is not valid: {cause.verify_message}."
-                    outcome = Outcome.TLS
-                case ssl.SSLError():
-                    place = f"{self._base.raw_host}, port {self._base.port}"
-                    said = f"No TLS connection with {place}. Should the URL begin with http://?"
-                    outcome = Outcome.TLS
-                case NotPermitted():
-                    said = f"The gateway may not connect to {where}: link-local or metadata."
-                    outcome = Outcome.NOT_PERMITTED
-                case socket.gaierror():
-                    said, outcome = f"The name {name} does not resolve (DNS).", Outcome.DNS
-                case ConnectionRefusedError():
-                    said = f"Connection refused: nothing listens at {where}."
-                    outcome = Outcome.REFUSED
-                case OSError() if cause.errno in _NO_ROUTE:
-                    said, outcome = f"There is no route to {where}.", Outcome.NO_ROUTE
-                case TimeoutError():
-                    said, outcome = f"{where} does not answer: timed out.", Outcome.TIMEOUT
-                case _:
-                    continue
-            return Finding(outcome, said)
-        said = f"{where} closed the connection without an HTTP answer."
-        return Finding(Outcome.NOT_HTTP, said)
 
     def describe_timeout(self, check_s: float) -> Finding:
         if not self._is_resolved:
             message = f"The name {self._base.raw_host} was not resolved within {check_s:g} s (DNS)."
             return Finding(Outcome.DNS, message)
-        return Finding(Outcome.TIMEOUT, f"No answer from {self._where} within {check_s:g} s.")
+        return Finding(Outcome.TIMEOUT, f"No answer from {self.way.where} within {check_s:g} s.")
 
     def _look_up(self, host: str, port: int) -> list[str]:
         found = look_up(host, port)
@@ -271,24 +220,9 @@ class _Check:
     def _url(self, path: str) -> URL:
         return URL(f"{self._base}{path}", encoded=True)
 
-    @property
-    def _where(self) -> str:
-        place = f"{self._dialled.raw_host}, port {self._dialled.port}"
-        return place if self._dialled is self._base else f"the proxy {place}"
 
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and what it came from, the last first told."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            error = error.exceptions[0]
-        else:
-            error = error.__cause__ or error.__context__
-
-
-def _status(status: int) -> str:
-    try:
-        return f"{status} ({HTTPStatus(status).phrase})"
-    except ValueError:
-        return str(status)
+def _refuses_key(reply: Reply) -> bool:
+    """Return whether the key is refused, which Google does with 400."""
+    if reply.status == HTTPStatus.BAD_REQUEST:
+        return b"API_KEY_INVALID" in reply.content
+    return reply.status in _KEY_REFUSED

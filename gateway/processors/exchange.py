@@ -1,11 +1,17 @@
-"""An exchange whose answer goes through the steps of processors."""
+"""An exchange whose answer goes through the steps of processors.
+
+It fails closed: where a step fails, nothing of the answer goes on.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import TypeVar
 
-from gateway.core.answer_steps import AnswerStep, StreamFilter, needs_answer
-from gateway.core.errors import UpstreamError
+from gateway.core.answer_steps import AnswerStep, Needs, StreamFilter, needs_answer
+from gateway.core.errors import GatewayError, UpstreamError
 from gateway.core.events import (
     Answer,
     ChatAnswer,
@@ -17,34 +23,111 @@ from gateway.core.events import (
     TakeEvents,
     UsageReported,
 )
+from gateway.core.processing import Processing
+from gateway.core.processor_errors import ProcessorFailure
+from gateway.core.reasoning import FIELD
 from gateway.streaming.relay import Exchange, Stream
+
+logger = logging.getLogger(__name__)
 
 # A whole answer is given to a streaming caller in pieces of so many characters.
 PIECE_CHARS = 200
+REASONING = ("reasoning", FIELD)
+
+
+T = TypeVar("T")
+
+
+class TimedStep:
+    """A step of a processor, whose time is noted and whose faults refuse the call."""
+
+    def __init__(self, step: AnswerStep, name: str, processing: Processing) -> None:
+        self.needs: Needs = step.needs
+        self._step = step
+        self._name = name
+        self._processing = processing
+
+    async def change(self, answer: Answer) -> Answer:
+        """Return the whole answer as the caller gets it. Raises GatewayError."""
+        began_ns = perf_counter_ns()
+        try:
+            return await self._step.change(answer)
+        except Exception as error:
+            raise self._failure(error) from None
+        finally:
+            self._processing.add_answer_time(self._name, perf_counter_ns() - began_ns)
+
+    def open_filter(self) -> TimedFilter:
+        """Return a filter for one stream."""
+        return TimedFilter(self, self._timed(self._step.open_filter))
+
+    def feed(self, one: StreamFilter, events: list[StreamEvent]) -> list[StreamEvent]:
+        return self._timed(lambda: one.feed(events))
+
+    def finish(self, one: StreamFilter) -> list[StreamEvent]:
+        return self._timed(one.finish)
+
+    def _timed(self, work: Callable[[], T]) -> T:
+        """Return what the work comes to. Raises GatewayError."""
+        began_ns = perf_counter_ns()
+        try:
+            return work()
+        except Exception as error:
+            raise self._failure(error) from None
+        finally:
+            self._processing.add_answer_time(self._name, perf_counter_ns() - began_ns)
+
+    def _failure(self, error: Exception) -> GatewayError:
+        if isinstance(error, GatewayError):
+            return error
+        # Its text may have a part of the answer in it.
+        logger.error("The processor %s failed: %s", self._name, type(error).__name__)
+        return ProcessorFailure(f"The processor {self._name} failed.")
+
+
+class TimedFilter:
+    """A StreamFilter of a TimedStep."""
+
+    def __init__(self, step: TimedStep, one: StreamFilter) -> None:
+        self._step = step
+        self._one = one
+
+    def feed(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        return self._step.feed(self._one, events)
+
+    def finish(self) -> list[StreamEvent]:
+        return self._step.finish(self._one)
 
 
 class ProcessedExchange:
     """Another exchange, its answer changed by steps in their order."""
 
-    def __init__(self, exchange: Exchange, steps: Sequence[AnswerStep]) -> None:
+    def __init__(
+        self, exchange: Exchange, steps: Sequence[AnswerStep], processing: Processing
+    ) -> None:
         self._exchange = exchange
         self._steps = steps
+        self._processing = processing
 
     @property
     def was_sent(self) -> bool:
         return self._exchange.was_sent
 
     async def read(self) -> Answer:
-        answer = await self._exchange.read()
-        for step in self._steps:
-            answer = await step.change(answer)
+        given = answer = await self._exchange.read()
+        try:
+            for step in self._steps:
+                answer = await step.change(answer)
+        except GatewayError:
+            self._processing.lost_answer = given
+            raise
         return answer
 
     async def open_stream(self) -> Stream:
         if needs_answer(self._steps):
             return ReplayedStream(await self.read())
-        stream = await self._exchange.open_stream()
-        return FilteredStream(stream, [step.open_filter() for step in self._steps])
+        filters = [step.open_filter() for step in self._steps]
+        return FilteredStream(await self._exchange.open_stream(), filters)
 
 
 class FilteredStream:
@@ -56,10 +139,20 @@ class FilteredStream:
         self._filters = filters
 
     async def forward(self, take: TakeEvents) -> bool:
+        """As gateway.streaming.relay.Stream. Raises what a filter raises."""
+        failed: list[GatewayError] = []
+
         def pass_on(events: list[StreamEvent], failure: UpstreamError | None) -> bool:
-            return take(self._filter(events), failure)
+            try:
+                filtered = self._filter(events)
+            except GatewayError as error:
+                failed.append(error)
+                return False
+            return take(filtered, failure)
 
         has_more = await self._stream.forward(pass_on)
+        if failed:
+            raise failed.pop()
         if not has_more:
             take(self._finish(), None)
         return has_more
@@ -108,8 +201,9 @@ def _events_of(choice: Choice) -> list[StreamEvent]:
     fields = {name: value for name, value in choice.message.items() if name != "role"}
     content = fields.pop("content", None)
     events: list[StreamEvent] = []
-    if isinstance(fields.get("reasoning"), str):
-        events.append(Delta(choice.index, {"reasoning": fields.pop("reasoning")}))
+    thought = {name: fields.pop(name) for name in REASONING if name in fields}
+    if thought:
+        events.append(Delta(choice.index, thought))
     if isinstance(content, str):
         for start in range(0, len(content), PIECE_CHARS):
             piece = content[start : start + PIECE_CHARS]

@@ -2,43 +2,140 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Mapping
+from time import perf_counter_ns
+
 import msgspec
 from msgspec.structs import replace
 
 from gateway.core.admission_steps import at_step
-from gateway.core.answer_steps import AnswerStep
+from gateway.core.answer_steps import needs_answer
 from gateway.core.chat import ChatCall
-from gateway.core.errors import InsufficientScope
+from gateway.core.errors import GatewayError, InsufficientScope, RequestError
+from gateway.core.processing import Processing
+from gateway.core.processor_errors import LanguageNotSupported, LanguageRequired, ProcessorFailure
+from gateway.core.profiles import Profile
+from gateway.core.request import RequestHead
+from gateway.processors.base import Options, Processed, Processor, ProcessorContext
+from gateway.processors.exchange import TimedStep
 from gateway.processors.registry import PROCESSORS
 
+logger = logging.getLogger(__name__)
+# Processors with their options, in the order in which they run.
+Wanted = list[tuple[Processor, Options]]
 
-async def run_processors(call: ChatCall, scopes: frozenset[str]) -> ChatCall:
+
+def wanted_processors(call: ChatCall, scopes: frozenset[str], language: str | None) -> Wanted:
+    """Return the processors of the call with their options, in the order in which they run.
+
+    scopes: of the key. Raises InsufficientScope, LanguageRequired, LanguageNotSupported.
+    """
+    given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
+    found: Wanted = []
+    for name, processor in PROCESSORS.items():
+        if name in call.payload.processors:
+            options = given.get(name) or {}
+            check_scope(processor, options, scopes)
+            check_language(processor, options, language)
+            found.append((processor, options))
+    return found
+
+
+def check_scope(processor: Processor, options: Options, scopes: frozenset[str]) -> None:
+    """Raise InsufficientScope for a key without the scope that the processor needs."""
+    scope = processor.scope_for(options)
+    if scope not in scopes:
+        refusal = InsufficientScope(
+            f"The API key does not have the scope {scope}.",
+            param="inferada.processors",
+            details={"required_scope": scope},
+        )
+        raise at_step(refusal, "parameters")
+
+
+def check_language(processor: Processor, options: Options, language: str | None) -> None:
+    """Raise LanguageRequired, LanguageNotSupported."""
+    if language is None:
+        if processor.is_language_needed(options):
+            raise LanguageRequired(
+                f"{processor.name} needs the language of the call's texts.",
+                param="inferada.language",
+                details={"processor": processor.name, "supported": sorted(processor.languages)},
+            )
+    elif (
+        processor.languages
+        and language not in processor.languages
+        and processor.is_language_needed(options)
+    ):
+        raise LanguageNotSupported.of(processor.name, language, processor.languages)
+
+
+def read_language(call: ChatCall) -> str | None:
+    """Return the language that the request names: "en" for "en-US", too."""
+    given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
+    language = str(given.get("language") or "").strip().lower().replace("_", "-")
+    return language.partition("-")[0] or None
+
+
+async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorContext) -> ChatCall:
     """Return the call as the model gets it, with what is to be done with its answer.
 
-    scopes: of the key. Raises InsufficientScope, and what a processor raises.
+    Raises what a processor raises; ProcessorFailure for what none should.
     """
-    wanted = [one for name, one in PROCESSORS.items() if name in call.payload.processors]
-    for processor in wanted:
-        if processor.scope not in scopes:
-            refusal = InsufficientScope(
-                f"The API key does not have the scope {processor.scope}.",
-                param="inferada.processors",
-                details={"required_scope": processor.scope},
-            )
-            raise at_step(refusal, "parameters")
-    options = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
-    steps: list[AnswerStep] = []
-    for processor in wanted:
-        call, step = await processor.apply(call, options.get(processor.name) or {})
-        if step is not None:
-            steps.append(step)
-    # What is stored and compared of the request is what its model reads.
-    facts = replace(call.facts, body=write_body(call))
+    processing = Processing(context.language)
+    steps: list[TimedStep] = []
+    given, body = call.payload.fields, call.facts.body
+    for processor, options in wanted:
+        began_ns = perf_counter_ns()
+        done = await apply(processor, call, options, context)
+        call, report = done.call, done.report
+        report.duration_ns = perf_counter_ns() - began_ns
+        processing.before_ns += report.duration_ns
+        processing.reports[processor.name] = report
+        processing.taken_out.update(done.taken_out)
+        if done.step is not None:
+            steps.append(TimedStep(done.step, processor.name, processing))
+    if needs_answer(steps) and call.payload.n > 1:
+        raise RequestError("n must be 1 with a processor that needs the whole answer.", param="n")
+    if call.payload.fields is not given and call.facts.body is body:
+        # What is stored and compared of the request is what its model reads.
+        call = replace(call, facts=replace(call.facts, body=write_body(call)))
     # The first to change the request is the last to change its answer.
-    return replace(call, facts=facts).with_payload(answer_steps=tuple(reversed(steps)))
+    return call.with_payload(answer_steps=tuple(reversed(steps)), processing=processing)
+
+
+async def apply(
+    processor: Processor, call: ChatCall, options: Options, context: ProcessorContext
+) -> Processed:
+    """Raises GatewayError alone: a fault in a processor lets nothing through."""
+    try:
+        return await processor.apply(call, options, context)
+    except GatewayError:
+        raise
+    except Exception as error:
+        # Its text may have a part of the request in it.
+        logger.error("The processor %s failed: %s", processor.name, type(error).__name__)
+        raise ProcessorFailure(f"The processor {processor.name} failed.") from None
+
+
+def place_stream(call: ChatCall, head: RequestHead, profile: Profile) -> ChatCall:
+    """Return a call whose processors need the whole answer as its caller gets that (C-03 of the
+    gateway contract): a stream that is made of it, or JSON, where the profile's product does that
+    and the caller is no official SDK, which would take it for an empty stream."""
+    processing = call.payload.processing
+    if processing is None or not call.facts.stream or not needs_answer(call.payload.answer_steps):
+        return call
+    if profile.answers_streams_as_json and not head.first(b"x-stainless-lang"):
+        processing.stream_mode = "disabled"
+        return call.buffered()
+    processing.stream_mode = "buffered-replay"
+    return call
 
 
 def write_body(call: ChatCall) -> bytes:
     """Return the request as JSON, its fields as they are now."""
-    fields = {name: msgspec.Raw(bytes(raw)) for name, raw in call.payload.fields.items()}
+    fields: Mapping[str, msgspec.Raw] = {
+        name: msgspec.Raw(bytes(raw)) for name, raw in call.payload.fields.items()
+    }
     return msgspec.json.encode(fields)

@@ -21,7 +21,7 @@ P_contra = TypeVar("P_contra", bound=Payload, contravariant=True)
 
 
 class UpstreamRequest(msgspec.Struct, kw_only=True):
-    """An HTTP request. Always POST with a JSON body."""
+    """An HTTP request. Always POST; the body is what its headers say, mostly JSON."""
 
     url: str
     headers: Mapping[str, str]
@@ -32,10 +32,20 @@ class UpstreamRequest(msgspec.Struct, kw_only=True):
     was_sent: bool = False
     # Its stream may end without a finish_reason.
     omits_finish_reason: bool = False
+    # Reasoning is in the text of its answer, in <think> tags.
+    thinks_in_content: bool = False
+    # Its answer is an object, of which callers see the choice in it alone.
+    wraps_choice: bool = False
+    # It is in the format of the caller's, which its adapter has beside its own.
+    is_native: bool = False
     # What else than its headers must never be quoted.
     hidden: tuple[str, ...] = ()
     # Vectors that are asked for.
     answers: int = 1
+    # Filled with the headers of the answer, where its adapter reads them; None where it does not.
+    answer_headers: dict[str, str] | None = None
+    # Requests for the rest of the inputs, where the provider takes them in parts only.
+    further: tuple[UpstreamRequest, ...] = ()
 
     def __repr__(self) -> str:
         return f"UpstreamRequest({self.url})"
@@ -44,11 +54,13 @@ class UpstreamRequest(msgspec.Struct, kw_only=True):
 class Framing(Protocol):
     """Cuts a streamed body into frames (gateway.providers.framing). One per attempt."""
 
-    def feed(self, chunk: bytes) -> list[bytes]:
-        """Return the frames that this chunk completes. Raises StreamBroken."""
+    def feed(self, chunk: bytes) -> Iterable[bytes]:
+        """Return the frames that this chunk completes. Raises StreamBroken, after the frames before
+        what is wrong where it can."""
 
-    def finish(self) -> list[bytes]:
-        """Return the frame that was left open when the body ended, if it can be read."""
+    def finish(self) -> Iterable[bytes]:
+        """Return the frame that was left open when the body ended, if it can be read. Raises
+        StreamBroken where the body cannot have ended there."""
 
 
 class Decoder(Protocol):
@@ -90,8 +102,9 @@ class Adapter(Protocol[P_contra]):
         """Translate a complete, buffered answer. Raises UpstreamError when it makes no sense, or is
         not what the request asked for."""
 
-    def open_decoder(self) -> Decoder:
-        """Return a fresh decoder for one streamed answer."""
+    def open_decoder(self, request: UpstreamRequest) -> Decoder:
+        """Return a fresh decoder for the streamed answer to this request: an adapter may ask in
+        more than one form."""
 
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:
         """Classify a non-2xx answer. Never raises; header names are lower case."""

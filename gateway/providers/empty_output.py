@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 
 from gateway.core.errors import StreamBroken
-from gateway.core.events import Delta, StreamEvent
+from gateway.core.events import AudioPiece, Delta, StreamEvent
 from gateway.core.output import count_chars
 
 MAX_EMPTY_BYTES = 2 * 1024 * 1024
@@ -43,6 +43,8 @@ class EmptyOutput:
                     return None
                 deltas += 1
                 chars += said
+            elif isinstance(event, AudioPiece):
+                return None  # what it has is output and nothing else
         self.deltas = 0
         allowed = deltas * BYTES_PER_DELTA + chars * BYTES_PER_CHAR
         self._bytes = max(self._bytes + len(piece) - allowed, 0)

@@ -37,6 +37,8 @@ class ProviderExchange:
         response = await self._transport.open(self._request)
         if response.status != 200:
             await self._refuse(response)
+        if self._request.answer_headers is not None:
+            self._request.answer_headers.update(response.headers)
         try:
             body = await read_body(response)
         finally:
@@ -89,7 +91,7 @@ class ProviderStream:
         self.omits_finish_reason = request.omits_finish_reason
         self._response = response
         self._adapter = adapter
-        self._decoder = adapter.open_decoder()
+        self._decoder = adapter.open_decoder(request)
         self._framing = self._decoder.framing
         self._read = self._decoder.read
         self._request = request

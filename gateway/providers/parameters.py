@@ -12,6 +12,8 @@ from gateway.core.errors import (
     RequestError,
     UnsupportedParameter,
 )
+from gateway.core.operations import is_for
+from gateway.providers.native import dropped_from_native, without_native
 from gateway.providers.registry import adapter_of, has_adapter, supported_by_all
 from gateway.snapshot.types import ModelRecord
 
@@ -32,11 +34,13 @@ def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]
     model rejects those.
     """
     payload = call.payload
-    if model.operation and model.operation != payload.operation:
+    if model.operation and not is_for(model.operation, payload.operation):
         raise EndpointNotSupported(f"{model.name} is for {model.operation} only.", param="model")
     if (
         payload.n == 1
         and not payload.needs
+        and payload.native_only is None
+        and not payload.message_fields
         and payload.fields.keys() <= supported_by_all(payload.operation, model.target_kinds)
     ):
         return ()
@@ -47,6 +51,8 @@ def check_parameters(call: Call[Payload], model: ModelRecord) -> tuple[str, ...]
         raise RequestError(f"Unknown parameter: {payload.unknown[0]}.", param=payload.unknown[0])
     if payload.unknown and model.unknown_fields == "drop":
         dropped.update(payload.unknown)
+    call = without_native(call, model)
+    dropped |= dropped_from_native(call, model)
     for target in model.targets:
         dropped.update(adapter_of(payload.operation, target.kind).check(call, target))
     names = sorted(dropped)

@@ -13,7 +13,8 @@ Without a script it says what it was asked, calls a tool whose name the question
 fills a JSON schema, and ends. max_tokens and n are obeyed; all choices say the same. Who gives
 `functions`, which came before `tools`, is answered with a function_call. Counts: one completion
 token for each word of each choice, and for the prompt a quarter of its bytes. Embeddings are in
-simulated_embeddings.py.
+simulated_embeddings.py, text completions in simulated_completions.py, speech and transcripts in
+simulated_audio.py, the rest in simulated_operations.py.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ import msgspec
 
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.providers.base import UpstreamRequest
+from gateway.providers.simulated_audio import answer_audio
+from gateway.providers.simulated_completions import as_chat, as_text, generated
 from gateway.providers.simulated_embeddings import answer_embeddings
 from gateway.providers.simulated_json import fill_schema
+from gateway.providers.simulated_operations import answer_operation
 
 SCRIPT = "script:"
 MAX_NUMBER = 100_000
@@ -50,7 +54,8 @@ _encode = msgspec.json.encode
 class Script:
     """What to do. Times in milliseconds; *_after count tokens, -1 is never.
 
-    choices: so many alike. is_legacy: a tool is called as function_call.
+    choices: so many alike. is_legacy: a tool is called as function_call. texts: the request for
+    text completions that it is for; None for a chat's.
     """
 
     words: tuple[str, ...] = ()
@@ -64,6 +69,12 @@ class Script:
     break_after: int = -1
     choices: int = 1
     is_legacy: bool = False
+    texts: JsonObject | None = None
+
+    @property
+    def made(self) -> int:
+        """Choices that are made, whether they are returned or not."""
+        return self.choices if self.texts is None else generated(self.texts)
 
 
 class ScriptedBreak(Exception):
@@ -74,8 +85,13 @@ class SimulatedTransport:
     """Carries requests nowhere: reads them and answers."""
 
     async def open(self, request: UpstreamRequest) -> SimulatedResponse:
-        asked = msgspec.json.decode(request.body)
         request.was_sent = True
+        if (sound := answer_audio(request)) is not None:
+            return SimulatedResponse(200, sound)
+        asked = msgspec.json.decode(request.body)
+        said = answer_operation(request.url, request.body, request.prompt_tokens)
+        if said is not None:
+            return SimulatedResponse(200, iter_once(said))
         if "input" in asked:
             work = asyncio.to_thread(answer_embeddings, request.body, request.prompt_tokens)
             status, body = await work
@@ -93,10 +109,8 @@ class SimulatedTransport:
             return SimulatedResponse(script.fail, iter_once(_encode(error)))
         usage = {
             "prompt_tokens": request.prompt_tokens,
-            "completion_tokens": script.choices * (len(script.words) + len(script.reasoning)),
-            "completion_tokens_details": {
-                "reasoning_tokens": script.choices * len(script.reasoning)
-            },
+            "completion_tokens": script.made * (len(script.words) + len(script.reasoning)),
+            "completion_tokens_details": {"reasoning_tokens": script.made * len(script.reasoning)},
         }
         chunks = stream(script, usage) if asked.get("stream") else answer(script, usage)
         return SimulatedResponse(200, chunks)
@@ -150,7 +164,7 @@ async def answer(script: Script, usage: Mapping[str, object]) -> AsyncGenerator[
         called = {"function_call": script.tool["function"]} if script.is_legacy else None
         message |= {"content": None, **(called or {"tool_calls": [script.tool]})}
     choice = {"message": message, "finish_reason": script.finish}
-    choices = [{"index": index, **choice} for index in range(script.choices)]
+    choices = [_spell({"index": index, **choice}, script.texts) for index in range(script.choices)]
     yield _encode({"object": "chat.completion", "choices": choices, "usage": usage})
 
 
@@ -165,11 +179,17 @@ async def stream(script: Script, usage: Mapping[str, object]) -> AsyncGenerator[
             yield b"data: " + _encode({"error": {"message": "Scripted.", "code": 500}}) + b"\n\n"
             return
         for index in range(script.choices):
-            yield frame({"choices": [{"index": index, "delta": delta, "finish_reason": None}]})
+            choice = {"index": index, "delta": delta, "finish_reason": None}
+            yield frame({"choices": [_spell(choice, script.texts)]})
     for index in range(script.choices):
-        yield frame({"choices": [{"index": index, "delta": {}, "finish_reason": script.finish}]})
+        choice = {"index": index, "delta": {}, "finish_reason": script.finish}
+        yield frame({"choices": [_spell(choice, script.texts)]})
     yield frame({"choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
+
+
+def _spell(choice: JsonObject, texts: JsonObject | None) -> JsonObject:
+    return choice if texts is None else as_text(choice, texts)
 
 
 def deltas(script: Script) -> Iterator[Mapping[str, object]]:
@@ -195,6 +215,9 @@ def frame(chunk: Mapping[str, object]) -> bytes:
 
 def read_script(asked: JsonObject) -> Script:
     """Return what the request asks for, its output limit already applied."""
+    if "prompt" in asked:
+        script = replace(read_script(as_chat(asked)), texts=asked)
+        return limited(script, 0) if asked.get("max_tokens") == 0 else script
     last = asked["messages"][-1]
     said = text_of(last.get("content"))
     is_short = len(said) <= MAX_SCRIPT_CHARS

@@ -44,11 +44,13 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class ProviderRow:
-    """A provider and how many models have a target there. health: None where nothing is known."""
+    """A provider, how many models have a target there, and how many credentials it has. health:
+    None where nothing is known."""
 
     provider: Provider
     models: int
     health: ProviderHealth | None
+    credentials: int = 0
 
     @property
     def kind(self) -> str:
@@ -81,9 +83,15 @@ def model_row(model: LanguageModel) -> ModelRow:
 def provider_rows(*, text: str = "") -> list[ProviderRow]:
     """Return the providers whose name or address has the text in it, by name."""
     found = Provider.objects.filter(Q(name__icontains=text) | Q(base_url__icontains=text))
-    counted = found.annotate(models=Count("targets__model", distinct=True)).order_by("name")
+    counted = found.annotate(
+        models=Count("targets__model", distinct=True),
+        credential_rows=Count("credentials", distinct=True),
+    ).order_by("name")
     health = ProviderHealth.objects.in_bulk([provider.pk for provider in counted])
-    return [ProviderRow(each, each.models, health.get(each.pk)) for each in counted]
+    return [
+        ProviderRow(each, each.models, health.get(each.pk), each.credential_rows)
+        for each in counted
+    ]
 
 
 def provider_row(provider: Provider) -> ProviderRow:

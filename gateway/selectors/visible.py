@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from accounts.models import User, Workspace
 from accounts.permissions import Action, may
-from keys.models import ApiKey
+from gateway.snapshot.types import KeyRecord
+from keys.models import ApiKey, Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,14 @@ class Visible:
     @property
     def is_everything(self) -> bool:
         return self.key_ids is None
+
+
+def read_by(key: KeyRecord) -> Visible:
+    """Return the calls that a key may read: its own, or with usage.workspace the workspace's."""
+    workspace_id = uuid.UUID(key.workspace_id)
+    if Scope.USAGE_WORKSPACE in key.scopes:
+        return Visible(workspace_id)
+    return Visible(workspace_id, (uuid.UUID(key.key_id),))
 
 
 def visible_to(user: User, workspace: Workspace) -> Visible:

@@ -20,15 +20,11 @@ from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
 from accounts.changes import record_audit
-from gateway.models import Provider
+from gateway.models import Provider, ProviderCredential
 
 MIN_KEY_CHARS = 32
-# What a provider has, by field, and what it is called.
-SECRETS = {
-    "credential": "credential",
-    "proxy_credential": "proxy password",
-    "client_key": "client key",
-}
+# What a provider has beside its credentials, by field, and what it is called.
+SECRETS = {"proxy_credential": "proxy password", "client_key": "client key"}
 _VERSION = b"\x01"
 _KEY_ID_BYTES = 4
 _NONCE_BYTES = 12
@@ -78,7 +74,13 @@ def reencrypt_all(*, actor: str) -> int:
     Raises DecryptionFailed, naming the provider, when one cannot be decrypted.
     """
     reencrypted = sum(
-        _reencrypt(provider, name) for provider in Provider.objects.all() for name in SECRETS
+        _reencrypt(provider, name, secret_id(provider, name), f"The {said} of {provider}")
+        for provider in Provider.objects.all()
+        for name, said in SECRETS.items()
+    )
+    reencrypted += sum(
+        _reencrypt(each, "secret", each.pk, f"The credential {each} of {each.provider}")
+        for each in ProviderCredential.objects.select_related("provider")
     )
     if reencrypted:
         record_audit(
@@ -89,23 +91,22 @@ def reencrypt_all(*, actor: str) -> int:
 
 def secret_id(provider: Provider, name: str) -> UUID:
     """Return what a secret of a provider is encrypted for: this row, and this field alone."""
-    return provider.pk if name == "credential" else uuid5(provider.pk, name)
+    return uuid5(provider.pk, name)
 
 
-def _reencrypt(provider: Provider, name: str) -> int:
+def _reencrypt(row: Provider | ProviderCredential, name: str, row_id: UUID, said: str) -> int:
     """Encrypt one secret with the first key. Returns how many there were to be."""
-    stored: bytes | None = getattr(provider, name)
+    stored: bytes | None = getattr(row, name)
     old = bytes(stored or b"")
     if stored is None or uses_first_key(old):
         return 0
-    row_id = secret_id(provider, name)
     try:
         new = encrypt(decrypt(old, row_id), row_id)
     except DecryptionFailed as error:
-        said = SECRETS[name]
-        raise DecryptionFailed(f"The {said} of {provider} cannot be decrypted. {error}") from None
+        raise DecryptionFailed(f"{said} cannot be decrypted. {error}") from None
     # Conditional: a secret that was replaced in between stays.
-    return Provider.objects.filter(pk=provider.pk, **{name: old}).update(**{name: new})
+    rows = type(row)._default_manager.filter(pk=row.pk, **{name: old})
+    return rows.update(**{name: new})
 
 
 def _ciphers() -> dict[bytes, AESGCM]:

@@ -19,6 +19,8 @@ class ListPrices(NamedTuple):
     cached_usd: str | None = None
     # The same, for what is written to a prompt cache, for the shortest time that can be chosen.
     cache_write_usd: str | None = None
+    # For an hour. None: as much as for the shortest time.
+    cache_write_1h_usd: str | None = None
 
 
 class KnownModel(NamedTuple):
@@ -57,24 +59,63 @@ BY_KIND: Mapping[str, tuple[KnownModel, ...]] = {
     "anthropic": (
         KnownModel(
             "claude-haiku-4-5",
-            ListPrices("1.00", "5.00", "0.10", "1.25"),
+            ListPrices("1.00", "5.00", "0.10", "1.25", "2.00"),
             200_000,
             64_000,
             "vision pdf tools",
         ),
         KnownModel(
             "claude-sonnet-5-5",
-            ListPrices("2.00", "10.00", "0.10", "2.50"),
+            ListPrices("2.00", "10.00", "0.10", "2.50", "4.00"),
             1_000_000,
             128_000,
             "vision pdf tools",
         ),
         KnownModel(
             "claude-opus-5-5",
-            ListPrices("4.00", "20.00", "0.20", "5.00"),
+            ListPrices("4.00", "20.00", "0.20", "5.00", "8.00"),
             1_000_000,
             128_000,
             "vision pdf tools",
+        ),
+    ),
+    "aws_bedrock": (
+        KnownModel(
+            "amazon.nova-lite-v1:0",
+            ListPrices("0.06", "0.24", "0.015"),
+            300_000,
+            10_000,
+            "vision pdf tools",
+        ),
+        KnownModel(
+            "amazon.nova-pro-v1:0",
+            ListPrices("0.80", "3.20", "0.20"),
+            300_000,
+            10_000,
+            "vision pdf tools",
+        ),
+    ),
+    "google_ai_studio_gemini": (
+        KnownModel(
+            "gemini-3.5-flash-lite",
+            ListPrices("0.30", "2.50", "0.03"),
+            1_048_576,
+            65_536,
+            "vision pdf audio tools",
+        ),
+        KnownModel(
+            "gemini-3.8-flash",
+            ListPrices("1.50", "7.50", "0.15"),
+            1_048_576,
+            65_536,
+            "vision pdf audio tools",
+        ),
+        KnownModel(
+            "gemini-4-argon",
+            ListPrices("4.00", "20.00", "0.20"),
+            1_048_576,
+            65_536,
+            "vision pdf audio tools",
         ),
     ),
     "together": (

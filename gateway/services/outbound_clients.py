@@ -24,6 +24,13 @@ def open_client(url: str, *, max_bytes: int) -> Client:
     return open_httpx_client(connection, max_bytes=max_bytes)
 
 
+def open_proxied_client(url: str, proxy: ConnectionSettings | None, *, max_bytes: int) -> Client:
+    """Return a client as open_client does, by this proxy instead where there is one."""
+    if proxy is None:
+        return open_client(url, max_bytes=max_bytes)
+    return open_httpx_client(proxy, max_bytes=max_bytes)
+
+
 def open_httpx_client(connection: ConnectionSettings, *, max_bytes: int) -> Client:
     """Return a client that connects like calls of a provider with these settings. For the running
     loop. Raises ValueError for certificates that cannot be used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from difflib import get_close_matches
@@ -12,21 +13,20 @@ from django.db import transaction
 from django.utils import timezone
 
 from gateway.models import Provider, ProviderHealth
-from gateway.outbound.provider_check import (
-    MAX_LIST_BYTES,
-    Finding,
-    OtherClient,
-    Outcome,
-    check_provider,
-)
+from gateway.outbound.findings import Finding, Outcome
+from gateway.outbound.provider_check import MAX_LIST_BYTES, OtherClient, check_provider
 from gateway.providers import catalogue
-from gateway.services.credential_encryption import DecryptionFailed, decrypt
+from gateway.services.credential_encryption import DecryptionFailed
 from gateway.services.outbound_clients import is_permitted, open_httpx_client
 from gateway.services.provider_connections import connection_settings
-from gateway.services.providers import read_credential, read_new_base_url
+from gateway.services.provider_credentials import open_credential, read_credential
+from gateway.services.providers import read_new_base_url
 
 # At most this many tests run at a time in a process; others wait.
 MAX_CONCURRENT_TESTS = 4
+ACCOUNT_UNTRIED = (
+    "Reachable. The test does not use the credential: the first call shows whether it is accepted."
+)
 _threads = ThreadPoolExecutor(MAX_CONCURRENT_TESTS, "provider-test")
 
 
@@ -34,21 +34,27 @@ def check_connection(provider: Provider) -> Finding:
     """Test a provider as it is saved, and keep the outcome. Blocks for some seconds at most; call
     it outside transactions. No call is made, so it costs nothing."""
     try:
-        finding = _check(provider, provider.base_url, _secret_of(provider))
+        finding = _check(provider, provider.base_url, secret_of(provider))
     except DecryptionFailed as error:
         finding = Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
     keep_finding(provider, finding)
     return finding
 
 
-def check_new_access(provider: Provider, *, base_url: str, credential: str | None) -> Finding:
+def check_new_access(
+    provider: Provider,
+    *,
+    base_url: str,
+    settings: Mapping[str, str] | None = None,
+    credential: str | None,
+) -> Finding:
     """Test what set_access would save, and keep nothing.
 
     Raises ValidationError as it does: a kept credential is sent to no other host.
     """
-    url = read_new_base_url(provider, base_url=base_url, credential=credential)
+    url = read_new_base_url(provider, base_url=base_url, settings=settings, credential=credential)
     try:
-        secret = read_credential(credential) if credential else _secret_of(provider)
+        secret = read_credential(provider, credential) if credential else secret_of(provider)
         return _check(provider, url, secret)
     except DecryptionFailed as error:
         return Finding(Outcome.NO_CREDENTIAL, f"The credential cannot be read. {error}")
@@ -69,6 +75,11 @@ def keep_finding(provider: Provider, finding: Finding) -> None:
         health.failing_since = health.failing_since or health.tested_at
         health.failure = finding.outcome
     health.save()
+
+
+def run_in_thread(test: Callable[[], Finding]) -> Finding:
+    """Run a test in a thread of its own: whoever asks may have an event loop, or be in one."""
+    return _threads.submit(test).result()
 
 
 def warn_of_unknown_model(finding: Finding, native_model: str) -> str:
@@ -95,15 +106,33 @@ def _check(provider: Provider, base_url: str, secret: str) -> Finding:
         make = partial(open_httpx_client, connection, max_bytes=MAX_LIST_BYTES)
         other = OtherClient(make, connection.proxy_url)
 
+    # An account is no key: requests are signed with it, or it is exchanged for tokens. It is shown
+    # to nobody as it is.
+    is_account = facts.credential != "key" and secret.startswith("{")
+    shown = "" if is_account else secret
+
     def run() -> Finding:
         return asyncio.run(
-            check_provider(base_url, facts, secret=secret, permits=is_permitted, other=other)
+            check_provider(
+                base_url + facts.path_prefix,
+                facts,
+                secret=shown,
+                permits=is_permitted,
+                other=other,
+            )
         )
 
-    # A thread of its own: whoever asks may have an event loop, or be in one.
-    return _threads.submit(run).result()
+    finding = run_in_thread(run)
+    if is_account and finding.outcome is Outcome.KEY_REFUSED:
+        return Finding(Outcome.REACHABLE, ACCOUNT_UNTRIED)
+    return finding
 
 
-def _secret_of(provider: Provider) -> str:
-    encrypted = provider.credential
-    return decrypt(bytes(encrypted), provider.pk) if encrypted else ""
+def secret_of(provider: Provider) -> str:
+    """Return the first credential that serves, empty where there is none. Raises
+    DecryptionFailed."""
+    for row in provider.credentials.filter(enabled=True):
+        opened = open_credential(row)
+        if opened.secret:
+            return opened.secret
+    return ""

@@ -18,8 +18,14 @@ from gateway.core.provider_connection import ConnectionSettings
 from gateway.core.units import other_units
 from gateway.models import LanguageModel, Provider, Target
 from gateway.providers import catalogue
-from gateway.services.credential_encryption import DecryptionFailed, decrypt
+from gateway.services.credential_encryption import DecryptionFailed
 from gateway.services.provider_connections import connection_settings
+from gateway.services.snapshot_credentials import (
+    NoUsableCredential,
+    TargetCredentials,
+    target_credentials,
+)
+from gateway.services.vllm_versions import dialect_of
 from gateway.snapshot.types import ModelRecord, PromptRecord, Snapshot, TargetRecord
 from gateway.stores.limit_rules import rules_of_installation
 
@@ -33,7 +39,7 @@ def compile_snapshot() -> Snapshot:
     before the rows: a change in between is compiled again rather than missed.
     """
     newest = ConfigChange.objects.order_by("-id").values_list("id", flat=True).first()
-    access = dict(_open_credentials())
+    access = dict(_open_providers())
     targets = Target.objects.filter(provider__in=access).select_related("provider")
     rows = LanguageModel.objects.filter(enabled=True).prefetch_related(
         Prefetch("targets", queryset=targets, to_attr="usable_targets")
@@ -63,31 +69,41 @@ def compile_snapshot() -> Snapshot:
 
 
 class Access(NamedTuple):
-    """How to reach a provider, and what to show it: a secret, empty when it needs none."""
+    """How to reach a provider, and what to show it."""
 
-    secret: str
+    credentials: TargetCredentials
     connection: ConnectionSettings | None
 
 
-def _open_credentials() -> Iterator[tuple[Provider, Access]]:
+def _open_providers() -> Iterator[tuple[Provider, Access]]:
     """Yield each usable provider."""
-    for provider in Provider.objects.filter(enabled=True):
+    for provider in Provider.objects.filter(enabled=True).prefetch_related("credentials"):
         if provider.kind not in catalogue.BY_NAME:
             log.error("Provider %s is left out: kind %s is unknown.", provider, provider.kind)
             continue
         try:
-            encrypted = provider.credential
-            secret = decrypt(bytes(encrypted), provider.pk) if encrypted else ""
-            yield provider, Access(secret, connection_settings(provider))
+            yield provider, Access(target_credentials(provider), connection_settings(provider))
+        except NoUsableCredential as error:
+            log.error("Provider %s is left out: %s", provider, error)
         except DecryptionFailed as error:
             log.error(
-                "Provider %s is left out: its credential cannot be decrypted. %s", provider, error
+                "Provider %s is left out: its proxy password or client key cannot be decrypted. %s",
+                provider,
+                error,
             )
 
 
 def _compile_prompt(row: LanguageModel) -> PromptRecord | None:
     mode, text = row.template_render_mode, row.default_system_prompt
     return None if mode == "off" and not text else PromptRecord(mode, text)
+
+
+def _operation_of_targets(row: LanguageModel) -> str:
+    """Return what a model's providers are asked for alone: a model with a system prompt of its own
+    completes texts by chat, where that prompt has a place."""
+    if row.operation in ("", "completions") and _compile_prompt(row) is not None:
+        return "chat"
+    return row.operation
 
 
 def _name_targets(
@@ -108,7 +124,9 @@ def _name_targets(
 
 
 def _spell_by_kind(target: TargetRecord) -> str:
-    is_ready = target.secret or not catalogue.BY_NAME[target.kind].needs_credential
+    is_ready = (
+        target.secret or target.has_choice or not catalogue.BY_NAME[target.kind].needs_credential
+    )
     if target.kind not in settings.SHORTHAND_PROVIDERS or not is_ready:
         return ""
     return f"{target.kind}::{target.native_model}"
@@ -162,9 +180,11 @@ def _compile_model(row: LanguageModel, access: dict[Provider, Access]) -> ModelR
                 ),
                 is_local=target.provider.is_local,
                 location=target.provider.location,
-                structured_dialect=target.provider.structured_dialect,
-                secret=access[target.provider].secret,
+                structured_dialect=dialect_of(target.provider),
+                operation=_operation_of_targets(row),
+                **access[target.provider].credentials._asdict(),
                 connection=access[target.provider].connection,
+                settings=catalogue.BY_NAME[target.provider.kind].complete(target.provider.settings),
             )
             for target in usable
         ),

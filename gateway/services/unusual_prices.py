@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from django.core.exceptions import ValidationError
 
 from gateway.core.money import format_price
-from gateway.core.units import UNITS
+from gateway.core.units import UNITS, parts_of
 from gateway.models import Provider
 from gateway.providers.catalogue import SIMULATED
 
 JUMP = 10
 _INPUT = "input_pusd_per_token"
-_OF_INPUT = frozenset({"cached_input_pusd_per_token", "cache_write_pusd_per_token"})
+_OF_INPUT = frozenset(unit.price_column for unit in parts_of("prompt"))
 
 
 class UnusualPrice(ValidationError):

@@ -19,14 +19,15 @@ from gateway.core.money import Price, highest
 from gateway.core.name_patterns import NamePatterns
 from gateway.core.provider_connection import ConnectionSettings
 from gateway.core.spent import Spent
+from gateway.snapshot.credential import CredentialRecord
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetRecord:
-    """One model at one provider with one secret. The secret stays out of repr.
+    """One model at one provider. Secrets stay out of repr.
 
     model: the public name that it serves. default_params: members, as raw JSON, that go upstream
-    where the caller does not say.
+    where the caller does not say. operation: the only one that it is asked for, empty for any.
     """
 
     model: str
@@ -37,11 +38,27 @@ class TargetRecord:
     price: Price
     default_params: tuple[tuple[str, bytes], ...] = ()
     structured_dialect: str = "structured_outputs"
+    operation: str = ""
     is_local: bool = False
     location: str = ""
+    # What the provider is shown. Where there are `credentials`, that of the one that was chosen.
     secret: str = field(default="", repr=False)
+    # The name of the credential that it is; empty where the provider has no other.
+    credential: str = ""
+    # To choose from for each attempt (gateway.providers.credentials). Empty where `secret` says it.
+    credentials: tuple[CredentialRecord, ...] = ()
+    chosen: CredentialRecord | None = None
+    # That calls may bring another one: its name here, and the name by which they do.
+    call_credential: tuple[str, str] | None = None
     # None: by our own connections.
     connection: ConnectionSettings | None = None
+    # Region, project and the like: those that the kind declares, defaults included.
+    settings: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @property
+    def has_choice(self) -> bool:
+        """True when the credential is chosen for each attempt."""
+        return bool(self.credentials) or self.call_credential is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +93,11 @@ class ModelRecord:
     prompt: PromptRecord | None = None
 
     # Each is worked out once: every call to the model asks for it.
+
+    @cached_property
+    def has_choice(self) -> bool:
+        """True when a target's credential is chosen for each attempt."""
+        return any(target.has_choice for target in self.targets)
 
     @cached_property
     def target_kinds(self) -> tuple[str, ...]:
@@ -155,6 +177,12 @@ class Snapshot:
         """Return how providers are reached that our own connections do not reach."""
         targets = (target for model in self.models.values() for target in model.targets)
         return {target.connection for target in targets if target.connection is not None}
+
+    def credentials(self) -> tuple[CredentialRecord, ...]:
+        """Return all credentials that are chosen from."""
+        targets = (target for model in self.models.values() for target in model.targets)
+        found = {each.credential_id: each for target in targets for each in target.credentials}
+        return tuple(found.values())
 
     def offered(self) -> dict[str, ModelRecord]:
         """Return the models that somebody serves: those to tell callers of."""

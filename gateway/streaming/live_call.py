@@ -32,7 +32,8 @@ class LiveCall:
     """A call between admission and its end. Moments are time.monotonic; 0 means not yet.
 
     lease: what it has taken of limits, given back when it is over. meter, choices: of a stream that
-    is being relayed. caller_left: the caller is gone, and the usage is waited for.
+    is being relayed. other_outputs: the meter's when it was last looked at. caller_left: the caller
+    is gone, and the usage is waited for.
     """
 
     __slots__ = (
@@ -48,6 +49,7 @@ class LiveCall:
         "key_id",
         "lease",
         "meter",
+        "other_outputs",
         "outlives_caller",
         "output_at",
         "started_at",
@@ -71,6 +73,7 @@ class LiveCall:
         self.started_at = time.monotonic()
         self.caller_left = False
         self.meter: Meter | None = None
+        self.other_outputs = 0
         self.choices = 0
         self.asked_at = 0.0
         self.heard_at = 0.0

@@ -6,6 +6,7 @@ from time import perf_counter_ns
 from typing import TYPE_CHECKING, Protocol
 
 from gateway.core.money import Price, Usage
+from gateway.core.processing import Processing
 from gateway.core.receipt import Attempt, ToolUse
 
 if TYPE_CHECKING:
@@ -28,6 +29,9 @@ class MeteredTarget(Protocol):
     def native_model(self) -> str: ...
 
     @property
+    def credential(self) -> str: ...
+
+    @property
     def price(self) -> Price: ...
 
 
@@ -45,11 +49,12 @@ class Meter:
     is no text and has no tokens, such as vectors. has_answered: a byte of the answer went to the
     caller, so no other target may be tried. finished: the choices that the provider said are
     complete; finish_reason: why the first of them is, native_finish_reason: the same in the
-    provider's word. tool_calls: which were made, by choice and position. tool_uses: what tools of
-    the gateway did, each at its price. fallback: the model that is tried in the place of the one
+    provider's word. usage_so_far: the provider's counts before the end, of which those of the
+    prompt are complete. tool_calls: which were made, by choice and position. tool_uses: what tools
+    of the gateway did, each at its price. fallback: the model that is tried in the place of the one
     asked for, empty for that itself. exchange: the attempt, which knows whether its request has
     gone out. pieces: the first texts of the output, all of them while `keeps` is true: they are
-    counted if the provider does not.
+    counted if the provider does not. processing: what processors do; None for calls without.
     """
 
     __slots__ = (
@@ -69,15 +74,19 @@ class Meter:
         "native_finish_reason",
         "other_outputs",
         "pieces",
+        "processing",
         "started_ns",
         "target",
         "tool_calls",
         "tool_uses",
         "upstream_ns",
         "usage",
+        "usage_so_far",
     )
 
-    def __init__(self, started_ns: int, admitted_ns: int) -> None:
+    def __init__(
+        self, started_ns: int, admitted_ns: int, processing: Processing | None = None
+    ) -> None:
         self.started_ns = started_ns
         self.admitted_ns = admitted_ns
         self.attempt_ns = 0
@@ -90,6 +99,7 @@ class Meter:
         self.chars = 0
         self.other_outputs = 0
         self.usage: Usage | None = None
+        self.usage_so_far: Usage | None = None
         self.finish_reason = self.native_finish_reason = ""
         self.finished: set[int] = set()
         self.tool_calls: set[tuple[int, object]] = set()
@@ -99,6 +109,7 @@ class Meter:
         self.exchange: MeteredExchange | None = None
         self.pieces: list[str] = []
         self.keeps = True
+        self.processing = processing
 
     @property
     def was_sent(self) -> bool:
@@ -113,7 +124,7 @@ class Meter:
         """Start the clock of an attempt, and forget what one before it said of its end."""
         self.target = target
         self.exchange = None
-        self.usage = None
+        self.usage = self.usage_so_far = None
         self.finish_reason = self.native_finish_reason = ""
         self.finished.clear()
         self.tool_calls.clear()
@@ -164,6 +175,9 @@ class Meter:
         if target is None or not self.attempt_ns:
             return
         spent_ns = perf_counter_ns() - self.attempt_ns
+        if self.processing is not None:
+            spent_ns -= self.processing.take_answer_ns()
+            self._note_lost(self.processing)
         self.attempt_ns = 0
         if error is None:
             self.upstream_ns += spent_ns
@@ -177,5 +191,13 @@ class Meter:
                 status=200 if error is None else error.status,
                 us=spent_ns // NS_PER_US,
                 fallback=self.fallback,
+                credential=target.credential,
             )
         )
+
+    def _note_lost(self, processing: Processing) -> None:
+        """Note an answer that no processor could finish: it was paid for, and nobody gets it."""
+        if (lost := processing.lost_answer) is not None:
+            self.usage = lost.usage
+            lost.note(self)
+            processing.lost_answer = None

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from gateway.core.errors import CallerLeft, StreamBroken, UpstreamError
 from gateway.core.events import (
     Answer,
+    AudioPiece,
     Delta,
     Finish,
     StreamEnd,
@@ -243,12 +244,19 @@ def count_rich_delta(event: Delta, meter: Meter) -> None:
         meter.note_tool_calls(event.index, fields["tool_calls"])
 
 
-def take(event: Finish | UsageReported | ToolEvent, caller: Caller, meter: Meter) -> bytes:
-    """Note what a choice or the whole came to, and return the frames it amounts to."""
-    if isinstance(event, Finish):
+def take(
+    event: AudioPiece | Finish | UsageReported | ToolEvent, caller: Caller, meter: Meter
+) -> bytes:
+    """Note what is no text, or what a choice or the whole came to, and return the frames it amounts
+    to."""
+    if isinstance(event, AudioPiece):
+        meter.count_other_output(1)
+    elif isinstance(event, Finish):
         meter.finish(event.index, event.reason, event.native)
     elif isinstance(event, ToolEvent):
         meter.note_tool_use(event.tool, event.nusd)
     elif event.usage is not None:
         meter.usage = event.usage
+    elif event.so_far is not None:
+        meter.usage_so_far = event.so_far
     return caller.encode(event)

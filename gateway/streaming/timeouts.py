@@ -45,6 +45,10 @@ def find_overdue(live: LiveCall, timeouts: StreamTimeouts, now: float) -> Gatewa
 
 def _find_silent(live: LiveCall, timeouts: StreamTimeouts, now: float) -> GatewayError | None:
     """Return why a stream's provider must not be waited for any longer, or None."""
+    meter = live.meter
+    # Output that is no text is not looked at piece by piece (gateway.streaming.relay).
+    if meter is not None and meter.other_outputs != live.other_outputs:
+        live.other_outputs, live.output_at = meter.other_outputs, now
     if not live.heard_at:
         if now - live.asked_at > timeouts.first_byte_s:
             return ProviderTimeout(f"The provider sent nothing for {timeouts.first_byte_s:g} s.")

@@ -34,7 +34,11 @@ FALLBACK_FROM: Final = "tollhouse.fallback_from"
 REFUSED_BY: Final = "tollhouse.refused_by"
 
 # Operations by endpoint; any other is named as its endpoint is.
-OPERATIONS: Final = {"chat_completions": "chat"}
+OPERATIONS: Final = {
+    "anthropic_messages": "chat",
+    "chat_completions": "chat",
+    "completions": "text_completion",
+}
 
 
 def operation_of(endpoint: str) -> str:

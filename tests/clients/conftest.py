@@ -54,18 +54,19 @@ async def client(
 
 @dataclass(frozen=True)
 class Keys:
-    """Keys that are good for less than everything."""
+    """Keys of their own workspaces, most of them good for less than everything."""
 
     poor: str  # its workspace has no money
     other_model: str  # may use the simulated model alone
     other_address: str  # may call from 203.0.113.0/24 alone
     other_scope: str  # good for reading usage alone
     locked: str  # its workspace is locked
+    storing: str  # good for all; its workspace stores what is said
 
 
 ISSUE = """
 import json
-from accounts.services import lock_workspace
+from accounts.services import lock_workspace, set_stores_bodies
 from tests.factories import make_key, make_workspace
 rich = make_workspace("Clients", credit_nusd=10**9)
 keys = {
@@ -73,8 +74,10 @@ keys = {
     "other_model": make_key(rich, allowed_models=["tollhouse/simulated"]),
     "other_address": make_key(rich, allowed_ips=["203.0.113.0/24"]),
     "other_scope": make_key(rich, scopes=["usage"]),
+    "storing": make_key(kept := make_workspace("Storing clients", credit_nusd=10**9)),
     "locked": make_key(shut := make_workspace("Locked clients", credit_nusd=10**9)),
 }
+set_stores_bodies(kept, stores_bodies=True, actor="tests")
 lock_workspace(shut, reason="Left open by nobody", actor="tests")
 print(json.dumps({name: issued.secret for name, issued in keys.items()}))
 """

@@ -7,6 +7,7 @@ import urllib.request
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
+import anthropic
 import openai
 import pytest
 
@@ -104,3 +105,39 @@ async def test_leaving_a_real_model_half_way_costs_what_was_said(
     assert (record["status"], record["charge_basis"]) == ("aborted", "estimate")
     assert 5 <= record["tokens_completion"] < 1_000
     assert int(record["cost_nano_usd"]) > 5 * OUTPUT_NUSD
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_real_model_answers_in_anthropics_format(served: GatewayServer, stream: bool) -> None:
+    origin = served.base_url.removesuffix("/v1")
+    asked: dict[str, Any] = {"model": local_model.MODEL, "max_tokens": 32}
+    asked["extra_body"] = {"temperature": 0}
+    with anthropic.Anthropic(api_key=served.key, base_url=origin, max_retries=0) as client:
+        messages: Any = [{"role": "user", "content": "Say hello."}]
+        if stream:
+            with client.messages.stream(messages=messages, **asked) as running:
+                text = "".join(running.text_stream)
+                message = running.get_final_message()
+        else:
+            message = client.messages.create(messages=messages, **asked)
+            text = "".join(block.text for block in message.content if block.type == "text")
+
+    assert "hello" in text.lower()
+    assert 0 < message.usage.output_tokens <= 32
+    assert message.usage.input_tokens > 0
+
+
+async def test_a_real_model_answers_as_a_response(client: Any) -> None:
+    asked: dict[str, Any] = {"model": local_model.MODEL, "max_output_tokens": 32, "temperature": 0}
+    whole = await outcome(client.responses.create(input="Say hello.", **asked))
+    async with opened(client.responses.stream(input="Say hello.", **asked)) as events:
+        pieces = [
+            event.delta
+            async for event in each(events)
+            if event.type == "response.output_text.delta"
+        ]
+        streamed = await outcome(events.get_final_response())
+
+    assert "hello" in whole.output_text.lower()
+    assert "".join(pieces) == streamed.output_text
+    assert 0 < streamed.usage.output_tokens <= 32

@@ -90,6 +90,31 @@ def test_an_answer_fits_the_schema(report: Report, how: str) -> None:
     assert isinstance(answer["celsius"], int)
 
 
+FILE = 'You sent a "name" of ümlauts.mp3, 32000 bytes.'
+
+
+def test_speech_is_a_file(report: Report) -> None:
+    seen = report["speech"]
+
+    assert (seen["type"], seen["head"]) == ("audio/wav", "RIFF")
+    assert seen["bytes"] > 2 * 8_000 // 5
+
+
+@pytest.mark.parametrize("case", ["transcription", "translation"])
+def test_a_recording_becomes_text(report: Report, case: str) -> None:
+    seen = report[case]
+
+    assert seen["text"] == FILE
+    assert (seen["usage"]["type"], seen["usage"]["seconds"]) == ("duration", 2)
+
+
+def test_a_streamed_transcript_is_put_together(report: Report) -> None:
+    seen = report["transcription streamed"]
+
+    assert seen["text"].strip() == FILE
+    assert (seen["last"]["type"], seen["last"]["text"].strip()) == ("transcript.text.done", FILE)
+
+
 def test_the_models_are_listed_and_looked_up(report: Report) -> None:
     listed = {model["id"]: model for model in report["models"]["listed"]}
 

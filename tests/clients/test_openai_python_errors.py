@@ -146,7 +146,7 @@ async def test_an_unknown_model_cannot_be_retrieved(client: Any) -> None:
 
 async def test_an_endpoint_that_does_not_exist_is_404(client: Any) -> None:
     with pytest.raises(openai.NotFoundError) as caught:
-        await outcome(client.moderations.create(input="Hello"))
+        await outcome(client.fine_tuning.jobs.create(model="m", training_file="f"))
 
     assert caught.value.code == "not_found"
 

@@ -11,7 +11,7 @@ from tests.clients.conftest import Keys
 from tests.clients.witnesses import assert_left, assert_prompt_paid
 from tests.support.servers import GatewayServer, UpstreamServer
 
-PROVIDERS = ("compatible", "compatible with usage", "openai")
+PROVIDERS = ("compatible", "compatible with usage", "openai", "openai responses")
 
 
 @pytest.fixture(scope="session", params=["/v1", "/api/v1"])
@@ -49,7 +49,7 @@ def test_a_stream_says_and_counts_what_a_buffered_answer_does(report: Report) ->
     usage = buffered["usage"]
     assert buffered["text"] == streamed["text"] == "tok0 tok1 tok2 tok3 tok4 "
     assert buffered["finish"] == streamed["finish"] == "stop"
-    assert buffered["id"].startswith("chatcmpl-")
+    assert buffered["id"].startswith(("chatcmpl-", "resp_"))
     assert buffered["id"] != streamed["id"]
     assert (usage["inputTokens"], usage["outputTokens"], usage["reasoningTokens"]) == (1, 7, 2)
     assert streamed["usage"] == usage

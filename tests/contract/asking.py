@@ -7,15 +7,23 @@ Other options of `schemathesis run` are taken too. A failure prints the `curl` l
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.support.servers import ROOT, GatewayServer, prepare_home, running_gateway
+from tests.support.servers import ROOT, GatewayServer, prepare_home, run_manage, running_gateway
+from tests.support.waiting import wait_until
 
+STORE_BODIES = """
+from accounts.models import Workspace
+from accounts.services import set_stores_bodies
+set_stores_bodies(Workspace.objects.get(name="Demo"), stores_bodies=True, actor="contract")
+"""
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 
 
@@ -24,16 +32,35 @@ def ask(server: GatewayServer, *options: str) -> subprocess.CompletedProcess[str
     Schemathesis printed. Exit status 0: nothing found."""
     # Calls may cost anything that a limit can say: money shall not be what ends them.
     server.manage("grant_credits", "Demo", "1000000", "--reason", "Calls of any price")
+    # Responses are there to be read again.
+    stored = run_manage(server.home, "shell", "-c", STORE_BODIES)
+    assert stored.returncode == 0, stored.stderr
+    found = {
+        "CONTRACT_RESPONSE": wait_until(lambda: make_response(server), what="a stored response"),
+        "CONTRACT_DELETED": make_response(server),
+    }
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "--no-color"]
     return subprocess.run(
         [*command, "run", f"{server.base_url}/openapi.json", *options],
         cwd=ROOT,
-        env=os.environ | {"CONTRACT_KEY": server.key, "PYTHONPATH": str(ROOT)},
+        env=os.environ | {"CONTRACT_KEY": server.key, "PYTHONPATH": str(ROOT)} | found,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
     )
+
+
+def make_response(server: GatewayServer) -> str:
+    """Return the ID of a new response; nothing as long as responses are not stored."""
+    request = urllib.request.Request(
+        f"{server.base_url}/responses",
+        data=json.dumps({"model": "tollhouse/simulated", "input": "Say hello."}).encode(),
+        headers={"authorization": f"Bearer {server.key}", "content-type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        response = json.load(answer)
+    return str(response["id"]) if response["store"] else ""
 
 
 def main(options: Sequence[str]) -> int:

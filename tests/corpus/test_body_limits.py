@@ -24,7 +24,7 @@ PIECE = b"40000\r\n" + b"a" * LIMIT_BYTES + b"\r\n"
 NO_BODY_TAKEN = {
     "no page": ("POST /nowhere HTTP/1.1", 404),
     "an address that only leads on": ("POST /keys/new HTTP/1.1", 403),
-    "no endpoint": ("POST /v1/moderations HTTP/1.1", 404),
+    "no endpoint": ("POST /v1/fine_tunes HTTP/1.1", 404),
     "a page that is only read": ("GET /sign-in HTTP/1.1", 200),
     "an endpoint that is only read": ("GET /v1/models HTTP/1.1", 200),
     "another method": ("POST /v1/models HTTP/1.1", 405),

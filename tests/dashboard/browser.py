@@ -72,6 +72,8 @@ PAGES = {
     "models": "/models",
     "models-none": "/models?q=nothing-like-it",
     "model-new": "/models/new",
+    "price-list": "/models/prices",
+    "provider-models": "/models/of-provider",
     "providers": "/providers",
     "provider-new": "/providers/new",
     "installation-limits": "/installation/limits",

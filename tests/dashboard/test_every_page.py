@@ -16,7 +16,7 @@ from pytest_django import DjangoDbBlocker
 from accounts.invitations import invite
 from accounts.models import Role, Workspace
 from dashboard.urls import urlpatterns
-from gateway.models import CallRecord, LanguageModel, Provider
+from gateway.models import CallRecord, LanguageModel, Provider, ProviderCredential
 from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import LimitRule
 from tests.dashboard.demo_data import make_demo_data
@@ -26,6 +26,7 @@ from tests.factories import (
     make_dead_process,
     make_member,
     make_model,
+    make_provider,
     make_user,
     make_workspace,
 )
@@ -36,7 +37,8 @@ pytestmark = pytest.mark.django_db
 POST_ONLY = {
     "theme",
     *(f"settings-{action}" for action in ("name", "profile", "limits", "unlock")),
-    *("model-preview", "provider-test", "key-reset-total", "invitation-withdraw"),
+    *("model-preview", "provider-test", "provider-call", "key-reset-total", "invitation-withdraw"),
+    *("model-price-import", "model-price-take"),
 }
 SHOWN_ONCE = {"key-import-confirm"}  # to who has sent a file: see test_key_import
 FOR_EVERYBODY = {"join", "join-accept"}  # also who is not signed in: see test_joining
@@ -44,15 +46,18 @@ NAMES = sorted({pattern.name for pattern in urlpatterns if pattern.name})
 PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY | SHOWN_ONCE]
 WITHOUT_SUBJECT = {
     *(name for name in NAMES if "-" not in name or name.startswith(("settings-", "workspace-"))),
-    *(name for name in NAMES if name.endswith(("-list", "-create"))),
+    *(name for name in NAMES if name.endswith(("-list", "-create")) and name[:11] != "credential-"),
     *("call-export", "credits-grant", "account-name", "member-invite", "model-preview"),
+    *("model-price-import", "model-price-take"),
     *("audit-installation", "key-import"),
 }
 INSTALLATION = [
     *(
         name
         for name in NAMES
-        if name.startswith(("model-", "provider-", "workspace-", "installation-", "host-"))
+        if name.startswith(
+            ("model-", "provider-", "credential-", "workspace-", "installation-", "host-")
+        )
     ),
     "audit-installation",
 ]
@@ -72,6 +77,7 @@ def lived_in_id(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
         make_member(workspace, Role.VIEWER)
         invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR)
         make_limits(workspace)
+        make_provider_with_credential()
         yield workspace.pk
 
 
@@ -86,10 +92,18 @@ def make_limits(workspace: Workspace) -> None:
         add_limit_rule(holder, metric="tokens", maximum=9, period="day", actor=ACTOR)
 
 
+def make_provider_with_credential() -> None:
+    make_provider("with-credential", kind="openai", credential="sk-of-every-page")
+
+
 def address(name: str, workspace: Workspace | None) -> str:
     """Return the page's address, about something of this workspace, or about nothing at all."""
     if name in ACCOUNT_PAGES:
         return reverse(name)
+    if name.startswith("credential-"):
+        row = ProviderCredential.objects.latest("pk")
+        subjects = [row.provider_id] if name == "credential-create" else [row.provider_id, row.pk]
+        return path_of(name, *subjects)
     subject = None if name in WITHOUT_SUBJECT else name.partition("-")[0]
     return path_of(name, *([_id(subject, workspace)] if subject else []))
 

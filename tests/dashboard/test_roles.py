@@ -31,7 +31,15 @@ from dashboard.forms.submit_once import new_form_token
 from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.api.explain import ExplainView
-from gateway.models import JournalLoss, LanguageModel, Provider, ServingProcess
+from gateway.api.responses import StoredResponseView
+from gateway.models import (
+    JournalLoss,
+    LanguageModel,
+    ListPrice,
+    Provider,
+    ProviderCredential,
+    ServingProcess,
+)
 from keys.importing import keep_preview
 from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule
@@ -42,6 +50,7 @@ from tests.factories import (
     make_key,
     make_member,
     make_model,
+    make_provider,
     make_user,
     make_workspace,
 )
@@ -51,6 +60,8 @@ pytestmark = pytest.mark.django_db
 TABLES: list[Any] = [
     *(Workspace, Membership, Invitation, Wallet, LedgerEntry, AuditEvent, ConfigChange),
     *(ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule, LanguageModel, Provider),
+    ListPrice,
+    ProviderCredential,
     *(ServingProcess, JournalLoss),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
@@ -91,7 +102,13 @@ def is_api(pattern: URLPattern) -> bool:
 def address(name: str, workspace: Workspace, person: User, *, is_own: bool = False) -> str:
     """Return the form's address, about something of this workspace that is the person's or not."""
     subject = name.removeprefix("dashboard:").partition("-")[0]
-    if name.endswith(("-create", "-invite", "-import", "-preview")) or subject in (
+    if subject == "credential":
+        row = make_provider(
+            f"p{uuid.uuid4().hex}", kind="openai", credential="sk"
+        ).credentials.get()
+        ids = (row.provider_id,) if name.endswith("-create") else (row.provider_id, row.pk)
+        return path_of(name.removeprefix("dashboard:"), *ids)
+    if name.endswith(("-create", "-invite", "-import", "-preview", "-take")) or subject in (
         "settings",
         "credits",
         "explain",
@@ -161,10 +178,12 @@ def test_every_form_has_its_row() -> None:
 
 def test_the_api_writes_nothing_that_a_role_would_govern() -> None:
     """A write of the management API needs its row too."""
+    # One reads, its question is a body; with the other a key deletes what its own calls said.
+    governed_by_keys = {None, ExplainView, StoredResponseView}
     classes = {getattr(p.callback, "cls", None) for _, p in patterns() if is_api(p)}
     writes = {
         (str(view), method)
-        for view in classes - {None, ExplainView}  # it reads: the question is a body
+        for view in classes - governed_by_keys
         for method in ("post", "put", "patch", "delete")
         if hasattr(view, method)
     }

@@ -59,6 +59,7 @@ def test_the_image_has_what_the_product_needs() -> None:
     needed = {name for name in code if not name.startswith(".")} | {
         "manage.py",
         "requirements.lock",
+        "deploy/aws.lock",
         "deploy/otel.lock",
     }
 

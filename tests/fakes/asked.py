@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from tests.fakes.schema_answer import json_answer
 from tests.fakes.script import Script, ScriptError, read_script
 
 
@@ -61,7 +62,8 @@ class Chat(msgspec.Struct):
 
     def script(self) -> Script:
         """Return what the last user message asks for. Raises ScriptError, as for an expression
-        that does not compile: servers that guide decoding refuse those."""
+        that does not compile and for a schema that makes no sense: providers refuse those."""
+        json_answer(self.response_format)
         try:
             re.compile(self.guided_regex or (self.structured_outputs or {}).get("regex") or "")
         except re.error as error:

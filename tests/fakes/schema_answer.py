@@ -6,6 +6,8 @@ from typing import Any
 
 import msgspec
 
+from tests.fakes.script import ScriptError
+
 _SIMPLE: dict[str, Any] = {
     "string": "tok0",
     "integer": 7,
@@ -16,17 +18,21 @@ _SIMPLE: dict[str, Any] = {
 
 
 def json_answer(response_format: dict[str, Any] | None) -> str | None:
-    """Return the answer's text for a response_format, or None when plain text is wanted."""
-    kind = (response_format or {}).get("type")
+    """Return the answer's text for a response_format, or None when plain text is wanted. Raises
+    ScriptError for a schema that makes no sense."""
+    wanted = response_format or {}
+    kind = wanted.get("type")
     if kind == "json_object":
         return '{"ok": true}'
-    if kind != "json_schema" or response_format is None:
+    if kind not in ("json_schema", "json"):  # json: as TGI has it
         return None
-    schema = response_format.get("json_schema", {}).get("schema", {})
     try:
+        schema = wanted["value"] if kind == "json" else wanted["json_schema"].get("schema", {})
         value = fitting_value(schema, schema)
     except RecursionError:
         value = None  # a schema that refers to itself without end
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise ScriptError(f"Invalid schema for response_format: {error!r}.") from None
     return msgspec.json.encode(value).decode()
 
 
@@ -54,5 +60,6 @@ def _referred(reference: str, root: dict[str, Any]) -> dict[str, Any]:
     place: Any = root
     for name in reference.removeprefix("#/").split("/"):
         place = place[name] if name != "#" else place
-    assert isinstance(place, dict)
+    if not isinstance(place, dict):
+        raise TypeError(f"{reference} is no schema")
     return place

@@ -36,20 +36,26 @@ class Script:
     echo: bool = False  # the answer is JSON: method, path, headers, body_text as received
     reasoning: int = 0  # tokens of reasoning ahead of the answer
     reasoning_field: str = "reasoning_content"
+    details: bool = False  # reasoning_details beside it, with a signature, as OpenRouter has them
     tools: int = 0  # so many tool calls instead of text, unless the last message is a tool's
+    cites: str = ""  # where the text is from: page, char or web; Anthropic's API only
     redacted: bool = False  # thinking that cannot be read comes first; Anthropic's API only
     args: str = '{"city":"Paris"}'  # the arguments of each tool call, cut into 4-character tokens
     finish: str = ""  # finish_reason; "null" sends none at all
+    blocked: str = ""  # the prompt is not answered, for this reason; Gemini's API only
     model: str = ""  # the model named in the answer, if not the one asked for
     # Of embeddings: float or base64 whatever was asked for; fewer, more, twice (one index),
     # backwards, unnumbered; raw:<JSON>, each of them.
     vectors: str = ""
+    # Of moderations, rankings and images: fewer, more, twice; raw:<JSON>, all of them.
+    answers: str = ""
     big_bytes: int = 0  # the answer's text is one token of this many bytes
 
     # What is reported: "none", "null", "zero", "wrong:<JSON>" (as completion_tokens), "raw:<JSON>".
     usage: str = ""
     cached: int = 0
-    cache_written: int = 0  # tokens of the prompt written to the cache; Anthropic's API only
+    cache_written: int = 0  # tokens of the prompt written to the cache
+    cache_written_1h: int = 0  # so many of these for an hour
 
     # When.
     first_ms: float = 0.0  # silence before the status line
@@ -90,6 +96,7 @@ class Script:
     message: str = "The fake upstream was told to fail."
     code: str = "scripted"
     retry_after: str = ""
+    retry_delay: str = ""  # the same inside the body, such as 7s; Gemini's API only
     header: tuple[str, ...] = ()  # further response headers, "name:value"; may be repeated
     content_type: str = ""
 
@@ -115,7 +122,8 @@ _CHOICES = {
     "body": ("json", "html", "text", "empty", "null", "array", "bare", "broken"),
     "drop": ("", "reset", "close"),
     "framing": ("", "chunked", "eof"),
-    "reasoning_field": ("reasoning", "reasoning_content"),
+    "cites": ("", "page", "char", "web"),
+    "reasoning_field": ("reasoning", "reasoning_content", "content"),
 }
 _KINDS = {field.name: str(field.type) for field in fields(Script)}
 

@@ -9,6 +9,7 @@ from typing import Any
 import anthropic
 import pytest
 
+from tests.fakes.anthropic.dialect import REDACTED, signature_of
 from tests.fakes.asking import Reply, connect, messages_bytes, read_reply, script
 from tests.support.servers import UpstreamServer
 
@@ -21,6 +22,7 @@ MARK = {"cache_control": {"type": "ephemeral"}}
 PNG = base64.b64encode(b"\x89PNG\r\n\x1a\n and so on").decode()
 BUDGET = {"type": "enabled", "budget_tokens": 1024}
 ROOM = {"max_tokens": 2048}
+THOUGHT = {"type": "thinking", "thinking": "Hm.", "signature": signature_of("Hm.")}
 
 
 def user(*blocks: Any) -> dict[str, Any]:
@@ -54,6 +56,22 @@ def client(upstream: UpstreamServer) -> Iterator[anthropic.Anthropic]:
         yield made
 
 
+def test_the_sdk_for_vertex_ai_gets_an_answer(upstream: UpstreamServer) -> None:
+    with anthropic.AnthropicVertex(
+        region="global",
+        project_id="p-1",
+        access_token="sk-any",
+        base_url=f"{upstream.origin}/v1",
+        max_retries=0,
+    ) as vertex:
+        answer = vertex.messages.create(**text_of(script(tokens=2)))
+        with vertex.messages.stream(**text_of(script(tokens=2))) as stream:
+            final = stream.get_final_message()
+
+    for message in (answer, final):
+        assert [getattr(block, "text", "") for block in message.content] == ["tok0 tok1 "]
+
+
 TAKEN: dict[str, dict[str, Any]] = {
     "plain": {},
     "system": {"system": [TEXT | MARK]},
@@ -67,6 +85,12 @@ TAKEN: dict[str, dict[str, Any]] = {
     },
     "sampling": {"temperature": 1, "top_k": 5, "stop_sequences": ["END"]},
     "thinking": ROOM | {"thinking": BUDGET},
+    "thoughts": ROOM
+    | {
+        "thinking": BUDGET,
+        "tools": [TOOL],
+        "messages": [user(TEXT), said(REDACTED, THOUGHT, CALL), user(RESULT)],
+    },
     "adaptive": {
         "model": "claude-opus-5-5",
         "thinking": {"type": "adaptive"},
@@ -160,6 +184,22 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "thinking and forced tool": (
         ROOM | {"thinking": BUDGET, "tools": [TOOL], "tool_choice": {"type": "any"}},
         "Thinking may not be enabled when tool_choice forces tool use",
+    ),
+    "thought changed": (
+        ROOM
+        | {
+            "thinking": BUDGET,
+            "messages": [user(TEXT), said(THOUGHT | {"thinking": "Oh."}, TEXT), user(TEXT)],
+        },
+        "messages.1.content.0: Invalid `signature` in `thinking` block",
+    ),
+    "thought without thinking": (
+        {"messages": [user(TEXT), said(THOUGHT, TEXT), user(TEXT)]},
+        "When thinking is disabled, an `assistant` message in the final position",
+    ),
+    "nothing behind a thought": (
+        ROOM | {"thinking": BUDGET, "messages": [user(TEXT), said(THOUGHT), user(TEXT)]},
+        "The final block in an assistant message cannot be `thinking`",
     ),
     "thinking lost": (
         ROOM | {"thinking": BUDGET, "messages": [user(TEXT), said(CALL), user(RESULT)]},

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import json
+import struct
 import urllib.request
 import uuid
+from base64 import b64encode
 from typing import Any
 
 import pytest
 
-from tests.fakes.asking import ask, connect, read_reply, request_bytes, script
+from tests.fakes.asking import Reply, ask, connect, read_reply, request_bytes, script
 from tests.support.servers import UpstreamServer
 from tests.support.waiting import wait_until
 
 Upstream = UpstreamServer
 USAGE = {"stream_options": {"include_usage": True}}
+
+
+def picture_of(width: int, kind: bytes = b"IHDR") -> str:
+    """Return the beginning of a PNG, up to its size, in base64."""
+    head = struct.pack(">I4sII", 13, kind, width, 7)
+    return b64encode(b"\x89PNG\r\n\x1a\n" + head).decode()
 
 
 def entries(upstream: Upstream, request_id: str) -> list[dict[str, Any]]:
@@ -154,6 +162,44 @@ def test_a_json_schema_is_obeyed(upstream: Upstream) -> None:
     reply = ask(upstream, "hi", response_format=answer_format)
 
     assert json.loads(reply.text) == {"name": "tok0", "kind": "a", "sizes": [3]}
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "nonsense"},
+        {"type": "object", "properties": ["a"]},
+        {"$ref": "#/$defs/nowhere"},
+        {"enum": []},
+        {"anyOf": {}},
+        7,
+    ],
+    ids=str,
+)
+def test_a_schema_that_makes_no_sense_is_refused(upstream: Upstream, schema: Any) -> None:
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
+
+    for prompt in ("hi", script(echo=1)):
+        reply = ask(upstream, prompt, response_format=wanted)
+
+        assert reply.status == 400
+        assert reply.json["error"]["message"].startswith("Invalid schema for response_format")
+
+
+@pytest.mark.parametrize(
+    "data", ["", "!", picture_of(0), picture_of(7, b"IDAT"), picture_of(7)[:20]]
+)
+def test_a_picture_whose_size_cannot_be_read_is_refused(upstream: Upstream, data: str) -> None:
+    def look(data: str) -> Reply:
+        picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
+        told = {"type": "text", "text": script(counts="o200k", tokens=1)}
+        return ask(upstream, "", messages=[{"role": "user", "content": [picture, told]}])
+
+    assert look(picture_of(7)).status == 200
+    assert (look(data).status, look(data).json["error"]["message"]) == (
+        400,
+        "You uploaded an unsupported image.",
+    )
 
 
 def test_several_choices_and_logprobs_come_when_asked_for(upstream: Upstream) -> None:

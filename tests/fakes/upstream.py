@@ -3,9 +3,9 @@
     python -m tests.fakes.upstream --port 0
 
 prints `{"port": N}` as its first line and serves OpenAI's dialect on /v1/chat/completions and
-/v1/embeddings, and Anthropic's on /anthropic/v1/messages, until it is ended. script.py has the
-language its calls are scripted in, routes.py what else it answers. It keeps a token book (book.py)
-that nothing of the product can write to.
+/v1/embeddings, Anthropic's on /anthropic/v1/messages and Gemini's on /gemini/v1beta, until it is
+ended. script.py has the language its calls are scripted in, routes.py what else it answers. It
+keeps a token book (book.py) that nothing of the product can write to.
 """
 
 from __future__ import annotations

@@ -36,3 +36,37 @@ def test_a_start_that_was_killed_anywhere_is_followed_by_a_good_one(tmp_path: Pa
     with running_gateway(home) as server:
         assert server.chat()["choices"]
     assert run_manage(home, "prove").returncode == 0
+
+
+DIES_BEFORE_IT_RECORDS = """
+import os
+import django
+from django.core.management import call_command
+from django.db.migrations.executor import MigrationExecutor
+
+django.setup()
+record = MigrationExecutor.record_migration
+
+def die_or_record(executor, migration):
+    if str(migration) == "keys.0006_imported_keys":
+        os._exit(9)
+    record(executor, migration)
+
+MigrationExecutor.record_migration = die_or_record
+call_command("prepare", "--json")
+"""
+
+
+def test_a_start_killed_between_a_migration_and_its_record_is_followed_by_a_good_one(
+    tmp_path: Path,
+) -> None:
+    home = tmp_path / "home"
+    died = subprocess.run(
+        [sys.executable, "-c", DIES_BEFORE_IT_RECORDS],
+        env=environment(home) | {"DJANGO_SETTINGS_MODULE": "gateway.settings"},
+        cwd=ROOT,
+        check=False,
+    )
+    assert died.returncode == 9
+
+    prepare_home(home)

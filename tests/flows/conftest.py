@@ -12,6 +12,9 @@ from tests.flows.caller import Caller
 from tests.flows.site import Site, running_site
 from tests.flows.transports import DIRECT
 
+# Their assertions tell what they compared, as those of tests do.
+pytest.register_assert_rewrite("tests.flows.dialect_checks", "tests.flows.openai_sdk")
+
 
 @pytest.fixture(scope="session")
 def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:

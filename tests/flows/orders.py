@@ -28,16 +28,23 @@ from django.utils import timezone  # noqa: E402
 from accounts import budgets, ledger  # noqa: E402
 from accounts import services as accounts  # noqa: E402
 from accounts.models import ConfigChange, Membership, User, Wallet, Workspace  # noqa: E402
+from gateway.management import credential_options  # noqa: E402
 from gateway.models import (  # noqa: E402
     CallBody,
     CallRecord,
     LanguageModel,
     Provider,
+    ProviderCredential,
     ServingProcess,
 )
 from gateway.selectors.budget_lines import owner_of, timezone_of  # noqa: E402
 from gateway.selectors.spending import spent_by, total_of  # noqa: E402
-from gateway.services import models, provider_connections, providers  # noqa: E402
+from gateway.services import (  # noqa: E402
+    models,
+    provider_connections,
+    provider_credentials,
+    providers,
+)
 from gateway.services.proving import prove  # noqa: E402
 from gateway.stores.reaping import Reaper  # noqa: E402
 from keys import memberships, raises  # noqa: E402
@@ -219,6 +226,29 @@ def switch_provider(*, name: str, enabled: bool) -> bool:
     return providers.set_provider_enabled(found, enabled=enabled, actor=ACTOR)
 
 
+def add_credential(*, provider: str, credential: str, **fields: Any) -> str:
+    found = Provider.objects.get(name=provider)
+    return provider_credentials.add_credential(
+        found, credential=credential, actor=ACTOR, **fields
+    ).name
+
+
+def set_credential(*, provider: str, name: str, **fields: Any) -> bool:
+    row = ProviderCredential.objects.get(provider__name=provider, name=name)
+    return provider_credentials.update_credential(row, actor=ACTOR, **fields)
+
+
+def remove_credential(*, provider: str, name: str) -> None:
+    row = ProviderCredential.objects.get(provider__name=provider, name=name)
+    provider_credentials.remove_credential(row, actor=ACTOR)
+
+
+def credential_states(*, provider: str) -> dict[str, dict[str, Any]]:
+    """Return what operators are shown of each credential."""
+    rows = ProviderCredential.objects.filter(provider__name=provider)
+    return {row.name: credential_options.write_credential(row) for row in rows}
+
+
 def model(*, name: str, provider: str, **fields: Any) -> str:
     """Add a model of 1 USD in and 2 USD out per million tokens, where fields do not differ."""
     defaults = {"input_pusd": 10**6, "output_pusd": 2 * 10**6, "max_output_tokens": 16_384}
@@ -316,6 +346,10 @@ ORDERS: dict[str, Callable[..., Any]] = {
             offer,
             switch_provider,
             connect_provider,
+            add_credential,
+            set_credential,
+            remove_credential,
+            credential_states,
             describe_provider,
             describe_model,
             access_rules,

@@ -88,6 +88,17 @@ def test_a_missing_endpoint_is_named_in_json(shared_gateway: GatewayServer, moun
     assert f"{mount}/nothing" in text
 
 
+@pytest.mark.parametrize("path", ["/v1/chat%2Fcompletions", "/v1%2Fchat/completions"])
+def test_an_address_in_percent_signs_is_told_without(
+    shared_gateway: GatewayServer, path: str
+) -> None:
+    status, _, text = ask(shared_gateway, "POST", path, {"content-type": "application/json"}, "{}")
+
+    assert status == 404
+    assert "without percent signs" in text
+    assert f"{shared_gateway.base_url}/chat/completions." in text
+
+
 # What programs ask for whose base URL is wrong, and the mount that they are told of.
 WRONG = {
     "/chat/completions": "/v1",

@@ -173,6 +173,8 @@ MESSAGES: list[tuple[Any, str]] = [
     ),
     ({"role": "system"}, ".content"),
     ({"role": "developer", "content": None}, ".content"),
+    ({"role": "system", "content": [{"text": "x"}]}, ".content[0].type"),
+    ({"role": "tool", "tool_call_id": "1", "content": [{"text": "x"}]}, ".content[0].type"),
     ({"role": "system", "content": [{"type": "image_url", "image_url": "x"}]}, "….type"),
     ({"role": "assistant"}, ".content"),
     ({"role": "assistant", "content": None, "tool_calls": []}, ".content"),
@@ -290,7 +292,7 @@ def test_an_id_that_is_too_long_is_named(site: Site, caller: Caller, name: str) 
             "unknown_processor",
         ),
         ({"inferada": {"processors": "haystack"}}, "inferada.processors", "invalid_request"),
-        ({"guided_json": {}}, "guided_json", "unsupported_parameter"),
+        ({"guided_regex": "a+"}, "guided_regex", "unsupported_parameter"),
         ({"chat_template": "x"}, "chat_template", "unsupported_parameter"),
     ],
 )

@@ -21,7 +21,7 @@ def named(name: str, transport: str) -> str:
 def add_provider(site: Site, name: str, *, transport: str, **fields: Any) -> str:
     """Add a provider whose calls go by this transport. Returns its name."""
     provider = named(name, transport)
-    site.office.do("provider", name=provider, credential=CREDENTIAL, **fields)
+    site.office.do("provider", name=provider, **({"credential": CREDENTIAL} | fields))
     used = site.office.do("connect_provider", name=provider, transport=transport)
     assert used == transport
     return provider

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address
@@ -11,9 +12,12 @@ from math import isinf
 from socket import AF_INET6, inet_aton, inet_pton
 from typing import Any
 
+from botocore.eventstream import EventStreamBuffer, ParserError
+
 from gateway.http.strict_json import MAX_DEPTH, MAX_ITEMS, MAX_NAMES
 
 BOM = b"\xef\xbb\xbf"
+NAMED_BY = {"event": ":event-type", "exception": ":exception-type", "error": ":error-code"}
 LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
@@ -116,3 +120,21 @@ def read_events(stream: bytes) -> list[list[bytes]]:
 
 def longest_line(stream: bytes) -> int:
     return max(map(len, LINE_END.split(stream)))
+
+
+def read_messages(stream: bytes) -> list[bytes] | None:
+    """Return what botocore reads of an event stream, each message as the object with one member
+    that it stands for; None where it refuses a message, or knows no type for it."""
+    buffer, found = EventStreamBuffer(), []
+    buffer.add_data(stream)
+    try:
+        for message in buffer:
+            headers = message.headers
+            kind = headers[":message-type"]
+            name = json.dumps(headers[NAMED_BY[kind]], ensure_ascii=False, separators=(",", ":"))
+            if kind == "error":
+                return None
+            found.append(b"{%b:%b}" % (name.encode(), message.payload or b"null"))
+    except (ParserError, UnicodeDecodeError, LookupError, TypeError, ValueError, struct.error):
+        return None
+    return found

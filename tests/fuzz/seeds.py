@@ -13,6 +13,8 @@ from gateway.endpoints.chat_completions.schema import KNOWN
 from tests.flows.test_validation import MESSAGES, TOP_LEVEL
 from tests.gateway.http import test_strict_json
 from tests.gateway.outbound import test_locator
+from tests.gateway.providers.framing import test_aws_event_stream, test_json_lines
+from tests.support.event_stream import write_event, write_header, write_raw
 from tests.support.pdf import write_pdf
 
 FOUND = Path(__file__).with_name("found")  # found/<target>/*: kept for ever, replayed by tests
@@ -67,6 +69,27 @@ ANSWER = {
     "choices": [{"index": 0, "message": {"role": "assistant", "content": "hi"}}],
     "usage": {"prompt_tokens": 1, "completion_tokens": 2, "prompt_tokens_details": {}},
 }
+CONVERSE: tuple[dict[str, Any], ...] = (
+    {
+        "output": {
+            "message": {
+                "content": [
+                    {"reasoningContent": {"reasoningText": {"text": "t", "signature": "s"}}},
+                    {"toolUse": {"toolUseId": "1", "name": "f", "input": {}}},
+                ]
+            }
+        },
+        "stopReason": "tool_use",
+        "usage": {"inputTokens": 1, "outputTokens": 2, "cacheReadInputTokens": 3},
+    },
+    {"contentBlockStart": {"start": {"toolUse": {"toolUseId": "1", "name": "f"}}}},
+    {"contentBlockDelta": {"contentBlockIndex": 0, "delta": {"toolUse": {"input": "{}"}}}},
+    {"contentBlockDelta": {"contentBlockIndex": 1, "delta": {"reasoningContent": {"text": "t"}}}},
+    {"contentBlockStop": {"contentBlockIndex": 0}},
+    {"messageStop": {"stopReason": "guardrail_intervened"}},
+    {"metadata": {"usage": {"inputTokens": 1, "outputTokens": 2}}},
+    {"throttlingException": {"message": "slow"}},
+)
 INPUTS: tuple[dict[str, Any], ...] = (
     {"input": "hello", "encoding_format": "float", "dimensions": 7},
     {"input": ["hello", "é 😀"], "encoding_format": "base64", "user": "u"},
@@ -94,6 +117,12 @@ HEADS = (
     b"x-episode-id: ffffffff-ffff-7fff-bfff-ffffffffffff",
 )
 
+EVENT_STREAMS = (
+    test_aws_event_stream.STREAM,
+    write_event("PayloadPart", b"data: a\n\ndata: [DONE]\n\n"),
+    write_event("a", b"{}") + b"\0\0\0",
+    write_raw(b"", b"\x01a\x04\0\0\0\x07" + write_header(":message-type", "event")),
+)
 FETCHED = (b"a.pdf\n" + write_pdf("Hello"), b"../a.csv\na,b\n1,2\n", b"\nGIF89a", b"x.json\n{}")
 
 
@@ -125,8 +154,10 @@ def seeds_of(target: str) -> list[bytes]:
     made: Mapping[str, Iterable[bytes]] = {
         "decoder": bodies(),
         "stream": (sizes + stream for stream in STREAMS for sizes in (b"\0\0\0", b"\x05\x01\x09")),
+        "event_stream": (b"\x05\x01\x09" + stream for stream in EVENT_STREAMS),
+        "lines": (b"\x05\x01\x09" + test_json_lines.STREAM,),
         "headers": HEADS,
-        "provider": (encode(ANSWER), *provider_streams()),
+        "provider": (encode(ANSWER), *map(encode, CONVERSE), *provider_streams()),
         "embeddings": (encode({"model": "m"} | members) for members in INPUTS),
         "vectors": map(encode, VECTORS),
         "address": (text.encode() for text in (*test_locator.READ, *test_locator.REFUSED)),
@@ -140,6 +171,9 @@ def words_of(target: str) -> list[bytes]:
     """Return what a target's inputs are made of, for the fuzzer's dictionary."""
     if target == "stream":
         return [b"data:", b"data", b"\r\n", b"\n\n", b"\r\r", b"\xef\xbb\xbf", b": ", b"id:"]
+    if target == "event_stream":
+        known = (b":message-type", b":event-type", b":exception-type", b":error-code")
+        return [b"%c%b\x07\0" % (len(name), name) for name in known] + [b"\x05event"]
     if target == "headers":
         names = {line.split(b":")[0] for head in HEADS for line in head.split(b"\n")}
         return sorted({*names, *(profile.name.encode() for profile in PROFILES), b"Bearer "})

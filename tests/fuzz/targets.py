@@ -5,6 +5,7 @@ Only public functions are called, so that what is inside can be rewritten.
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from base64 import b64decode
@@ -34,11 +35,17 @@ from gateway.http.headers import read_episode, read_idempotency_key, requires_pa
 from gateway.outbound.locator import BadAddress, next_locator, read_locator
 from gateway.outbound.permitted_addresses import is_public
 from gateway.providers.anthropic.chat import AnthropicChat
-from gateway.providers.base import UpstreamRequest
+from gateway.providers.base import Framing, UpstreamRequest
+from gateway.providers.bedrock.chat import BedrockChat
 from gateway.providers.framing import sse
+from gateway.providers.framing.aws_event_stream import EventStream
+from gateway.providers.framing.json_lines import JsonLines
+from gateway.providers.gemini.chat import GeminiChat
 from gateway.providers.openai_compatible.chat import OpenAIChat
 from gateway.providers.openai_compatible.embeddings import OpenAIEmbeddings
+from gateway.providers.tgi.chat import TgiChat
 from tests.fuzz import oracles
+from tests.support.event_stream import write_raw
 
 Target = Callable[[bytes], None]
 
@@ -152,11 +159,43 @@ def cut(whole: bytes, sizes: Iterable[int]) -> Iterator[bytes]:
         place += size
 
 
-def read_pieces(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    decoder = sse.SseDecoder()
+def read_pieces(pieces: Iterable[bytes], framing: Framing | None = None) -> Iterator[bytes]:
+    framing = framing or sse.SseDecoder()
     for piece in pieces:
-        yield from decoder.feed(piece)
-    yield from decoder.finish()
+        yield from framing.feed(piece)
+    yield from framing.finish()
+
+
+def event_stream(data: bytes) -> None:
+    """However an event stream is cut, the same frames come out, and it is broken in the same place.
+    What botocore reads of it is the same. The bytes are a stream, and the headers of one: as such
+    they have a right checksum."""
+    sizes, whole = [size % 32 + 1 for size in data[:3]] or [1], data[3:]
+    for body in (whole, write_raw(b"{}", whole)):
+        expected = until_broken(read_pieces([body], EventStream()))
+        for pieces in (cut(body, sizes), cut(body, [1])):
+            assert until_broken(read_pieces(pieces, EventStream())) == expected
+        frames, is_broken = expected
+        theirs = oracles.read_messages(body)
+        assert is_broken or theirs is None or frames == theirs
+
+
+def lines(data: bytes) -> None:
+    """However JSON lines are cut, the same come out: those that are not empty."""
+    sizes, whole = [size % 32 + 1 for size in data[:3]] or [1], data[3:]
+    expected = [line.strip() for line in whole.split(b"\n") if line.strip()]
+    for pieces in ([whole], cut(whole, sizes), cut(whole, [1])):
+        assert list(read_pieces(pieces, JsonLines())) == expected
+
+
+def until_broken(frames: Iterator[bytes]) -> tuple[list[bytes], bool]:
+    """Return the frames, and whether the stream was found to be broken after them."""
+    found: list[bytes] = []
+    try:
+        found.extend(frames)
+    except StreamBroken:
+        return found, True
+    return found, False
 
 
 def headers(data: bytes) -> None:
@@ -179,13 +218,13 @@ def headers(data: bytes) -> None:
 
 def provider(data: bytes) -> None:
     """What a provider sends, buffered or streamed, makes sense or is the provider's fault."""
-    for dialect in (OpenAIChat(), AnthropicChat()):
+    for dialect in (OpenAIChat(), AnthropicChat(), BedrockChat(), TgiChat(), GeminiChat()):
         with suppress(UpstreamError):
             answer = dialect.read_answer(data, TWO_WANTED)
             assert answer.choices
         assert isinstance(dialect.read_error(400, {}, data), UpstreamError)
         with suppress(UpstreamError):
-            decoder = dialect.open_decoder()
+            decoder = dialect.open_decoder(TWO_WANTED)
             for line in data.split(b"\n"):
                 decoder.read(line)
 
@@ -211,7 +250,8 @@ def vectors(data: bytes) -> None:
         answer = OpenAIEmbeddings().read_answer(data, TWO_WANTED)
         assert len(answer.vectors) == TWO_WANTED.answers
         for vector in answer.vectors:
-            numbers, encoded = oracles.read_json(bytes(as_numbers(vector))), as_base64(vector)
+            # Of numbers beyond a double readers make infinity, and so do we.
+            numbers, encoded = json.loads(bytes(as_numbers(vector))), as_base64(vector)
             assert len(b64decode(encoded)) == FLOAT_BYTES * len(numbers) > 0
 
 
@@ -253,6 +293,8 @@ def file(data: bytes) -> None:
 TARGETS: Mapping[str, Target] = {
     "decoder": decoder,
     "stream": stream,
+    "event_stream": event_stream,
+    "lines": lines,
     "headers": headers,
     "provider": provider,
     "embeddings": embeddings,

@@ -10,8 +10,7 @@ import pytest
 
 from accounts.models import AuditEvent, ConfigChange
 from gateway.models import LanguageModel, Provider
-from gateway.services.credential_encryption import decrypt
-from tests.factories import make_model, make_provider
+from tests.factories import make_model, make_provider, stored_credential
 from tests.gateway.test_commands import ask, refusal_of
 
 pytestmark = pytest.mark.django_db
@@ -229,7 +228,7 @@ def test_a_credential_is_replaced_and_never_shown(monkeypatch: pytest.MonkeyPatc
     answer = ask("set_provider", "up", "--credential-stdin")
 
     provider = Provider.objects.get()
-    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-new-secret"
+    assert stored_credential(provider) == "sk-new-secret"
     assert "sk-new-secret" not in str([answer, *AuditEvent.objects.values_list("details")])
 
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from accounts.models import LedgerEntry, Membership, Role, Wallet, Workspace
 from gateway.models import LanguageModel, Provider
-from gateway.services.credential_encryption import decrypt, encrypt
+from gateway.services.credential_encryption import encrypt
 from keys.management.commands.issue_key import read_moment
 from keys.management.limit_options import write_limits
 from keys.models import ApiKey
 from keys.services import digest_secret
-from tests.factories import make_key, make_provider, make_user, make_workspace
+from tests.factories import make_key, make_provider, make_user, make_workspace, stored_credential
 
 pytestmark = pytest.mark.django_db
 
@@ -186,8 +186,26 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "name": "up",
         "kind": "openai",
         "base_url": "https://api.openai.com/v1",
+        "settings": {},
         "has_credential": True,
-        "structured_dialect": "structured_outputs",
+        "credentials": [
+            {
+                "credential_id": str(provider.credentials.get().pk),
+                "name": "default",
+                "source": "stored",
+                "variable": "",
+                "hint": "",
+                "weight": 1,
+                "requests_per_minute": None,
+                "max_concurrent": None,
+                "enabled": True,
+                "failure": "",
+                "failure_message": "",
+                "rests_until": None,
+            }
+        ],
+        "structured_dialect": "auto",
+        "server_version": "",
         "is_local": False,
         "allows_passthrough": False,
         "location": "",
@@ -201,7 +219,7 @@ def test_a_credential_comes_from_a_variable(monkeypatch: pytest.MonkeyPatch) -> 
         "warnings": [],
         "enabled": True,
     }
-    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
+    assert stored_credential(provider) == "sk-live"
 
 
 def test_a_credential_comes_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +228,7 @@ def test_a_credential_comes_from_standard_input(monkeypatch: pytest.MonkeyPatch)
     answer = ask("add_provider", "up", "--kind", "openai", "--credential-stdin")
 
     provider = Provider.objects.get(pk=answer["provider_id"])
-    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
+    assert stored_credential(provider) == "sk-live"
 
 
 def test_an_empty_source_of_a_credential_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,7 +264,9 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
         "cached_input_pusd_per_token": 0,
         "output_pusd_per_token": 2_000_000,
         "cache_write_pusd_per_token": None,
+        "cache_write_1h_pusd_per_token": None,
         "image_pusd": None,
+        "search_pusd": None,
         "second_pusd_per_ms": None,
         "character_pusd": None,
         "context_tokens": 8_000,
@@ -301,7 +321,7 @@ def test_credentials_are_sealed_anew(settings: Any) -> None:
         {"resealed": 1, "resealed_factors": 0},
         {"resealed": 0, "resealed_factors": 0},
     ]
-    assert decrypt(bytes(provider.credential or b""), provider.pk) == "sk-live"
+    assert stored_credential(provider) == "sk-live"
 
 
 def test_a_credential_that_does_not_open_is_named(settings: Any) -> None:

@@ -13,7 +13,7 @@ from gateway.models import Provider
 from gateway.services.credential_encryption import DecryptionFailed, decrypt, encrypt, reencrypt_all
 from gateway.services.providers import set_credential
 from gateway.services.snapshot import compile_snapshot
-from tests.factories import ACTOR, make_model, make_provider
+from tests.factories import ACTOR, make_model, make_provider, stored_credential
 
 OLD, NEW = "old-" * 10, "new-" * 10
 ROW = uuid.UUID(int=7)
@@ -101,13 +101,8 @@ def test_after_reencrypting_the_old_key_is_not_needed_any_more(settings: Setting
     counts = [reencrypt_all(actor=ACTOR), reencrypt_all(actor=ACTOR)]
     settings.SEALING_KEYS = [NEW]
 
-    rows = Provider.objects.exclude(credential=None)
     assert counts == [2, 0]
-    assert [decrypt(bytes(row.credential or b""), row.pk) for row in rows] == [
-        "sk-0",
-        "sk-1",
-        "sk-2",
-    ]
+    assert [stored_credential(each) for each in providers] == ["sk-0", "sk-1", "sk-2"]
     assert AuditEvent.objects.get(action="provider.reseal").details == {"resealed": 2}
 
 
@@ -115,13 +110,14 @@ def test_after_reencrypting_the_old_key_is_not_needed_any_more(settings: Setting
 def test_reencrypting_changes_nothing_when_one_value_does_not_open(settings: Settings) -> None:
     good = make_provider("good", kind="openai", credential="sk-good")
     lost = make_provider("lost", kind="openai", credential="sk-lost")
-    Provider.objects.filter(pk=lost.pk).update(credential=b"rubbish")
+    before = bytes(good.credentials.get().secret or b"")
+    lost.credentials.update(secret=b"rubbish")
     settings.SEALING_KEYS = [NEW, OLD]
 
     with pytest.raises(DecryptionFailed, match="lost"):
         reencrypt_all(actor=ACTOR)
 
-    assert bytes(Provider.objects.get(pk=good.pk).credential or b"") == good.credential
+    assert bytes(good.credentials.get().secret or b"") == before
 
 
 @pytest.mark.django_db
@@ -130,6 +126,6 @@ def test_no_credential_is_stored_or_written_down_in_the_clear() -> None:
     make_model(provider=provider)
     set_credential(provider, credential="sk-live-67890", actor=ACTOR)
 
-    row = Provider.objects.values().get(pk=provider.pk)
+    row = [Provider.objects.values().get(pk=provider.pk), *provider.credentials.values()]
     seen = repr(row) + repr(list(AuditEvent.objects.values())) + repr(compile_snapshot())
     assert "sk-live" not in seen

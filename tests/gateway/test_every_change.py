@@ -20,6 +20,7 @@ from gateway.services import (
     factor_encryption,
     models,
     provider_connections,
+    provider_credentials,
     providers,
 )
 from keys import access, limit_rules, memberships, rotation
@@ -42,6 +43,7 @@ MODULES: tuple[ModuleType, ...] = (
         models,
         providers,
         provider_connections,
+        provider_credentials,
         credential_encryption,
         factor_encryption,
     ),
@@ -166,6 +168,18 @@ def _on_provider(order: Callable[..., object], **fields: Any) -> Start:
     return start
 
 
+def _on_credential(order: Callable[..., object]) -> Start:
+    def start() -> Callable[[], object]:
+        provider = make_provider(kind="openai", credential="sk-1")
+        row = provider_credentials.add_credential(
+            provider, name="second", credential="sk-2", actor=WHO
+        )
+        is_change = order is provider_credentials.update_credential
+        return lambda: order(row, actor=WHO, **({"weight": 5} if is_change else {}))
+
+    return start
+
+
 def _on_model(order: Callable[..., object], **fields: Any) -> Start:
     def start() -> Callable[[], object]:
         model = make_model()
@@ -241,6 +255,12 @@ ORDERS: dict[str, tuple[Start, str]] = {
         "catalogue",
     ),
     "set_credential": (_on_provider(providers.set_credential, credential="sk-2"), "catalogue"),
+    "add_credential": (
+        _on_provider(provider_credentials.add_credential, name="second", credential="sk-2"),
+        "catalogue",
+    ),
+    "update_credential": (_on_credential(provider_credentials.update_credential), "catalogue"),
+    "remove_credential": (_on_credential(provider_credentials.remove_credential), "catalogue"),
     "set_base_url": (
         _on_provider(providers.set_base_url, base_url="https://eu.example", credential="sk-2"),
         "catalogue",

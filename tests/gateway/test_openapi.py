@@ -6,6 +6,7 @@ from __future__ import annotations
 import copy
 import inspect
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from typing import Any
@@ -23,13 +24,15 @@ from gateway.consumers import CallConsumer
 from gateway.core.error_page import FAMILIES, every_class
 from gateway.core.errors import CallerGone
 from gateway.endpoints.chat_completions.schema import KNOWN
-from gateway.endpoints.registry import call_paths, make_endpoints
+from gateway.endpoints.registry import ENDPOINTS, call_paths, make_endpoints, make_token_counters
 from gateway.endpoints.rules import USUAL
 from tests.flows.caller import DONE, Answer, Caller
 from tests.support.servers import GatewayServer
 from tests.support.waiting import wait_until
 
-CALLS = {f"/{path}" for path in call_paths()}
+# The document has the first path of each endpoint.
+CALLS = {f"/{one.paths[0]}" for one in ENDPOINTS}
+OTHER_PATHS = {f"/{path}" for path in call_paths()} - CALLS
 Document = dict[str, Any]
 # An endpoint by method and path, a field by schema and name, or a code by path, status and code;
 # its kind goes first.
@@ -44,13 +47,14 @@ READERS_CODES = (
 def endpoints() -> Iterator[Item]:
     """Yield what is mounted: the consumers of gateway.asgi, the views of gateway.api.urls."""
     for route in routes:
-        if isinstance(route.callback, CallConsumer):
-            yield "endpoint", "post", str(route.pattern).rpartition("v1")[2].strip(")$")
+        path = str(route.pattern).rpartition("v1")[2].strip(")$")
+        if isinstance(route.callback, CallConsumer) and path not in OTHER_PATHS:
+            yield "endpoint", "post", path
     for route in urlpatterns:
         if inspect.unwrap(route.callback) is unknown_path:
             continue
         assert isinstance(route.pattern, RoutePattern)
-        path = "/" + str(route.pattern).replace("<path:", "{").replace(">", "}")
+        path = "/" + re.sub(r"<\w+:(\w+)>", r"{\1}", str(route.pattern))
         view = getattr(route.callback, "view_class", None)
         assert view is None or issubclass(view, KeyView)
         methods = ("get", "post", "put", "patch", "delete")
@@ -60,7 +64,9 @@ def endpoints() -> Iterator[Item]:
 
 def fields() -> Iterator[Item]:
     """Yield every member of the request and of the answers, however deep."""
-    described = [endpoint.describe() for endpoint in make_endpoints(USUAL)]
+    described = [
+        endpoint.describe() for endpoint in (*make_endpoints(USUAL), *make_token_counters(USUAL))
+    ]
     structs = [*(one for each in described for one in each.types), *RESPONSES]
     pending: list[Any] = [types.type_info(struct) for struct in structs]
     seen = set()

@@ -75,6 +75,17 @@ def test_cache_reads_and_writes_are_taken_off_the_prompt() -> None:
     assert cost == 500 * 3_000 + 200 * 300 + 300 * 3_750 + 10 * 15_000
 
 
+def test_cache_writes_for_an_hour_cost_what_others_do_until_they_have_a_price() -> None:
+    written = Usage(1_000, 0, 0, 0, {"cache_write": 300, "cache_write_1h": 200})
+    unpriced = Price(3_000_000, 300_000, 0, (("cache_write", 3_750_000),))
+    priced = Price(3_000_000, 300_000, 0, (*unpriced.others, ("cache_write_1h", 6_000_000)))
+
+    assert cost_nusd(written, Price(3_000_000, 300_000, 0)) == 1_000 * 3_000
+    assert cost_nusd(written, unpriced) == 500 * 3_000 + 500 * 3_750
+    assert cost_nusd(written, priced) == 500 * 3_000 + 300 * 3_750 + 200 * 6_000
+    assert priced.highest_of("prompt") == 6_000_000
+
+
 def test_parts_are_never_more_than_their_whole() -> None:
     price = Price(1_000, 100, 0, (("cache_write", 2_000),))
 

@@ -6,13 +6,10 @@ from __future__ import annotations
 
 import ast
 import json
-import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +20,14 @@ from gateway.endpoints.registry import ENDPOINTS
 from gateway.processors.registry import PROCESSORS
 from gateway.providers.registry import ADAPTERS
 from gateway.tools.registry import TOOLS
-from tests.conftest import add_fake_model
 from tests.flows.caller import Answer, Caller
-from tests.house.seams.upstream import asked, running_scratch_provider
+from tests.house.seams.site import ScratchSite, running_scratch_site
+from tests.house.seams.upstream import asked
 from tests.house.tree import text_of
 from tests.support.rows import FILE
-from tests.support.servers import ROOT, UpstreamServer, run_manage, running_gateway
+from tests.support.servers import UpstreamServer
 from tests.support.waiting import wait_until
 
-SCRATCH = Path(__file__).with_name("seams")
-ENV = {
-    "PYTHONPATH": os.pathsep.join([str(SCRATCH), str(ROOT)]),
-    "DJANGO_SETTINGS_MODULE": "tests.house.seams.settings",
-}
 # 3 prompt tokens at 1 USD and 5 completion tokens at 2 USD a million, 2 pages at 0.001 USD.
 ONE_CALL_NUSD = 3 * 1_000 + 5 * 2_000 + 2 * 1_000_000
 AUDIO_USAGE = (
@@ -44,62 +36,12 @@ AUDIO_USAGE = (
 )
 
 
-@dataclass(frozen=True)
-class ScratchSite:
-    """A gateway in whose processes the scratch package is registered."""
-
-    home: Path
-    port: int
-
-    def manage(self, *arguments: str) -> dict[str, Any]:
-        done = run_manage(self.home, *arguments, "--json", env=ENV)
-        assert done.returncode == 0, done.stdout + done.stderr
-        answer: dict[str, Any] = json.loads(done.stdout)
-        return answer
-
-    def caller(self, *options: str, workspace: str = "Demo") -> Caller:
-        issued = self.manage("issue_key", workspace, "A key", *options)
-        return Caller(self.port, issued["secret"], issued["key_id"], "")
-
-    def poor_caller(self, usd: str) -> Caller:
-        """Return a caller of a workspace of its own that has so much."""
-        made = self.manage("create_workspace", "Poor", "--credit", usd)
-        return self.caller(workspace=made["slug"])
-
-    def record(self, caller: Caller, answer: Answer) -> dict[str, Any]:
-        """Return a call as its generation lookup shows it."""
-
-        def find() -> dict[str, Any] | None:
-            found = caller.begin(
-                path=f"/v1/generation?id={answer.call_id}", method="GET", raw=b""
-            ).answer()
-            return found.json if found.status == 200 else None
-
-        found = wait_until(find, what="the record of a call")
-        assert found is not None
-        return found
-
-
 @pytest.fixture(scope="module")
 def scratch(
     home_template: Path, tmp_path_factory: pytest.TempPathFactory, upstream: UpstreamServer
 ) -> Iterator[ScratchSite]:
-    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("seams") / "home"))
-    prepared = run_manage(home, "prepare", "--json", env=ENV)  # adds the price column
-    assert prepared.returncode == 0, prepared.stderr
-    with running_scratch_provider() as url, running_gateway(home, env=ENV) as gateway:
-        site = ScratchSite(home, gateway.port)
-        site.manage("add_provider", "scratch", "--kind", "scratch", "--base-url", url)
-        site.manage(
-            *("add_model", "scratch-model", "--provider", "scratch", "--native", "s"),
-            *("--input", "1", "--output", "2", "--price", "page=0.001", "--max-output", "1000"),
-        )
-        site.manage(
-            *("add_model", "scratch-tokens", "--provider", "scratch", "--native", "s"),
-            *("--input", "1", "--output", "2", "--max-output", "1000"),
-        )
-        gateway.wait_for_model("scratch-tokens")
-        add_fake_model(gateway, upstream)
+    folder = tmp_path_factory.mktemp("seams") / "home"
+    with running_scratch_site(home_template, folder, upstream) as site:
         yield site
 
 

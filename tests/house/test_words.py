@@ -48,5 +48,6 @@ def test_locks_agree_on_what_they_share() -> None:
     def versions(lock: str) -> set[tuple[str, str]]:
         return set(re.findall(r"^([\w.-]+)==(\S+)", text_of(lock), re.MULTILINE))
 
-    assert versions("requirements.lock") <= versions("deploy/otel.lock")
-    assert versions("deploy/otel.lock") <= versions("tests/requirements.lock")
+    for extra in ("deploy/otel.lock", "deploy/aws.lock"):
+        assert versions("requirements.lock") <= versions(extra)
+        assert versions(extra) <= versions("tests/requirements.lock")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.bedrock.signatures import ACCESS_KEY_ID, SECRET_ACCESS_KEY
 from tests.flows.site import Site
 from tests.sources.product import Client, client_of
 
@@ -152,8 +153,102 @@ def test_S1_55_fireworks(site: Site, client: Client) -> None:
     assert_speaks(site, client, Kind("fireworks", drops=frozenset(VLLM_ONLY)))
 
 
+def test_S1_56_bedrock(site: Site, client: Client) -> None:
+    site.office.do(
+        "provider",
+        name="kind-bedrock",
+        kind="aws_bedrock",
+        base_url=f"{site.upstream.origin}/bedrock",
+        settings={"region": "eu-central-1"},
+        credential=CREDENTIAL,
+    )
+    native = "amazon.nova-lite-v1:0"
+    model = site.add_model("model-of-bedrock", provider="kind-bedrock", native_model=native)
+    mine = client.with_(model=model)
+
+    answer = mine.ask("script:echo")
+    headers = {name.lower(): value for name, value in answer.echo["headers"]}
+    sent = json.loads(answer.echo["body_text"])
+
+    assert answer.echo["path"] == "/bedrock/model/amazon.nova-lite-v1%3A0/converse"
+    assert headers["authorization"] == f"Bearer {CREDENTIAL}"
+    assert sent["messages"] == [{"role": "user", "content": [{"text": "script:echo"}]}]
+    assert sent["inferenceConfig"]["maxTokens"] > 0
+    assert mine.ask(stream=True).chunks[-1]["choices"][0]["finish_reason"] == "stop"
+
+
+@pytest.mark.parametrize("server", ["openai", "tgi"])
+def test_S1_57_sagemaker(site: Site, client: Client, server: str) -> None:
+    keys = {"access_key_id": ACCESS_KEY_ID, "secret_access_key": SECRET_ACCESS_KEY}
+    provider = site.office.do(
+        "provider",
+        name=f"kind-sagemaker-{server}",
+        kind="aws_sagemaker",
+        base_url=f"{site.upstream.origin}/sagemaker",
+        settings={"region": "eu-central-1", "hosted_provider": server},
+        credential=json.dumps(keys, separators=(",", ":")),
+    )
+    native = f"{server}-endpoint"
+    model = site.add_model(f"model-at-{native}", provider=provider, native_model=native)
+    mine = client.with_(model=model)
+
+    answer = mine.ask("script:echo")
+
+    assert answer.echo["path"] == f"/sagemaker/endpoints/{native}/invocations"
+    assert json.loads(answer.echo["body_text"])["messages"][0]["content"] == "script:echo"
+
+
+def test_S1_58_vertex_ai(site: Site, client: Client) -> None:
+    parent = "/v1/projects/project-7/locations/europe-west1"
+    site.office.do(
+        "provider",
+        name="kind-vertex-gemini",
+        kind="gcp_vertex_gemini",
+        base_url=f"{site.upstream.origin}/vertex{parent}",
+        settings={"project": "project-7", "location": "europe-west1"},
+        credential=CREDENTIAL,
+    )
+    native = "gemini-2.5-pro"
+    model = site.add_model("model-of-vertex", provider="kind-vertex-gemini", native_model=native)
+
+    answer = client.with_(model=model).ask("script:echo")
+
+    headers = {name.lower(): value for name, value in answer.echo["headers"]}
+    path = f"/vertex{parent}/publishers/google/models/{native}:generateContent"
+    assert (answer.echo["path"], headers["authorization"]) == (path, f"Bearer {CREDENTIAL}")
+    assert client.ask(model=model, stream=True).text.startswith("tok0 ")
+
+
+def test_S1_59_google_ai_studio(site: Site, client: Client) -> None:
+    site.office.do(
+        "provider",
+        name="kind-gemini",
+        kind="google_ai_studio_gemini",
+        base_url=f"{site.upstream.origin}/gemini/v1beta/",
+        credential=CREDENTIAL,
+    )
+    native = "gemini-2.5-flash"
+    model = site.add_model("model-of-gemini", provider="kind-gemini", native_model=native)
+    mine = client.with_(model=model)
+    brief = {"role": "system", "content": "Be brief."}
+
+    answer = mine.ask("script:echo")
+    headers = {name.lower(): value for name, value in answer.echo["headers"]}
+    sent = mine.sent(messages=[brief, {"role": "user", "content": "script:echo"}], max_tokens=9)
+
+    assert answer.echo["path"] == f"/gemini/v1beta/models/{native}:generateContent"
+    assert headers["x-goog-api-key"] == CREDENTIAL
+    assert sent == {
+        "contents": [{"role": "user", "parts": [{"text": "script:echo"}]}],
+        "systemInstruction": {"parts": [{"text": "Be brief."}]},
+        "generationConfig": {"maxOutputTokens": 9},
+    }
+    assert mine.ask(stream=True).chunks[-1]["choices"][0]["finish_reason"] == "stop"
+
+
 def test_S1_60_mistral(site: Site, client: Client) -> None:
-    drops = frozenset({*OPEN_MODELS_ONLY, "logit_bias", "user"})
+    # It documents the others, with top_k and repetition_penalty.
+    drops = frozenset({"ignore_eos", "logit_bias", "min_p", "user"})
     assert_speaks(
         site,
         client,
@@ -165,8 +260,8 @@ def test_S1_60_mistral(site: Site, client: Client) -> None:
         "script:echo", model="model-of-mistral", store=True, logprobs=True, seed=None
     )
     sent = json.loads(answer.echo["body_text"])
-    assert {"store", "logprobs", "seed", "random_seed"}.isdisjoint(sent)
-    assert answer.headers["x-dropped-params"] == "logprobs,store"
+    assert {"store", "seed", "random_seed"}.isdisjoint(sent)
+    assert answer.headers["x-dropped-params"] == "store"
 
 
 def test_S1_61_hyperbolic(site: Site, client: Client) -> None:

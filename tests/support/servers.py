@@ -39,7 +39,7 @@ def environment(
 
     root: where the product is, for tests that run another version of it.
     """
-    own = ("TOLLHOUSE_", "OTEL_", "DATABASE_URL", "REDIS_URL")
+    own = ("TOLLHOUSE_", "AWS_", "OTEL_", "DATABASE_URL", "REDIS_URL")
     names = [n for n in os.environ if n.startswith(own) or n.endswith("_API_KEY")]
     env = {name: value for name, value in os.environ.items() if name not in names}
     env |= {

@@ -30,9 +30,17 @@ class GenerationTimings(Struct, kw_only=True):
     total_ms: float
     admit_ms: float
     queued_ms: float
+    processors_ms: float
     failed_ms: float
     upstream_ms: float
     gateway_ms: float
+
+
+class ProcessorRun(Struct, kw_only=True):
+    name: str
+    status: str
+    duration_ms: float
+    details: JsonObject
 
 
 class Generation(Struct, kw_only=True):
@@ -56,7 +64,7 @@ class Generation(Struct, kw_only=True):
         dict[str, int],
         Meta(
             description="Counts of other units, by name. cache_write: prompt tokens written to the"
-            " provider's cache."
+            " provider's cache, but for those that it keeps for an hour: cache_write_1h."
         ),
     ]
     total_cost: Annotated[float, Meta(description="USD.")]
@@ -82,6 +90,10 @@ class Generation(Struct, kw_only=True):
     generation_time_ms: int
     queued_ms: int
     processors_ms: int
+    processors: Annotated[
+        list[ProcessorRun],
+        Meta(description="What each processor did: its verdict, counts, types and time."),
+    ]
     credits_used: float
     absorbed_cost: Annotated[float, Meta(description="USD that was not charged.")]
     fallback_from: str | None
@@ -134,7 +146,16 @@ def write_generation(record: CallRecord, shown_id: str = "") -> Generation:
         ttft_ms=None if record.ttft_us is None else round(record.ttft_us / 1000),
         generation_time_ms=round(record.upstream_us / 1000),
         queued_ms=round(record.queued_us / 1000),
-        processors_ms=0,
+        processors_ms=round(record.processors_us / 1000),
+        processors=[
+            ProcessorRun(
+                name=use["name"],
+                status=use["status"],
+                duration_ms=use.get("us", 0) / 1000,
+                details=use.get("details", {}),
+            )
+            for use in record.processors or ()
+        ],
         credits_used=credits_used(record.charge_nusd, whole=settings.CREDITS_INTEGER),
         absorbed_cost=usd(record.absorbed_nusd),
         fallback_from=record.fallback_from or None,
@@ -158,6 +179,7 @@ def write_timings(record: CallRecord) -> GenerationTimings:
         total_ms=record.total_us / 1000,
         admit_ms=record.admit_us / 1000,
         queued_ms=record.queued_us / 1000,
+        processors_ms=record.processors_us / 1000,
         failed_ms=record.failed_us / 1000,
         upstream_ms=record.upstream_us / 1000,
         gateway_ms=gateway_us(record) / 1000,

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.money import PUSD_PER_TOKEN_PER_USD_PER_MTOK, Price
-from gateway.core.units import UNITS
+from gateway.core.units import CACHE_WRITE, CACHE_WRITE_1H, UNITS
 from gateway.snapshot.types import ModelRecord
 
 
@@ -28,6 +28,12 @@ class Pricing(Struct, kw_only=True):
     cache_write: Annotated[
         float, Meta(description="Prompt tokens written to the provider's cache.")
     ]
+    cache_write_1h: (
+        Annotated[
+            float, Meta(description="Those that it keeps for an hour. Present where it differs.")
+        ]
+        | UnsetType
+    ) = UNSET
     unit: Literal["per_million_tokens"]
     other_units: (
         Annotated[list[UnitPrice], Meta(description="Present where the model has such prices.")]
@@ -96,11 +102,17 @@ def write_features(model: ModelRecord) -> list[str]:
 
 
 def write_pricing(price: Price) -> Pricing:
+    written_pusd, for_an_hour_pusd = price.of(CACHE_WRITE), price.of(CACHE_WRITE_1H)
     return Pricing(
         prompt=price.input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
         completion=price.output_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
         cached_prompt=price.cached_input_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
-        cache_write=price.of("cache_write") / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        cache_write=written_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK,
+        cache_write_1h=(
+            UNSET
+            if for_an_hour_pusd == written_pusd
+            else for_an_hour_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK
+        ),
         unit="per_million_tokens",
         other_units=[
             UnitPrice(name, pusd / UNITS[name].pusd_per_shown_usd, UNITS[name].price_noun)

@@ -20,6 +20,7 @@ from gateway.endpoints.chat_completions.schema import (
 )
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.json_schema import (
+    ADDRESS,
     AN_OBJECT,
     NOTHING,
     SOME_TEXT,
@@ -41,7 +42,6 @@ ITS_TEXT: JsonObject = {
     "contentMediaType": "application/json",
 }
 OBJECT_OR_ITS_TEXT: JsonObject = {"anyOf": [AN_OBJECT, ITS_TEXT]}
-ADDRESS: JsonObject = {"pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:)"}
 NONE_OF_THEM: JsonObject = {"anyOf": [{"type": "array", "items": {}, "maxItems": 0}, NOTHING]}
 # The contents of structured_outputs; the same ones stand at the top under other names.
 GUIDED: Schemas = {
@@ -87,7 +87,7 @@ def describe(rules: Rules) -> EndpointDescription:
         request=ChatCompletionRequest,
         parts=(inferada_type(),),
         response=ChatCompletion,
-        event=ChatCompletionChunk,
+        events=(ChatCompletionChunk,),
         examples={"buffered": HELLO, "streamed": HELLO | {"stream": True}},
         complete=partial(complete, rules),
     )

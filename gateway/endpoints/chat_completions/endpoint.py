@@ -15,6 +15,7 @@ from gateway.endpoints.chat_completions.read import read_call
 from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
 from gateway.endpoints.description import EndpointDescription
 from gateway.endpoints.rules import Rules
+from gateway.http.api_format import OPENAI
 
 
 class ChatCompletions:
@@ -23,6 +24,7 @@ class ChatCompletions:
     name = "chat_completions"
     operation = "chat"
     scope = "completions"
+    api_format = OPENAI
     paths: ClassVar[tuple[str, ...]] = ("chat/completions",)
 
     def __init__(self, rules: Rules) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from gateway.core import reasoning
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, CallFacts
 from gateway.core.chat import ChatCall, ChatRequest
@@ -48,6 +49,8 @@ from gateway.http.headers import (
 
 LONG = 256 * 1024
 MANY_MESSAGES = 8
+# What earlier answers bring along that not every provider takes.
+REASONING = (reasoning.FIELD, "reasoning", "reasoning_content")
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 
 
@@ -71,18 +74,19 @@ def read_call(
     if request.user and rules.user_secret:
         fields["user"] = write_alias(request.user, rules)
     needs: frozenset[str] = frozenset()
+    message_fields: frozenset[str] = frozenset()
     files: tuple[Attachment, ...] = ()
     media_urls: tuple[tuple[str, str], ...] = ()
     pictures: tuple[Picture, ...] = ()
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
-        _check_assistant_messages(request)
+        message_fields = _check_assistant_messages(request)
         blocks = read_blocks(request.messages)
         needs, files = blocks.needs, blocks.files
         media_urls, pictures = blocks.media_urls, blocks.pictures
         if blocks.respelled:
             fields["messages"] = respell(fields["messages"], blocks)
-        bound_tokens = _bound_messages(request.messages) + blocks.bound_tokens
+        bound_tokens = bound_messages(request.messages) + blocks.bound_tokens
     facts = CallFacts(
         model=request.model,
         stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
@@ -97,15 +101,16 @@ def read_call(
         fields=fields,
         unknown=unknown,
         needs=needs,
+        message_fields=message_fields,
         n=request.n or 1,
         messages=request.messages,
         include_usage=request.stream_options.include_usage if request.stream_options else None,
         max_tokens=_smaller(request.max_tokens, request.max_completion_tokens),
-        prompt_tokens_bound=bound_tokens + _bound_fields(fields),
+        prompt_tokens_bound=bound_tokens + bound_fields(fields),
         files=files,
         media_urls=media_urls,
         pictures=pictures,
-        processors=read_processors(request) if request.inferada is not None else (),
+        processors=read_processors(request.inferada) if request.inferada is not None else (),
         server_tools=read_server_tools(request) if request.plugins else (),
     )
     return Call(facts, payload)
@@ -219,15 +224,21 @@ def _name_of(tool: schema.Tool | schema.NamedTool | schema.NamedCustomTool) -> t
     return "function", tool.function.name
 
 
-def _check_assistant_messages(request: ChatCompletionRequest) -> None:
+def _check_assistant_messages(request: ChatCompletionRequest) -> frozenset[str]:
+    """Return the names of fields in the messages that not every provider takes."""
+    found: set[str] = set()
     for index, message in enumerate(request.messages):
-        if isinstance(message, schema.AssistantMessage) and message.content is None:
+        if not isinstance(message, schema.AssistantMessage):
+            continue
+        found.update([name for name in REASONING if getattr(message, name) is not None])
+        if message.content is None:
             others = (message.tool_calls, message.function_call, message.refusal, message.audio)
             if not any(others):
                 raise RequestError(
                     "An assistant message must have content or tool_calls.",
                     param=f"messages[{index}].content",
                 )
+    return frozenset(found)
 
 
 def _bound_plain(messages: Sequence[schema.Message]) -> int | None:
@@ -251,15 +262,17 @@ def bound_together(messages: Sequence[schema.Message]) -> int:
     return TOKENS_PER_MESSAGE * len(messages) + sum(map(bound_tokens, whole))
 
 
-def _bound_messages(messages: Sequence[schema.Message]) -> int:
+def bound_messages(messages: Sequence[schema.Message]) -> int:
     tokens = bound_together(messages)
     for message in messages:
         if isinstance(message, schema.UserMessage) and not isinstance(message.content, str):
             tokens += sum(map(_bound_part, message.content))
+        elif isinstance(message, schema.AssistantMessage):
+            tokens += sum(map(_bound_part, message.reasoning_details or ()))
     return tokens
 
 
-def _bound_fields(fields: Mapping[str, bytes]) -> int:
+def bound_fields(fields: Mapping[str, bytes]) -> int:
     """Return the bound of what providers add to the prompt: tools, and the schema of an answer."""
     if BOUND_MEMBERS.isdisjoint(fields):
         return 0
@@ -267,6 +280,9 @@ def _bound_fields(fields: Mapping[str, bytes]) -> int:
 
 
 def _bound_part(part: object) -> int:
+    """Return the bound of a part that has no text."""
+    if isinstance(part, reasoning.ReasoningEncrypted):
+        return bound_tokens(part.data)
     return TOKENS_PER_FILE if isinstance(part, schema.AudioPart) else 0
 
 
@@ -277,7 +293,7 @@ def texts_of(message: schema.Message) -> Iterator[str]:
         yield content
     elif content is not None:
         for part in content:
-            if isinstance(part, schema.TextPart):
+            if isinstance(part, schema.TextPart | schema.PlainTextPart):
                 yield part.text
             elif isinstance(part, schema.RefusalPart):
                 yield part.refusal
@@ -286,9 +302,11 @@ def texts_of(message: schema.Message) -> Iterator[str]:
 
 
 def _texts_of_assistant(message: schema.AssistantMessage) -> Iterator[str]:
-    for text in (message.reasoning, message.reasoning_content, message.refusal):
-        if text:
-            yield text
+    yield from reasoning.texts_in(
+        message.reasoning_details, message.reasoning, message.reasoning_content
+    )
+    if message.refusal:
+        yield message.refusal
     for call in message.tool_calls or ():
         if isinstance(call, schema.CustomToolCall):
             yield call.custom.name

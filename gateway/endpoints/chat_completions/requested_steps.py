@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from gateway.core.errors import PluginUnavailable, RequestError, UnknownProcessor
+from gateway.core.json_types import JsonObject
 from gateway.endpoints.chat_completions.processor_options import check_options
 from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
 from gateway.processors.registry import PROCESSORS
 from gateway.tools.registry import TOOLS
 
 
-def read_processors(request: ChatCompletionRequest) -> tuple[str, ...]:
+def read_processors(inferada: JsonObject) -> tuple[str, ...]:
     """Return the names in `inferada.processors`.
 
     Raises RequestError for an object that is none of `inferada`, UnknownProcessor.
     """
-    given = request.inferada or {}
-    check_options(given)
-    names = given.get("processors") or ()
+    check_options(inferada)
+    names = inferada.get("processors") or ()
     for index, name in enumerate(names):
         if name not in PROCESSORS:
             raise UnknownProcessor(

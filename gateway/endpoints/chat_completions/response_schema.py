@@ -10,6 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.events import FINISH_REASONS
 from gateway.core.json_types import JsonObject
+from gateway.core.processing import ProcessorSummary
+from gateway.core.reasoning import AnyDetail
 
 FinishReason = Annotated[str, Meta(extra_json_schema={"enum": sorted(FINISH_REASONS)})]
 
@@ -42,7 +44,7 @@ class Timings(Struct, kw_only=True):
     total_ms: int
     upstream_ms: Annotated[int, Meta(description="The provider that served the call.")]
     tokens_per_second: float | UnsetType = UNSET
-    processors_ms: int | UnsetType = UNSET
+    processors_ms: Annotated[int, Meta(description="Where some ran.")] | UnsetType = UNSET
     queued_ms: int | UnsetType = UNSET
     failed_ms: Annotated[int, Meta(description="Attempts that failed.")] | UnsetType = UNSET
     gateway_ms: int | UnsetType = UNSET
@@ -57,6 +59,13 @@ class AnswerMessage(Struct, kw_only=True):
     function_call: JsonObject | UnsetType = UNSET
     reasoning: str | UnsetType = UNSET
     reasoning_content: str | UnsetType = UNSET
+    reasoning_details: (
+        Annotated[
+            list[AnyDetail],
+            Meta(description="Signed and encrypted reasoning, to be sent back unchanged."),
+        ]
+        | UnsetType
+    ) = UNSET
     refusal: str | UnsetType = UNSET
     annotations: list[JsonObject] | UnsetType = UNSET
     audio: JsonObject | UnsetType = UNSET
@@ -83,6 +92,7 @@ class ChatCompletion(Struct, kw_only=True):
     timings: Timings
     credits_used: float
     episode_id: str | UnsetType = UNSET
+    inferada: ProcessorSummary | UnsetType = UNSET
 
 
 class ChunkChoice(Struct):
@@ -118,3 +128,4 @@ class ChatCompletionChunk(ChunkHead, kw_only=True):
     usage: CompletionUsage | UnsetType | None = UNSET
     credits_used: float | UnsetType = UNSET
     fallback: Fallback | UnsetType = UNSET
+    inferada: ProcessorSummary | UnsetType = UNSET

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 
 from gateway.core.json_types import JsonObject
 from gateway.core.parameters import MOST_STOP_SEQUENCES
+from gateway.core.reasoning import AnyDetail
 from gateway.endpoints.reading import END, USER_WORDS, PublicName, User
 
 Penalty = Annotated[float, Meta(ge=-2, le=2)]
@@ -33,6 +34,13 @@ Metadata = Annotated[
 
 
 class TextPart(Struct, tag_field="type", tag="text"):
+    text: str
+
+
+class PlainTextPart(Struct):
+    """A text part where there is no other. It has no tag, which might be missing there."""
+
+    type: Literal["text"]
     text: str
 
 
@@ -84,7 +92,7 @@ class FilePart(Struct, tag_field="type", tag="file", kw_only=True):
 
 
 Part = TextPart | ImagePart | AudioPart | FilePart
-Text = str | Annotated[list[TextPart], Meta(min_length=1)]
+Text = str | Annotated[list[PlainTextPart], Meta(min_length=1)]
 
 
 class SystemMessage(Struct, tag_field="role", tag="system"):
@@ -131,6 +139,8 @@ class AssistantMessage(Struct, tag_field="role", tag="assistant", kw_only=True):
     function_call: FunctionCall | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
+    # As an answer had them.
+    reasoning_details: Annotated[list[AnyDetail], Meta(max_length=10_000)] | None = None
     refusal: str | None = None
     audio: JsonObject | None = None
     name: ShortName | None = None

@@ -125,7 +125,7 @@ def fill_in_place(call: ChatCall, filling: Filling) -> ChatCall:
 def filled_content(content: schema.Text, filling: Filling) -> schema.Text:
     if isinstance(content, str):
         return filling.fill(content)
-    return [schema.TextPart(filling.fill(part.text)) for part in content]
+    return [msgspec.structs.replace(part, text=filling.fill(part.text)) for part in content]
 
 
 def with_content(raw: bytes, content: schema.Text) -> bytes:

@@ -21,10 +21,11 @@ from gateway.core.events import (
     Fields,
     Finish,
     ToolEvent,
+    UsageReported,
     WrittenEvent,
 )
 from gateway.core.json_types import JsonObject
-from gateway.core.money import Usage, usd
+from gateway.core.money import Usage, count_cache_writes, usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
@@ -57,12 +58,12 @@ _encode = msgspec.json.encode
 
 def write_usage(usage: Usage, charge_nusd: int) -> CompletionUsage:
     """Return the `usage` object: OpenAI's fields and the cost in USD."""
-    written = usage.others.get("cache_write", UNSET) if usage.others else UNSET
+    written = count_cache_writes(usage)
     return CompletionUsage(
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         total_tokens=usage.prompt_tokens + usage.completion_tokens,
-        prompt_tokens_details=PromptTokensDetails(usage.cached_tokens, written),
+        prompt_tokens_details=PromptTokensDetails(usage.cached_tokens, written or UNSET),
         completion_tokens_details=CompletionTokensDetails(usage.reasoning_tokens),
         cost=usd(charge_nusd),
     )
@@ -103,6 +104,7 @@ class AnswerWriter:
 
     keep_alive = KEEP_ALIVE
     fallback: tuple[str, int] | None = None
+    ends_with_whole = False
 
     def __init__(self, form: AnswerForm) -> None:
         self._form = form
@@ -127,6 +129,7 @@ class AnswerWriter:
                 timings=write_timings(receipt),
                 credits_used=form.credits(receipt),
                 episode_id=form.episode_id or UNSET,
+                inferada=form.summary(),
             )
         )
 
@@ -206,7 +209,7 @@ class ChunkWriter(AnswerWriter):
             self._held[event.index] = event
         elif isinstance(event, ToolEvent):
             return self._write_tool_event(event) if event.is_shown else b""
-        else:
+        elif isinstance(event, UsageReported):
             self._extras.update(event.extras)
         return b""
 
@@ -241,8 +244,11 @@ class ChunkWriter(AnswerWriter):
         elif receipt is not None and self._where == ON_FINISH:
             chunk.usage = write_usage(receipt.usage, receipt.charge_nusd)
             chunk.credits_used = self._credits(receipt)
-        if receipt is not None and self.fallback is not None:
-            chunk.fallback = Fallback(*self.fallback)
+        if receipt is not None:
+            if self.fallback is not None:
+                chunk.fallback = Fallback(*self.fallback)
+            if self._where in (NOWHERE, ON_FINISH):
+                chunk.inferada = self._form.summary()
         return role + _write_event(chunk)
 
     def _write_trailing(self, receipt: Receipt) -> list[bytes]:
@@ -254,6 +260,7 @@ class ChunkWriter(AnswerWriter):
         # The second repeats the usage: one SDK keeps what the last chunk says, even nothing.
         frames = [_write_event(chunk)] if self._where == TWICE else []
         chunk.credits_used = self._credits(receipt)
+        chunk.inferada = self._form.summary()
         return [*frames, _write_event(chunk)]
 
     def fail(self, error: GatewayError) -> bytes:
@@ -305,11 +312,14 @@ def write_timings(receipt: Receipt) -> Timings:
     queued_ms = min((receipt.queued_us + 500) // 1000, total_ms - upstream_ms)
     rest_ms = total_ms - upstream_ms - queued_ms
     failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
+    rest_ms -= failed_ms
+    processors_ms = min((receipt.processors_us + 500) // 1000, rest_ms)
     return Timings(
         total_ms=total_ms,
         upstream_ms=upstream_ms,
         tokens_per_second=_per_second(tokens, receipt.upstream_us) if has_rate else UNSET,
+        processors_ms=processors_ms if receipt.processors else UNSET,
         queued_ms=queued_ms or UNSET,
         failed_ms=failed_ms or UNSET,
-        gateway_ms=rest_ms - failed_ms or UNSET,
+        gateway_ms=rest_ms - processors_ms or UNSET,
     )

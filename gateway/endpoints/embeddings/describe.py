@@ -5,17 +5,14 @@ from __future__ import annotations
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.embeddings.schema import (
-    KNOWN,
     MAX_INPUTS,
-    MAX_TOKEN_IDS,
-    NOT_HERE,
     EmbeddingsRequest,
     EmbeddingsResponse,
+    reader,
 )
-from gateway.endpoints.json_schema import complete_common
+from gateway.endpoints.inputs import limit_lists
+from gateway.endpoints.json_schema import complete_plain
 
-# False or null. Written so that generators of clients read a boolean.
-OFF: JsonObject = {"anyOf": [{"type": "boolean"}, {"type": "null"}], "not": {"const": True}}
 TEXTS: JsonObject = {"model": "tollhouse/simulated", "input": ["A red bicycle", "A blue car"]}
 
 
@@ -38,12 +35,5 @@ def complete(schemas: Schemas) -> None:
     """Say what a list of inputs may have, and which members of other endpoints have to be off."""
     request = schemas[EmbeddingsRequest.__name__]
     members = request["properties"]
-    text, many = members["input"]["anyOf"]
-    kinds = many["items"]["anyOf"]
-    limits = (MAX_INPUTS, MAX_TOKEN_IDS, MAX_INPUTS)
-    lists = [
-        many | {"items": kind, "maxItems": limit} for kind, limit in zip(kinds, limits, strict=True)
-    ]
-    members["input"] = {"anyOf": [text, *lists]}
-    members |= {name: OFF | {"description": "Not available."} for name in sorted(NOT_HERE)}
-    complete_common(request, KNOWN | NOT_HERE)
+    members["input"] = limit_lists(members["input"], MAX_INPUTS)
+    complete_plain(request, reader.known, reader.not_here)

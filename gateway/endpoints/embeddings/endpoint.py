@@ -17,6 +17,7 @@ from gateway.endpoints.embeddings.describe import describe
 from gateway.endpoints.embeddings.read import read_call
 from gateway.endpoints.embeddings.write import EmbeddingsWriter
 from gateway.endpoints.rules import Rules
+from gateway.http.api_format import OPENAI
 from gateway.snapshot.types import ModelRecord
 
 
@@ -26,6 +27,7 @@ class Embeddings:
     name = "embeddings"
     operation = "embeddings"
     scope = "completions"
+    api_format = OPENAI
     paths: ClassVar[tuple[str, ...]] = ("embeddings",)
 
     def __init__(self, rules: Rules) -> None:

@@ -14,6 +14,7 @@ from gateway.management.catalogue_options import (
     read_connection_secrets,
     read_credential,
     read_provider_options,
+    read_settings,
     write_provider,
 )
 from gateway.providers import catalogue
@@ -39,6 +40,7 @@ class Command(JsonCommand):
             kind=kind,
             base_url=base_url,
             credential=read_credential(options),
+            settings=read_settings(options),
             actor=ACTOR,
             **read_provider_options(options),
         )

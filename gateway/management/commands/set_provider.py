@@ -15,6 +15,7 @@ from gateway.management.catalogue_options import (
     read_connection_secrets,
     read_credential,
     read_provider_options,
+    read_settings,
     write_provider,
 )
 from gateway.services.provider_connections import set_connection
@@ -40,9 +41,16 @@ class Command(JsonCommand):
     ) -> Answer:
         provider = get_provider(name)
         credential = read_credential(options)
+        given = read_settings(options)
         proxy_credential, client_key = read_connection_secrets(options)
         changed = [
-            set_access(provider, base_url=base_url, credential=credential, actor=ACTOR),
+            set_access(
+                provider,
+                base_url=base_url,
+                settings=provider.settings | given if given else None,
+                credential=credential,
+                actor=ACTOR,
+            ),
             update_provider(provider, actor=ACTOR, **read_provider_options(options)),
             set_connection(
                 provider,

@@ -5,11 +5,11 @@ Reference: https://platform.claude.com/docs/en/build-with-claude/streaming
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from gateway.core.errors import ProviderUnavailable, StreamBroken
+from gateway.core import reasoning
 from gateway.core.events import (
     ChatAnswer,
     Choice,
@@ -19,10 +19,12 @@ from gateway.core.events import (
     StreamEvent,
     UsageReported,
 )
+from gateway.providers.anthropic.citations import Citation, write_citation
 from gateway.providers.anthropic.errors import ErrorObject, read_reported_error
 from gateway.providers.anthropic.usage import read_usage
 from gateway.providers.base import Framing
 from gateway.providers.framing.sse import SseDecoder
+from gateway.providers.invalid import MALFORMED, invalid_answer, invalid_stream
 
 # Not among them: end_turn, stop_sequence, and pause_turn, which only tools of the provider's own
 # bring about. They are a stop, as is whatever we do not know.
@@ -33,7 +35,6 @@ FINISH_REASONS: Mapping[str, str] = {
     "refusal": "content_filter",
 }
 NO_ARGUMENTS = "{}"
-MALFORMED = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _encode = msgspec.json.encode
 
 
@@ -43,6 +44,10 @@ class ContentBlock(msgspec.Struct, kw_only=True):
     type: str
     text: str = ""
     thinking: str = ""
+    signature: str = ""
+    # Of thoughts that only the provider can read.
+    data: str = ""
+    citations: list[Citation] | None = None
     id: str = ""
     name: str = ""
     input: msgspec.Raw = msgspec.Raw(b"{}")
@@ -53,17 +58,21 @@ class Message(msgspec.Struct):
 
     content: list[ContentBlock]
     stop_reason: str | None = None
+    stop_sequence: str | None = None
     usage: object = None
 
 
-class PieceDelta(msgspec.Struct):
+class PieceDelta(msgspec.Struct, kw_only=True):
     """What a piece of a stream adds, or how the message ends."""
 
     type: str = ""
     text: str = ""
     thinking: str = ""
+    signature: str = ""
     partial_json: str = ""
+    citation: Citation | None = None
     stop_reason: str | None = None
+    stop_sequence: str | None = None
 
 
 class Piece(msgspec.Struct, kw_only=True):
@@ -88,22 +97,57 @@ def read_answer(body: bytes) -> ChatAnswer:
         message = _decode_message(body)
         calls = [_read_call(block) for block in message.content if block.type == "tool_use"]
     except MALFORMED:
-        raise ProviderUnavailable(
-            "The provider sent an invalid response.", quote=repr(body[:2000])
-        ) from None
+        raise invalid_answer(body) from None
     said: dict[str, object] = {"role": "assistant", "content": _join(message, "text", "text")}
     if thought := _join(message, "thinking", "thinking"):
         said["reasoning"] = thought
+    if details := list(_read_details(message)):
+        said[reasoning.FIELD] = details
+    if cited := list(_read_citations(message)):
+        said["annotations"] = cited
     if calls:
         said["tool_calls"] = calls
         said["content"] = said["content"] or None
     reason = message.stop_reason or ""
     choice = Choice(0, said, FINISH_REASONS.get(reason, "stop"), None, reason)
-    return ChatAnswer((choice,), read_usage(message.usage))
+    return ChatAnswer((choice,), read_usage(message.usage), _extras_of(message.stop_sequence))
+
+
+def _extras_of(stop_sequence: str | None) -> dict[str, object]:
+    """Return what only callers of the same format are told."""
+    return {} if stop_sequence is None else {"stop_sequence": stop_sequence}
 
 
 def _join(message: Message, kind: str, field: str) -> str:
     return "".join(getattr(block, field) for block in message.content if block.type == kind)
+
+
+def _read_details(message: Message) -> Iterator[dict[str, object]]:
+    """Yield the thoughts as they have to come back: in order, and unchanged."""
+    index = 0
+    for block in message.content:
+        if block.type == "thinking":
+            signed = {"signature": block.signature} if block.signature else {}
+            yield _write_detail("text", index, text=block.thinking, **signed)
+        elif block.type == "redacted_thinking":
+            yield _write_detail("encrypted", index, data=block.data)
+        else:
+            continue
+        index += 1
+
+
+def _write_detail(kind: str, index: int, **said: str) -> dict[str, object]:
+    return reasoning.write(kind, index, reasoning.ANTHROPIC, **said)
+
+
+def _read_citations(message: Message) -> Iterator[dict[str, object]]:
+    start = 0
+    for block in message.content:
+        if block.type == "text":
+            end = start + len(block.text)
+            for citation in block.citations or ():
+                yield write_citation(citation, start, end)
+            start = end
 
 
 def _read_call(block: ContentBlock) -> dict[str, object]:
@@ -121,15 +165,24 @@ def _write_call(block: ContentBlock, function: dict[str, str]) -> dict[str, obje
 
 
 class MessagesDecoder:
-    """Events of one stream. It remembers the input's counts, which come first, and the block that
-    is open."""
+    """Events of one stream. It remembers the input's counts, which come first, the block that is
+    open, and how much has been thought and said."""
 
-    __slots__ = ("_calls", "_has_arguments", "_is_call", "_usage", "framing")
+    __slots__ = (
+        *("_calls", "_citations", "_end", "_has_arguments", "_is_call", "_start", "_thoughts"),
+        *("_usage", "framing"),
+    )
 
-    def __init__(self) -> None:
-        self.framing: Framing = SseDecoder()
+    def __init__(self, framing: Framing | None = None) -> None:
+        """framing: the cloud's own; frames are the JSON of events."""
+        self.framing: Framing = framing or SseDecoder()
         self._usage: object = None
         self._calls = 0
+        # Blocks of thought that have begun, the open one included.
+        self._thoughts = 0
+        # Of the open block of text, and where in the content it begins and ends.
+        self._citations: list[Citation] = []
+        self._start = self._end = 0
         self._is_call = self._has_arguments = False
 
     def read(self, frame: bytes) -> list[StreamEvent]:
@@ -144,9 +197,7 @@ class MessagesDecoder:
         except MALFORMED:
             if not frame.strip():
                 return []
-            raise StreamBroken(
-                "The provider sent an invalid stream.", quote=repr(frame[:2000])
-            ) from None
+            raise invalid_stream(frame) from None
         raise read_reported_error(piece.error or ErrorObject(), frame)
 
     def _read_rare(self, piece: Piece) -> list[StreamEvent]:
@@ -158,6 +209,7 @@ class MessagesDecoder:
                 events = self._read_stop()
             case "message_start" if piece.message is not None:
                 self._usage = piece.message.usage
+                events = [UsageReported(None, so_far=read_usage(self._usage))]
             case "message_delta":
                 events = self._read_end(piece)
             case "message_stop":
@@ -168,13 +220,28 @@ class MessagesDecoder:
         if delta is None:
             return []
         if delta.text:
+            self._end += len(delta.text)
             return [Delta(0, {"content": delta.text})]
         if delta.partial_json and self._is_call:
             self._has_arguments = True
             return [self._add_arguments(delta.partial_json)]
         if delta.thinking:
-            return [Delta(0, {"reasoning": delta.thinking})]
+            return [self._think(delta.thinking)]
+        if delta.signature:
+            detail = _write_detail("text", self._thought, signature=delta.signature)
+            return [Delta(0, {reasoning.FIELD: [detail]})]
+        if delta.citation is not None:
+            self._citations.append(delta.citation)
         return []
+
+    @property
+    def _thought(self) -> int:
+        """The index of the block of thought that is open."""
+        return max(self._thoughts - 1, 0)
+
+    def _think(self, text: str) -> Delta:
+        detail = _write_detail("text", self._thought, text=text)
+        return Delta(0, {"reasoning": text, reasoning.FIELD: [detail]})
 
     def _read_start(self, block: ContentBlock | None) -> list[StreamEvent]:
         if block is None:
@@ -182,10 +249,17 @@ class MessagesDecoder:
         self._is_call = block.type == "tool_use"
         if self._is_call:
             return self._begin_call(block)
-        if block.type == "text" and block.text:
-            return [Delta(0, {"content": block.text})]
-        if block.type == "thinking" and block.thinking:
-            return [Delta(0, {"reasoning": block.thinking})]
+        if block.type == "text":
+            self._start, self._end = self._end, self._end + len(block.text)
+            self._citations = block.citations or []
+            return [Delta(0, {"content": block.text})] if block.text else []
+        if block.type == "thinking":
+            self._thoughts += 1
+            return [self._think(block.thinking)] if block.thinking else []
+        if block.type == "redacted_thinking":
+            self._thoughts += 1
+            detail = _write_detail("encrypted", self._thought, data=block.data)
+            return [Delta(0, {reasoning.FIELD: [detail]})]
         return []
 
     def _begin_call(self, block: ContentBlock) -> list[StreamEvent]:
@@ -198,6 +272,10 @@ class MessagesDecoder:
         return [Delta(0, {"tool_calls": [call]})]
 
     def _read_stop(self) -> list[StreamEvent]:
+        if self._citations:
+            cited = [write_citation(each, self._start, self._end) for each in self._citations]
+            self._citations = []
+            return [Delta(0, {"annotations": cited})]
         if not self._is_call or self._has_arguments:
             return []
         # A call without arguments has an empty object in this API, and so it has in OpenAI's.
@@ -211,9 +289,11 @@ class MessagesDecoder:
     def _read_end(self, piece: Piece) -> list[StreamEvent]:
         events: list[StreamEvent] = []
         usage = read_usage(self._usage, piece.usage) if piece.usage is not None else None
-        if usage is not None:
-            events.append(UsageReported(usage))
-        reason = piece.delta.stop_reason if piece.delta is not None else None
+        delta = piece.delta or PieceDelta()
+        extras = _extras_of(delta.stop_sequence)
+        if usage is not None or extras:
+            events.append(UsageReported(usage, extras))
+        reason = delta.stop_reason
         if reason is not None:
             events.append(Finish(0, FINISH_REASONS.get(reason, "stop"), None, reason))
         return events

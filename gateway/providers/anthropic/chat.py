@@ -5,6 +5,12 @@ It differs from a chat completion in five ways: instructions are a field beside 
 (conversation.py), tools are called with objects (tools.py), a limit is required, what else may be
 asked depends on the generation of the model (options.py, generations.py), and tokens are counted
 in four numbers (usage.py).
+
+Clouds that serve the same API differ in the address, in how they let calls in and in what stands
+around the body (Envelope). The adapter of such a cloud derives AnthropicChat: it sets `envelope`,
+overrides `address`, and where it needs to `headers` or `build_request`; `write_request` is the
+body alone. Where it frames streams in its own way it opens a MessagesDecoder with that framing,
+which has to hand on each event's JSON.
 """
 
 from __future__ import annotations
@@ -13,6 +19,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from gateway.core import reasoning
 from gateway.core.chat import ChatCall
 from gateway.core.chat_messages import read_messages
 from gateway.core.errors import UnsupportedParameter
@@ -20,16 +27,26 @@ from gateway.core.events import ChatAnswer
 from gateway.core.grant import Grant
 from gateway.providers.anthropic import answers
 from gateway.providers.anthropic.conversation import Conversation, translate
+from gateway.providers.anthropic.envelope import Envelope
 from gateway.providers.anthropic.errors import read_error
 from gateway.providers.anthropic.generations import generation_of
-from gateway.providers.anthropic.options import Options, Situation
+from gateway.providers.anthropic.native import write_native
+from gateway.providers.anthropic.options import Options
+from gateway.providers.anthropic.thinking import Situation, fit_thinking
 from gateway.providers.anthropic.tools import Tools, translate_tools
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.catalogue import BY_NAME
+from gateway.providers.native import native_body
 from gateway.providers.secrets import secrets_of
+from gateway.providers.translation import (
+    UNTRANSLATABLE,
+    bound_prompt,
+    fields_of,
+    left_out,
+    refuse_fields,
+)
 from gateway.snapshot.types import TargetRecord
 
-BYTES_PER_TOKEN = 4
 # What a call without a limit is taken to have while it is only checked.
 MANY_TOKENS = 2**20
 # The fields that are translated. `n` is, as far as it is 1.
@@ -38,22 +55,13 @@ TRANSLATED = frozenset(
         *("model", "messages", "stream", "stream_options", "n", "max_tokens"),
         *("max_completion_tokens", "temperature", "top_p", "top_k", "stop", "user", "tools"),
         *("tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"),
+        "reasoning",
     }
 )
 # The API's own, which go through as they are.
 NATIVE = frozenset({"cache_control", "thinking"})
-# Of the gateway's own or of no consequence for a provider.
-OURS = frozenset({"inferada", "plugins", "hi_tool_events", "models"})
-OURS_PREFIX = "tensorzero::"
-# To leave these out would change what is answered, not only how.
-REFUSED = frozenset(
-    {
-        *("functions", "function_call", "chat_template", "chat_template_kwargs"),
-        *("mm_processor_kwargs", "guided_choice", "guided_grammar", "guided_json", "guided_regex"),
-        *("guided_decoding_backend", "guided_whitespace_pattern", "structural_tag"),
-        "structured_outputs",
-    }
-)
+# Unknown to OpenAI: where a model drops what is unknown, these stay here, too.
+GOES_THROUGH = NATIVE | {"reasoning"}
 _encode = msgspec.json.encode
 
 
@@ -72,57 +80,48 @@ class AnthropicChat:
 
     # Nothing is taken unseen: the API is strict, and what it takes depends on the model.
     supported: frozenset[str] = frozenset()
+    envelope = Envelope()
 
     def check(self, call: ChatCall, target: TargetRecord) -> set[str]:
         payload = call.payload
         if payload.n > 1:
             raise UnsupportedParameter(f"{call.facts.model} only supports n = 1.", param="n")
-        for name in REFUSED.intersection(payload.fields):
-            if payload.has(name):
-                raise UnsupportedParameter(
-                    f"{call.facts.model} does not support {name}.", param=name
-                )
+        refuse_fields(call, UNTRANSLATABLE.intersection(payload.fields))
+        if native_body(call, target) is not None:
+            return set()
         max_tokens = payload.max_tokens or MANY_TOKENS
-        return _translate(_fields_of(call, target), target, max_tokens).dropped
+        return _translate(fields_of(call, target), target, max_tokens).dropped
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
-        stream, kind = call.facts.stream, BY_NAME[target.kind]
-        headers = {
+        return UpstreamRequest(
+            url=self.address(call, target),
+            headers=self.headers(call, grant, target),
+            body=write_request(call, grant, target, self.envelope),
+            prompt_tokens=bound_prompt(call),
+        )
+
+    def address(self, call: ChatCall, target: TargetRecord) -> str:
+        return f"{target.base_url}{BY_NAME[target.kind].chat_path}"
+
+    def headers(self, call: ChatCall, grant: Grant, target: TargetRecord) -> dict[str, str]:
+        """Return the headers, the credential among them."""
+        native = native_body(call, target) if self.envelope.takes_betas_in_header else None
+        return {
+            **({} if native is None else native.headers),
             "content-type": "application/json",
-            "accept": "text/event-stream" if stream else "application/json",
+            "accept": "text/event-stream" if call.facts.stream else "application/json",
             "accept-encoding": "identity",
             "user-agent": "tollhouse",
             "x-request-id": grant.identity.call_id,
-            **kind.headers_with(target.secret),
+            **BY_NAME[target.kind].headers_with(target.secret),
         }
-        fields = _fields_of(call, target)
-        for name in NATIVE.intersection(grant.dropped_params):
-            fields.pop(name, None)
-        max_tokens = grant.cap_tokens or call.payload.max_tokens or grant.limit_tokens
-        said = _translate(fields, target, max_tokens)
-        body: dict[str, object] = {
-            "model": target.native_model,
-            "max_tokens": max_tokens,
-            "messages": said.conversation.turns,
-        }
-        if said.conversation.system:
-            body["system"] = said.conversation.system
-        if stream:
-            body["stream"] = True
-        body |= said.tools.fields | said.options.fields | said.native
-        return UpstreamRequest(
-            url=f"{target.base_url}{kind.chat_path}",
-            headers=headers,
-            body=_encode(body),
-            prompt_tokens=len(call.payload.fields["messages"]) // BYTES_PER_TOKEN + 1,
-        )
 
     def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
         return answers.read_answer(body)
 
     read_error = staticmethod(read_error)
 
-    def open_decoder(self) -> Decoder:
+    def open_decoder(self, request: UpstreamRequest) -> Decoder:
         return answers.MessagesDecoder()
 
     def secrets(self, request: UpstreamRequest) -> tuple[bytes, ...]:
@@ -130,18 +129,40 @@ class AnthropicChat:
         return tuple(secret for secret in secrets_of(request) if secret != version)
 
 
-def _fields_of(call: ChatCall, target: TargetRecord) -> dict[str, bytes]:
-    """Return the caller's fields that have a value, and the model's where the caller has none."""
-    fields = {name: raw for name, raw in call.payload.fields.items() if raw != b"null"}
-    for name, raw in target.default_params:
-        fields.setdefault(name, raw)
-    return fields
+def write_request(call: ChatCall, grant: Grant, target: TargetRecord, envelope: Envelope) -> bytes:
+    """Return the body of a call that passed the check: the caller's own where it can go."""
+    native = native_body(call, target)
+    max_tokens = grant.cap_tokens or call.payload.max_tokens or grant.limit_tokens
+    around = envelope.write(target.native_model, native, stream=call.facts.stream)
+    if native is not None:
+        return write_native(native, grant.dropped_params, max_tokens=max_tokens, around=around)
+    fields = fields_of(call, target)
+    for name in GOES_THROUGH.intersection(grant.dropped_params):
+        fields.pop(name, None)
+    said = _translate(fields, target, max_tokens)
+    body: dict[str, object] = {
+        name: msgspec.Raw(raw) for name, raw in around.items() if raw is not None
+    }
+    body |= {"max_tokens": max_tokens, "messages": said.conversation.turns}
+    if said.conversation.system:
+        body["system"] = said.conversation.system
+    body |= said.tools.fields | said.options.fields | said.native
+    return _encode(body)
+
+
+def _fit(fields: Mapping[str, bytes], max_tokens: int) -> dict[str, bytes]:
+    """Return the fields with a budget that the limit has room for, if any. Raises RequestError."""
+    fitted = dict(fields)
+    raw = fitted.pop("thinking", None)
+    kept = None if raw is None else fit_thinking(raw, max_tokens)
+    return fitted if kept is None else fitted | {"thinking": kept}
 
 
 def _translate(fields: Mapping[str, bytes], target: TargetRecord, max_tokens: int) -> Translation:
     """Raises RequestError, InvalidFile, AudioNotSupported or UnsupportedParameter for what the API
     has no words for."""
     generation = generation_of(target.native_model)
+    given, fields = fields, _fit(fields, max_tokens)
     conversation = translate(read_messages(fields["messages"]))
     tools = translate_tools(fields, takes_strict=generation.takes_format)
     situation = Situation(
@@ -149,16 +170,17 @@ def _translate(fields: Mapping[str, bytes], target: TargetRecord, max_tokens: in
         is_tool_forced=tools.is_forced,
         is_in_tool_loop=conversation.is_in_tool_loop,
         is_begun=conversation.is_begun,
+        has_thoughts=conversation.has_thoughts,
     )
+    options = Options(fields, generation, situation)
+    if not options.thinks:
+        conversation.forget_thoughts()
     native: dict[str, object] = {
         name: msgspec.Raw(fields[name]) for name in NATIVE.intersection(fields)
     }
-    options = Options(fields, generation, situation)
-    dropped = {
-        name
-        for name in fields.keys() - TRANSLATED - NATIVE - OURS
-        if not name.startswith(OURS_PREFIX)
-    }
+    dropped = left_out(fields, TRANSLATED | NATIVE) | (given.keys() - fields.keys())
     if tools.drops_strict:
         dropped.add("strict")
+    if conversation.drops_details:
+        dropped.add(reasoning.FIELD)
     return Translation(conversation, tools, options, native, dropped | options.dropped)

@@ -2,8 +2,8 @@
 
 Instructions are lifted out, calls of tools and their results become blocks, and neighbours of one
 role become one turn, in which results come first: the API takes nothing between a call and its
-result. Text without a visible character is left out, for the API refuses it. So is reasoning:
-it goes back only with the signature it came with.
+result. Text without a visible character is left out, for the API refuses it. So is reasoning of
+other models; Claude's own goes back as it came, signed or encrypted, ahead of what was said.
 """
 
 from __future__ import annotations
@@ -13,23 +13,37 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from gateway.core.chat import Message, ToolCall, ToolResult
-from gateway.core.errors import RequestError
+from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
+from gateway.core.reasoning import ANTHROPIC
 from gateway.providers.anthropic.content import Block, input_of, mark, tidy_name, write_blocks
+from gateway.providers.turns import Turn, Turns
 
 BETWEEN = "\n\n"
+THOUGHTS = ("thinking", "redacted_thinking")
+MAX_ID_CHARS = 256
 _NOT_IN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 
 
-class Conversation(msgspec.Struct):
+class Conversation(msgspec.Struct, kw_only=True):
     """What a prompt comes to. system: one text, or blocks where the cache is marked."""
 
     system: str | list[Block]
-    turns: list[dict[str, object]]
+    turns: list[Turn]
     # The last turn answers calls of tools.
     is_in_tool_loop: bool
     # The answer is begun already: the last turn is the assistant's.
     is_begun: bool
+    # The last turn of the assistant begins with its thoughts.
+    has_thoughts: bool = False
+    # There were details of reasoning that the API cannot read.
+    drops_details: bool = False
+
+    def forget_thoughts(self) -> None:
+        """Leave out all thoughts: a model that is not to think takes none."""
+        for turn in self.turns:
+            blocks = turn["content"]
+            turn["content"] = [block for block in blocks if block["type"] not in THOUGHTS]
+            self.drops_details |= len(turn["content"]) < len(blocks)
 
 
 def translate(messages: Sequence[Message]) -> Conversation:
@@ -45,11 +59,8 @@ class _Writer:
 
     def __init__(self) -> None:
         self._system: list[Block] = []
-        self._turns: list[tuple[str, list[Block]]] = []
-        self._ids: set[str] = set()
-        # Calls without a result so far: the caller's id of each, and ours.
-        self._open: dict[str, str] = {}
-        self._results = 0  # in the last turn
+        self._turns = Turns(not_in_id=_NOT_IN_ID, max_id_chars=MAX_ID_CHARS)
+        self._drops_details = False
 
     def add(self, message: Message) -> None:
         match message.role:
@@ -61,52 +72,29 @@ class _Writer:
                 self._add_result(message)
             case "user":
                 blocks = write_blocks(message.parts, message.cache_control)
-                self._add_blocks("user", blocks, message.param)
+                self._turns.add("user", blocks, message.param)
 
     def finish(self) -> Conversation:
-        if not self._turns:
-            raise RequestError("The messages have no text.", param="messages")
-        if self._open:
-            raise RequestError(
-                f"The tool call {next(iter(self._open))} is not followed by a tool message.",
-                param="messages",
-            )
-        role, blocks = self._turns[-1]
-        is_begun = role == "assistant"
-        if is_begun:
-            _strip_end(blocks)
+        turns = self._turns.finish()
+        if self._turns.is_begun:
+            _strip_end(turns[-1]["content"])
+        spoken = [turn["content"] for turn in turns if turn["role"] == "assistant"]
         return Conversation(
             system=_join(self._system),
-            turns=[{"role": role, "content": blocks} for role, blocks in self._turns],
-            is_in_tool_loop=self._results > 0,
-            is_begun=is_begun,
+            turns=turns,
+            is_in_tool_loop=self._turns.is_in_tool_loop,
+            is_begun=self._turns.is_begun,
+            has_thoughts=bool(spoken) and spoken[-1][0]["type"] in THOUGHTS,
+            drops_details=self._drops_details,
         )
 
-    def _add_blocks(self, role: str, blocks: list[Block], path: str) -> None:
-        if not blocks:
-            return
-        if role == "assistant" and not self._turns:
-            raise RequestError(
-                "The first message must be a user message for this model.", param=path
-            )
-        if self._turns and self._turns[-1][0] == role:
-            self._turns[-1][1].extend(blocks)
-            return
-        if role == "assistant" and self._open:
-            raise RequestError(
-                f"The tool call {next(iter(self._open))} is not followed by a tool message.",
-                param=path,
-            )
-        self._turns.append((role, blocks))
-        self._results = 0
-
     def _add_assistant(self, message: Message) -> None:
-        blocks = write_blocks(message.parts, message.cache_control)
+        blocks = write_blocks(message.parts, None)
         called: dict[str, str] = {}
         for call in message.parts:
             if not isinstance(call, ToolCall):
                 continue
-            called[call.id] = self._name(call.id)
+            called[call.id] = self._turns.name_call(call.id)
             blocks.append(
                 {
                     "type": "tool_use",
@@ -115,39 +103,36 @@ class _Writer:
                     "input": input_of(call.arguments, f"{call.param}.function.arguments"),
                 }
             )
-        self._add_blocks("assistant", blocks, message.param)
-        self._open |= called
+        if blocks:
+            mark(blocks[-1], message.cache_control)
+        thoughts = self._read_thoughts(message)
+        # The API takes no thought without anything behind it.
+        self._drops_details |= bool(thoughts) and not blocks
+        self._turns.add("assistant", [*thoughts, *blocks] if blocks else [], message.param)
+        self._turns.open_calls(called)
+
+    def _read_thoughts(self, message: Message) -> list[Block]:
+        blocks: list[Block] = []
+        for part in message.parts:
+            if not isinstance(part, Reasoning):
+                continue
+            is_ours = part.format == ANTHROPIC
+            if is_ours and part.data:
+                blocks.append({"type": "redacted_thinking", "data": part.data})
+            elif is_ours and part.signature:
+                signed: Block = {"thinking": part.text, "signature": part.signature}
+                blocks.append({"type": "thinking", **signed})
+            else:
+                self._drops_details |= part.is_detail
+        return blocks
 
     def _add_result(self, message: Message) -> None:
         for part in message.parts:
             assert isinstance(part, ToolResult)
-            ours = self._open.pop(part.call_id, None)
-            if ours is None:
-                raise RequestError(
-                    "The preceding assistant message has no tool call with this ID.",
-                    param=f"{part.param}.tool_call_id",
-                )
-            result: Block = {"type": "tool_result", "tool_use_id": ours}
+            result: Block = {"type": "tool_result", "tool_use_id": self._turns.take_call(part)}
             if content := write_blocks(part.content, None):
                 result["content"] = content
-            mark(result, part.cache_control)
-            if self._turns[-1][0] != "user":
-                self._turns.append(("user", []))
-                self._results = 0
-            # Before whatever else has been said in the turn.
-            self._turns[-1][1].insert(self._results, result)
-            self._results += 1
-
-    def _name(self, call_id: str) -> str:
-        """Return an id that the API takes, and that no other call has: some providers number the
-        calls of each answer anew."""
-        name = base = _NOT_IN_ID.sub("_", call_id) or "call"
-        number = 1
-        while name in self._ids:
-            number += 1
-            name = f"{base}_{number}"
-        self._ids.add(name)
-        return name
+            self._turns.add_results([mark(result, part.cache_control)])
 
 
 def _join(blocks: list[Block]) -> str | list[Block]:

@@ -14,30 +14,10 @@ import msgspec
 from gateway.core.errors import UnsupportedParameter
 from gateway.providers.anthropic.generations import Generation
 from gateway.providers.anthropic.json_schema import close_objects
+from gateway.providers.anthropic.thinking import Situation, decide
 
 Fields = dict[str, object]
-# OpenAI's efforts in this API's words, for models that think as they see fit. Where a model does
-# not know the effort, the next one down has to do.
-EFFORTS: Mapping[str, tuple[str, ...]] = {
-    "none": ("low",),
-    "minimal": ("low",),
-    "low": ("low",),
-    "medium": ("medium",),
-    "high": ("high",),
-    "xhigh": ("xhigh", "high"),
-    "max": ("max", "high"),
-}
-# For models that think by a budget: percent of max_tokens. As OpenRouter has it:
-# https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
-BUDGET_PERCENT: Mapping[str, int] = {
-    "minimal": 10,
-    "low": 20,
-    "medium": 50,
-    "high": 80,
-    "xhigh": 95,
-    "max": 95,
-}
-MIN_BUDGET_TOKENS = 1024
+NULL = b"null"
 LEAST_TOP_P_THINKING = 0.95
 
 
@@ -62,22 +42,11 @@ class Sampling(msgspec.Struct):
     top_k: int | None = None
 
 
-class Situation(msgspec.Struct, frozen=True):
-    """What else of the call thinking depends on."""
-
-    max_tokens: int
-    is_tool_forced: bool
-    is_in_tool_loop: bool
-    is_begun: bool
-
-
 _read_format = msgspec.json.Decoder(ResponseFormat | None).decode
-_read_effort = msgspec.json.Decoder(str | None).decode
 _read_stop = msgspec.json.Decoder(str | list[str] | None).decode
 _read_number = msgspec.json.Decoder(float | None).decode
 _read_count = msgspec.json.Decoder(int | None).decode
 _read_user = msgspec.json.Decoder(str | None).decode
-NULL = b"null"
 
 
 class Options:
@@ -90,10 +59,10 @@ class Options:
         self.dropped: set[str] = set()
         self._given = given
         self._generation = generation
-        self._situation = situation
         self._output: Fields = {}
-        is_thinking = self._think()
-        self._sample(is_thinking=is_thinking)
+        # The model may think.
+        self.thinks = self._think(situation)
+        self._sample()
         self._form()
         self._stop()
         if user := _read_user(given.get("user", NULL)):
@@ -101,48 +70,17 @@ class Options:
         if self._output:
             self.fields["output_config"] = self._output
 
-    def _think(self) -> bool:
-        """Say how much to think. Returns whether the model will."""
-        generation = self._generation
-        if "thinking" in self._given:  # the API's own word, which goes through
-            return True
-        effort = _read_effort(self._given.get("reasoning_effort", NULL))
-        if effort is None or (effort == "none" and not generation.thinks_by_default):
-            return generation.thinks_by_default
-        if generation.takes_adaptive:
-            return self._think_adaptively(effort)
-        budget = self._budget(effort)
-        if budget is None:
-            self.dropped.add("reasoning_effort")
-            return False
-        self.fields["thinking"] = {"type": "enabled", "budget_tokens": budget}
-        return True
+    def _think(self, situation: Situation) -> bool:
+        thinking = decide(self._given, self._generation, situation)
+        if thinking.field is not None:
+            self.fields["thinking"] = thinking.field
+        if thinking.effort is not None:
+            self._output["effort"] = thinking.effort
+        if thinking.dropped:
+            self.dropped.add(thinking.dropped)
+        return thinking.is_on
 
-    def _think_adaptively(self, effort: str) -> bool:
-        known = [word for word in EFFORTS[effort] if word in self._generation.efforts]
-        self._output["effort"] = known[0]
-        if effort == "none":
-            # It cannot be told not to think at all.
-            self.dropped.add("reasoning_effort")
-            return True
-        if not (self._situation.is_tool_forced or self._situation.is_begun):
-            self.fields["thinking"] = {"type": "adaptive", "display": "summarized"}
-        return True
-
-    def _budget(self, effort: str) -> int | None:
-        """Return the tokens to think with, None where the model cannot think about this call.
-
-        The thoughts before a call of a tool would have to come back with its result, signed.
-        """
-        situation = self._situation
-        if not self._generation.takes_budget or situation.max_tokens <= MIN_BUDGET_TOKENS:
-            return None
-        if situation.is_tool_forced or situation.is_in_tool_loop or situation.is_begun:
-            return None
-        share = situation.max_tokens * BUDGET_PERCENT[effort] // 100
-        return min(max(share, MIN_BUDGET_TOKENS), situation.max_tokens - 1)
-
-    def _sample(self, *, is_thinking: bool) -> None:
+    def _sample(self) -> None:
         given = self._given
         temperature = _read_number(given.get("temperature", NULL))
         top_p = _read_number(given.get("top_p", NULL))
@@ -158,7 +96,7 @@ class Options:
             self._say("top_p", None if is_one_too_many else top_p, is_whole=not is_one_too_many)
         if top_k is not None:
             self._say("top_k", top_k, is_whole=True)
-        if is_thinking and "thinking" in (self.fields.keys() | self._given.keys()):
+        if self.thinks:
             self._unsay_sampling()
 
     def _say(self, name: str, value: object, *, is_whole: bool) -> None:

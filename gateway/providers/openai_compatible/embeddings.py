@@ -7,44 +7,66 @@ for numbers alone where it may not know base64. Whichever form comes is taken.
 
 from __future__ import annotations
 
-from binascii import a2b_base64
+from collections.abc import Sequence
 from typing import NoReturn
 
 import msgspec
 
-from gateway.core.embeddings import FLOAT_BYTES, EmbeddingsAnswer, EmbeddingsCall, Vector
+from gateway.core.embeddings import EmbeddingsAnswer, EmbeddingsCall
 from gateway.core.errors import ProviderUnavailable, UnsupportedParameter
 from gateway.core.grant import Grant
 from gateway.core.money import Usage
 from gateway.providers.base import UpstreamRequest
-from gateway.providers.catalogue import BY_NAME, ProviderKind
-from gateway.providers.openai_compatible.chat import MALFORMED, read_count
-from gateway.providers.openai_compatible.request import BYTES_PER_TOKEN, write_body, write_headers
+from gateway.providers.catalogue import BY_NAME
+from gateway.providers.invalid import invalid_answer
+from gateway.providers.openai_compatible.answers import MALFORMED
+from gateway.providers.openai_compatible.request import (
+    BYTES_PER_TOKEN,
+    change_fields,
+    write_headers,
+    write_url,
+)
+from gateway.providers.request_body import write_body
 from gateway.providers.secrets import secrets_of
+from gateway.providers.text_embeddings import in_parts, refuse_token_ids
+from gateway.providers.token_counts import read_count
 from gateway.providers.upstream_errors import read_error
+from gateway.providers.vectors import read_vector
 from gateway.snapshot.types import TargetRecord
-
-# Of JSON text, what an array of numbers consists of.
-_NUMBERS = b"0123456789+-.eE, \t\r\n"
 
 
 class OpenAIEmbeddings:
-    """Embeddings for every provider of the `openai` dialect."""
+    """Embeddings for every provider of the `openai` dialect, and for those that have only this of
+    it."""
 
     supported = frozenset({"model", "input", "dimensions", "encoding_format"})
 
     def check(self, call: EmbeddingsCall, target: TargetRecord) -> set[str]:
-        drops, payload = BY_NAME[target.kind].drops, call.payload
-        return {name for name in drops.intersection(payload.fields) if payload.has(name)}
+        kind, payload = BY_NAME[target.kind], call.payload
+        if not kind.takes_token_ids:
+            refuse_token_ids(call)
+        return {name for name in kind.drops.intersection(payload.fields) if payload.has(name)}
 
     def build_request(
         self, call: EmbeddingsCall, grant: Grant, target: TargetRecord
     ) -> UpstreamRequest:
-        payload = call.payload
+        payload, kind = call.payload, BY_NAME[target.kind]
+        changed = _change_fields(call, grant, target)
+        if kind.most_inputs and payload.inputs > kind.most_inputs:
+
+            def write(inputs: Sequence[msgspec.Raw]) -> UpstreamRequest:
+                body = write_body(payload.fields, changed | {"input": msgspec.json.encode(inputs)})
+                return UpstreamRequest(
+                    url=write_url(target, "embeddings"),
+                    headers=write_headers(grant, target),
+                    body=body,
+                )
+
+            return in_parts(_read_inputs(payload.fields["input"]), kind.most_inputs, write)
         return UpstreamRequest(
-            url=f"{target.base_url}/embeddings",
+            url=write_url(target, "embeddings"),
             headers=write_headers(grant, target),
-            body=write_body(payload.fields, _change_fields(call, grant, target)),
+            body=write_body(payload.fields, changed),
             prompt_tokens=len(payload.fields["input"]) // BYTES_PER_TOKEN + 1,
             answers=payload.inputs,
         )
@@ -54,19 +76,17 @@ class OpenAIEmbeddings:
         try:
             answer = _decode(body)
             found = {
-                position if one.index is None else one.index: _read_vector(one.embedding)
+                position if one.index is None else one.index: read_vector(one.embedding)
                 for position, one in enumerate(answer.data)
             }
             vectors = [found[index] for index in range(request.answers)]
         except MALFORMED:
-            raise ProviderUnavailable(
-                "The provider sent an invalid response.", quote=repr(body[:2000])
-            ) from None
+            raise invalid_answer(body) from None
         if len(answer.data) != len(vectors):
             raise ProviderUnavailable("The provider sent more embeddings than were requested.")
         return EmbeddingsAnswer(vectors, read_usage(answer.usage))
 
-    def open_decoder(self) -> NoReturn:
+    def open_decoder(self, request: UpstreamRequest) -> NoReturn:
         raise UnsupportedParameter("Embeddings cannot be streamed.", param="stream")
 
     read_error = staticmethod(read_error)
@@ -88,46 +108,16 @@ class EmbeddingList(msgspec.Struct):
 
 
 _decode = msgspec.json.Decoder(EmbeddingList).decode
-_read_text = msgspec.json.Decoder(str).decode
+_read_inputs = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 def _change_fields(
     call: EmbeddingsCall, grant: Grant, target: TargetRecord
 ) -> dict[str, bytes | None]:
-    payload, kind = call.payload, BY_NAME[target.kind]
-    changed: dict[str, bytes | None] = dict.fromkeys((*kind.drops, *grant.dropped_params))
-    changed["model"] = msgspec.json.encode(target.native_model)
-    for name, raw in target.default_params:
-        if not payload.has(name):
-            changed[name] = raw
-    if not kind.takes_base64 or not payload.has("encoding_format"):
+    changed = change_fields(call.payload, grant, target)
+    if not BY_NAME[target.kind].takes_base64 or not call.payload.has("encoding_format"):
         changed["encoding_format"] = None
-    _rename(call, kind, changed)
     return changed
-
-
-def _rename(call: EmbeddingsCall, kind: ProviderKind, changed: dict[str, bytes | None]) -> None:
-    for name, theirs in kind.renames:
-        value = changed.get(name, call.payload.fields.get(name))
-        if value not in (None, b"null") and not call.payload.has(theirs):
-            changed[theirs] = value
-        changed[name] = None
-
-
-def _read_vector(raw: msgspec.Raw) -> Vector:
-    """Return the vector as it came. Raises ValueError or msgspec.DecodeError for what is none."""
-    text = bytes(raw)
-    if text.startswith(b'"'):
-        encoded = _read_text(text)
-        size = len(a2b_base64(encoded, strict_mode=True))
-        if not size or size % FLOAT_BYTES:
-            raise ValueError("These are no 32-bit floats.")
-        return encoded
-    # It is JSON: of these signs alone it is an array of numbers. Reading them would take as long
-    # as all the rest.
-    if text.translate(None, _NUMBERS) != b"[]" or not text[1:-1].strip():
-        raise ValueError("This is no array of numbers.")
-    return msgspec.Raw(text)
 
 
 def read_usage(raw: object) -> Usage | None:

@@ -1,7 +1,8 @@
 """vLLM's guided decoding in its two spellings, either from either.
 
 vLLM 0.12 removed guided_json and its siblings for one object, structured_outputs; the backend
-has no place there any more. Which spelling a server wants is a setting of its provider.
+has no place there any more. Which spelling a server wants is a setting of its
+provider, or follows from the version that it reports (gateway.services.vllm_versions).
 Reference: https://docs.vllm.ai/en/latest/features/structured_outputs.html
 """
 
@@ -36,7 +37,7 @@ def respell(fields: Mapping[str, bytes], dialect: str) -> dict[str, bytes | None
     given = GUIDED.intersection(fields)
     if not given:
         return {}
-    constraints = _read(fields)
+    constraints = read_constraints(fields)
     said: dict[str, bytes | None] = dict.fromkeys(given)
     if dialect == "structured_outputs":
         if constraints:
@@ -51,7 +52,8 @@ def respell(fields: Mapping[str, bytes], dialect: str) -> dict[str, bytes | None
     return said
 
 
-def _read(fields: Mapping[str, bytes]) -> dict[str, object]:
+def read_constraints(fields: Mapping[str, bytes]) -> dict[str, object]:
+    """Return what the answer is held to, by the names inside structured_outputs."""
     constraints: dict[str, object] = msgspec.json.decode(fields.get("structured_outputs") or b"{}")
     constraints = {name: value for name, value in (constraints or {}).items() if value is not None}
     for name, spelling in SPELLINGS.items():

@@ -1,9 +1,9 @@
 // Runs the official client for Node against a gateway; prints one JSON line for each case.
 // Judges nothing: tests/clients/test_openai_node.py says what the lines must hold.
 
-import OpenAI from "openai";
+import OpenAI, { toFile } from "openai";
 
-import { baseURL, interrupted, keys, report, witnessed } from "./reporting.js";
+import { baseURL, failure, interrupted, keys, report, witnessed } from "./reporting.js";
 
 const client = new OpenAI({ apiKey: keys.good, baseURL, maxRetries: 0 });
 const fake = "fake-model";
@@ -34,24 +34,6 @@ const forecast = {
     },
   },
 };
-
-// Everything that is known of an error the client raised, or a note that it raised none.
-async function failure(work) {
-  try {
-    await work();
-    return { raised: null };
-  } catch (error) {
-    return {
-      raised: error.constructor.name,
-      status: error.status ?? null,
-      code: error.code ?? null,
-      param: error.param ?? null,
-      message: error.message,
-      request_id: error.requestID ?? null,
-      body_request_id: error.error?.request_id ?? null,
-    };
-  }
-}
 
 // The loop that everybody writes: nothing guarded.
 async function read(stream) {
@@ -101,6 +83,11 @@ async function leaveStream() {
   for await (const _ of stream) if (++seen === 10) leaving.abort();
 }
 
+// A file with a name that a form has to quote.
+const recording = () => toFile(Buffer.alloc(32000, 7), 'a "name" of ümlauts.mp3');
+const transcribe = async (members = {}) =>
+  client.audio.transcriptions.create({ model: simulated, file: await recording(), ...members });
+
 // What is written down of a call, once it is: that may take a moment.
 async function recordOf(id) {
   for (let tries = 1; ; tries++) {
@@ -126,7 +113,7 @@ const failures = {
   504: () => create("script:fail=504"),
   529: () => create("script:fail=529"),
   "404 retrieve": () => client.models.retrieve("no/such model"),
-  "404 endpoint": () => client.moderations.create({ input: "Hello" }),
+  "404 endpoint": () => client.fineTuning.jobs.create({ model: "m", training_file: "f" }),
   "404 streamed": () => create("Hello", { model: "no/such", stream: true }),
   timeout: () => create("script:hang", {}, { timeout: 300 }),
 };
@@ -158,6 +145,25 @@ const cases = {
       simulated: parsed.choices[0].message.content,
     };
   },
+  speech: async () => {
+    const asked = { model: simulated, input: "two words", voice: "alloy", response_format: "wav" };
+    const answer = await client.audio.speech.create(asked);
+    const sound = Buffer.from(await answer.arrayBuffer());
+    const type = answer.headers.get("content-type");
+    return { type, head: sound.toString("latin1", 0, 4), bytes: sound.length };
+  },
+  transcription: async () => transcribe({ temperature: 0.2, timestamp_granularities: ["word"] }),
+  "transcription streamed": async () => {
+    let text = "";
+    let last = null;
+    for await (const event of await transcribe({ stream: true })) {
+      text += event.delta ?? "";
+      last = event;
+    }
+    return { text, last };
+  },
+  translation: async () =>
+    client.audio.translations.create({ model: simulated, file: await recording() }),
   models: async () => {
     const listed = [];
     for await (const model of client.models.list()) listed.push(model);

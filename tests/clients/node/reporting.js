@@ -10,6 +10,26 @@ async function calls() {
   return book.calls.map((call) => call.request_id);
 }
 
+// Everything that is known of an error the client raised, or a note that it raised none. Anthropic's
+// client gives the whole body, OpenAI's the error in it.
+export async function failure(work) {
+  try {
+    await work();
+    return { raised: null };
+  } catch (error) {
+    return {
+      raised: error.constructor.name,
+      status: error.status ?? null,
+      type: error.type ?? null,
+      code: error.code ?? error.error?.error?.code ?? null,
+      param: error.param ?? null,
+      message: error.message,
+      request_id: error.requestID ?? null,
+      body_request_id: error.error?.request_id ?? null,
+    };
+  }
+}
+
 // What the work came to, and the ids of the calls that reached the upstream meanwhile.
 export async function witnessed(work) {
   const before = new Set(await calls());

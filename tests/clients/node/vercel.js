@@ -15,6 +15,7 @@ const providers = {
   compatible: compatible({ supportsStructuredOutputs: true }),
   "compatible with usage": compatible({ supportsStructuredOutputs: true, includeUsage: true }),
   openai: (apiKey) => createOpenAI({ baseURL, apiKey }).chat,
+  "openai responses": (apiKey) => createOpenAI({ baseURL, apiKey }),
 };
 
 const forecast = Output.object({ schema: z.object({ place: z.string(), kind: z.enum(["short"]) }) });

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Role
+from gateway.core.ids import find_request_id
 from gateway.models import CallRecord
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import path_of, signed_in
@@ -21,6 +22,41 @@ def client() -> Client:
     workspace = make_workspace("Northwind")
     make_demo_data(workspace, days=1, calls_per_day=100)
     return signed_in(make_member(workspace, Role.OWNER))
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "profile", "prefix"),
+    [
+        ("chat_completions", "unified", "chatcmpl-"),
+        ("chat_completions", "hyperinfer", "gen-"),
+        ("anthropic_messages", "hyperinfer", "msg_"),
+        ("completions", "unified", "cmpl-"),
+        ("completions", "hyperinfer", "gen-"),
+        ("moderations", "unified", "modr-"),
+        ("rerank", "unified", ""),
+        ("responses", "unified", "resp_"),
+    ],
+)
+def test_the_id_of_the_answer_is_as_its_caller_got_it(
+    client: Client, endpoint: str, profile: str, prefix: str
+) -> None:
+    call = CallRecord.objects.filter(status="ok").latest("id")
+    CallRecord.objects.filter(pk=call.pk).update(endpoint=endpoint, profile=profile)
+
+    spellings = client.get(path_of("call-detail", call.id)).context["detail"].spellings
+
+    assert [one.text for one in spellings if one.label == "Response ID"] == [f"{prefix}{call.id}"]
+    assert find_request_id(f"{prefix}{call.id}") == call.id
+
+
+def test_answers_without_an_id_have_none(client: Client) -> None:
+    embedded, refused = CallRecord.objects.filter(status="ok").order_by("-id")[:2]
+    CallRecord.objects.filter(pk=embedded.pk).update(endpoint="embeddings")
+    CallRecord.objects.filter(pk=refused.pk).update(http_status=502)
+
+    for call in (embedded, refused):
+        spellings = client.get(path_of("call-detail", call.id)).context["detail"].spellings
+        assert "Response ID" not in [one.label for one in spellings]
 
 
 def test_the_page_of_a_call_shows_the_fee_for_its_pages(client: Client) -> None:

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from accounts.models import Role, Workspace
 from dashboard.explain.trace import recorded_trace
-from gateway.core.admission_steps import STEPS
+from gateway.core.admission_steps import STEPS, describe_refusal
+from gateway.core.errors import RequestError
 from gateway.models import CallRecord
 from tests.dashboard.visitors import path_of, signed_in
 from tests.factories import make_key, make_member, make_workspace
@@ -86,6 +87,15 @@ def test_a_scope() -> None:
     said = {"step": "scope", "required_scope": "files"}
 
     assert refused(said) == {"check": "Scope", "Required scope": "files"}
+
+
+def test_the_field_at_fault() -> None:
+    error = RequestError("temperature: Expected more.", param="temperature" + "x" * 200)
+
+    said = refused(describe_refusal(error))
+
+    assert said["check"] == "Parameters"
+    assert said["Field (param)"] == f"temperature{'x' * 89}"
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from playwright.sync_api import Browser, expect
 
-from dashboard.calls.transcript import read_request, read_response
+from dashboard.calls.transcript import FORMATS, read_request, read_response
 from gateway.core.events import ChatAnswer, Choice, Delta, Finish
 from gateway.core.money import Usage
 from gateway.core.profiles import ALL, Profile
@@ -144,21 +144,33 @@ def test_a_request_is_its_messages() -> None:
     assert dict(said.facts) == {"model": "m", "tools": "look_up"}
 
 
-WORDS = "choices delta message content tool_calls function arguments name index error usage role"
+WORDS = """
+choices delta message messages content text tool_calls function arguments name index error role
+usage type system thinking partial_json content_block stop_reason tool_result tool_use input
+instructions output item item_id output_index response summary encrypted_content call_id prompt
+suffix data
+embedding b64_json url results categories flagged documents document query relevance_score
+response.output_text.delta response.completed response.output_item.added message_delta reasoning
+"""
 NAMES = st.sampled_from(WORDS.split())
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    st.none() | st.booleans() | st.integers() | st.floats() | NAMES | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(NAMES | st.text(), inner),
     max_leaves=12,
 )
 
 
-@given(st.dictionaries(NAMES, JSON))
-def test_nothing_that_may_be_stored_breaks_the_page(body: dict[str, Any]) -> None:
+@pytest.mark.parametrize("endpoint", FORMATS)
+@given(body=st.dictionaries(NAMES, JSON))
+def test_nothing_that_may_be_stored_breaks_the_page(endpoint: str, body: dict[str, Any]) -> None:
     text = json.dumps(body)
-    for said in (read_response(text), read_response(f"data: {text}\n\n"), read_request(text)):
+    for said in (
+        read_response(text, endpoint),
+        read_response(f"data: {text}\n\n" * 2, endpoint),
+        read_request(text, endpoint),
+    ):
         for message in said.messages:
-            f"{message.text}{message.tool_calls}{said.facts}".encode()
+            f"{message}{said.facts}{said.error}".encode()
 
 
 KEEP_BODIES = """

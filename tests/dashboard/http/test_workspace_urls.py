@@ -15,7 +15,13 @@ from dashboard.workspaces.redirects import MovedPage
 from gateway.models import CallRecord
 from keys.models import ApiKey
 from tests.dashboard.demo_data import make_demo_data
-from tests.dashboard.test_every_page import INSTALLATION, PAGES, address, make_limits
+from tests.dashboard.test_every_page import (
+    INSTALLATION,
+    PAGES,
+    address,
+    make_limits,
+    make_provider_with_credential,
+)
 from tests.dashboard.visitors import full_path, key_form, signed_in
 from tests.factories import make_key, make_member, make_model, make_user, make_workspace
 
@@ -34,6 +40,7 @@ def acme() -> Workspace:
     workspace = make_workspace("Acme")
     make_demo_data(workspace, days=1, calls_per_day=5)
     make_model()
+    make_provider_with_credential()
     make_member(workspace)
     make_limits(workspace)
     return workspace

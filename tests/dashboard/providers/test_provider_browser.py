@@ -55,7 +55,7 @@ def test_a_wrong_address_a_wrong_key_and_the_right_ones_take_four_clicks(
     page.get_by_label("Name", exact=True).fill("keyed")
     page.get_by_label("Kind").select_option("openai_compatible")
     page.get_by_label("Base URL").fill(f"http://127.0.0.1:{free_port()}/v1")
-    page.get_by_label("Credential").fill(WRONG)
+    page.get_by_role("textbox", name="Credential").fill(WRONG)
     page.get_by_role("button", name="Add provider").click()
     clicks += 1
     connection = page.locator("#provider-connection")
@@ -63,13 +63,13 @@ def test_a_wrong_address_a_wrong_key_and_the_right_ones_take_four_clicks(
     expect(connection.locator(".badge")).to_have_text("Failing")
 
     page.get_by_label("Base URL").fill(f"{upstream.origin}/keyed/v1")
-    page.get_by_label("Credential").fill(WRONG)
+    page.get_by_role("textbox", name="Credential").fill(WRONG)
     page.get_by_role("button", name="Save").click()
     clicks += 1
     expect(connection).to_contain_text("The key was rejected: it answered 401 (Unauthorized).")
     page_with_wrong_key = page.content()
 
-    page.get_by_label("Credential").fill(RIGHT)
+    page.get_by_role("textbox", name="Credential").fill(RIGHT)
     page.get_by_role("button", name="Save").click()
     clicks += 1
     expect(connection).to_contain_text("Reachable. It lists 1 model.")

@@ -10,9 +10,14 @@ from django.test import Client
 from accounts.models import AuditEvent, User
 from dashboard.providers.forms import initial_of_provider, provider_version
 from gateway.models import Provider
-from gateway.services.credential_encryption import decrypt
 from tests.dashboard.visitors import HTMX, signed_in
-from tests.factories import make_model, make_provider, make_user, make_workspace
+from tests.factories import (
+    make_model,
+    make_provider,
+    make_user,
+    make_workspace,
+    stored_credential,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -44,11 +49,6 @@ def edit_form(provider: Provider, **fields: Any) -> dict[str, Any]:
     return {name: value for name, value in shown.items() if value not in (None, False)} | fields
 
 
-def credential_of(provider: Provider) -> str:
-    row = Provider.objects.get(pk=provider.pk)
-    return decrypt(bytes(row.credential or b""), row.pk)
-
-
 def test_a_provider_is_made_and_its_credential_is_in_no_page(
     client: Client, operator: User
 ) -> None:
@@ -59,7 +59,7 @@ def test_a_provider_is_made_and_its_credential_is_in_no_page(
     shown = "".join(client.get(page).content.decode() for page in pages)
     assert (answer.status_code, answer["Location"]) == (302, f"/providers/{provider.pk}")
     assert (provider.base_url, provider.location) == (NOBODY, "eu-west")
-    assert credential_of(provider) == SECRET
+    assert stored_credential(provider) == SECRET
     assert SECRET not in shown
     assert SECRET not in str(list(AuditEvent.objects.values()))
     assert AuditEvent.objects.get(action="provider.add").actor == operator.email
@@ -102,7 +102,7 @@ def test_an_empty_credential_keeps_the_one_there_is(client: Client) -> None:
 
     provider.refresh_from_db()
     assert (provider.structured_dialect, provider.is_local) == ("guided", True)
-    assert credential_of(provider) == SECRET
+    assert stored_credential(provider) == SECRET
     assert "Changed on-premises, structured dialect" in answer.content.decode()
 
 
@@ -113,7 +113,7 @@ def test_a_credential_is_replaced(client: Client) -> None:
         f"/providers/{provider.pk}", edit_form(provider, credential=SECRET), follow=True
     )
 
-    assert credential_of(provider) == SECRET
+    assert stored_credential(provider) == SECRET
     assert SECRET not in answer.content.decode()
     assert "Credential replaced" in answer.content.decode()
 
@@ -129,7 +129,7 @@ def test_another_host_asks_for_the_credential_again(client: Client) -> None:
     assert (refused.status_code, list(refused.context["form"].errors)) == (422, ["credential"])
     assert (kept.base_url, kept.location) == (NOBODY, "")
     assert moved.status_code == 302
-    assert credential_of(provider) == SECRET
+    assert stored_credential(provider) == SECRET
 
 
 def test_the_second_of_two_people_who_edit_at_once_is_told(client: Client) -> None:

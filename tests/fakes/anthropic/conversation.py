@@ -8,6 +8,7 @@ import binascii
 import re
 from typing import Any
 
+from tests.fakes.anthropic.dialect import REDACTED, signature_of
 from tests.fakes.anthropic.models import Model
 from tests.fakes.anthropic.refused import Refused
 
@@ -40,6 +41,10 @@ def refuse_messages(body: dict[str, Any], model: Model) -> None:
         refuse_text_blocks(blocks, "messages", place)
         for number, block in enumerate(blocks):
             _refuse_block(block, f"messages.{place}.content.{number}")
+        if blocks and turns[place][0] == "assistant" and blocks[-1]["type"] in THOUGHT:
+            raise Refused(  # tailcallhq/forgecode#2107
+                f"messages.{place}: The final block in an assistant message cannot be `thinking`."
+            )
     _refuse_pairs(_merged(turns))
     _refuse_last(turns, body, model)
 
@@ -93,12 +98,23 @@ def _refuse_block(block: dict[str, Any], where: str) -> None:
         _refuse_id(block.get("id", ""), f"{where}.tool_use.id")
         if not isinstance(block.get("input"), dict):  # reference: input is an object
             raise Refused(f"{where}.tool_use.input: Input should be a valid dictionary")
+    elif kind in THOUGHT:
+        _refuse_thought(block, where)
     elif kind == "tool_result":
         _refuse_id(block.get("tool_use_id", ""), f"{where}.tool_result.tool_use_id")
         inner = block.get("content")
         for number, part in enumerate(inner if isinstance(inner, list) else ()):
             _refuse_block(part, f"{where}.tool_result.content.{number}")
         refuse_text_blocks(inner if isinstance(inner, list) else [], "messages")
+
+
+def _refuse_thought(block: dict[str, Any], where: str) -> None:
+    if block["type"] == "redacted_thinking":
+        if block.get("data") != REDACTED["data"]:
+            raise Refused(f"{where}: Invalid `data` in `redacted_thinking` block")
+    elif block.get("signature") != signature_of(block.get("thinking", "")):
+        # anthropics/claude-code#10627
+        raise Refused(f"{where}: Invalid `signature` in `thinking` block")
 
 
 def _refuse_id(value: str, where: str) -> None:
@@ -201,6 +217,22 @@ def _refuse_last(turns: list[tuple[str, Blocks]], body: dict[str, Any], model: M
             raise Refused("messages: final assistant content cannot end with trailing whitespace")
     if thinking == "enabled":
         _refuse_lost_thoughts(_merged(turns))
+    elif thinking == "disabled" and model.generation < (5, 0):
+        _refuse_thoughts(_merged(turns))
+
+
+def _refuse_thoughts(turns: list[tuple[str, Blocks]]) -> None:
+    """Models that do not think take no thoughts of the last answer (tailcallhq/forgecode#1853)."""
+    spoken = [place for place, (role, _) in enumerate(turns) if role == "assistant"]
+    if not spoken:
+        return
+    for number, block in enumerate(turns[spoken[-1]][1]):
+        if block["type"] in THOUGHT:
+            raise Refused(
+                f"messages.{spoken[-1]}.content.{number}: When thinking is disabled, an"
+                " `assistant` message in the final position cannot contain `thinking`. To use"
+                " thinking blocks, enable `thinking` in your request."
+            )
 
 
 def _refuse_lost_thoughts(turns: list[tuple[str, Blocks]]) -> None:

@@ -6,6 +6,8 @@ is written is judged by the SDK's types on its way out, unless the script falsif
 
 from __future__ import annotations
 
+from base64 import b64encode
+from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -23,6 +25,31 @@ STARTS: dict[str, dict[str, Any]] = {
     "reasoning": {"type": "thinking", "thinking": "", "signature": ""},
 }
 REDACTED = {"type": "redacted_thinking", "data": "RW5jcnlwdGVkVGhvdWdodA=="}
+CITATIONS: dict[str, dict[str, Any]] = {
+    "page": {
+        "type": "page_location",
+        "cited_text": "Sun.",
+        "document_index": 0,
+        "document_title": "Weather",
+        "start_page_number": 1,
+        "end_page_number": 2,
+    },
+    "char": {
+        "type": "char_location",
+        "cited_text": "Sun.",
+        "document_index": 0,
+        "document_title": None,
+        "start_char_index": 0,
+        "end_char_index": 4,
+    },
+    "web": {
+        "type": "web_search_result_location",
+        "cited_text": "Sun.",
+        "encrypted_index": "c2VjcmV0",
+        "title": "Weather",
+        "url": "https://example.com/weather",
+    },
+}
 JUDGED_APART = ("ping", "error")  # no part of the SDK's type for events
 
 
@@ -54,6 +81,11 @@ class MessagesWriter:
             "cache_read_input_tokens": entry.cached_tokens,
             "output_tokens": 1 if is_first else entry.completion_tokens,
         }
+        if is_first or not entry.stream:
+            usage["cache_creation"] = {
+                "ephemeral_5m_input_tokens": entry.cache_write_tokens - entry.cache_write_1h_tokens,
+                "ephemeral_1h_input_tokens": entry.cache_write_1h_tokens,
+            }
         if not is_first:
             thought = {"thinking_tokens": entry.reasoning_tokens}
             usage["output_tokens_details"] = thought if entry.reasoning_tokens else None
@@ -117,18 +149,20 @@ class MessagesWriter:
         text = "".join(step.text for step in steps if step.kind == "content")
         blocks: list[dict[str, Any]] = [REDACTED] if self._script.redacted else []
         if thought:
-            signature = signature_of(self._serial)
+            signature = signature_of(thought)
             blocks.append({"type": "thinking", "thinking": thought, "signature": signature})
         if text:
-            blocks.append({"type": "text", "text": text})
+            cited = {"citations": [CITATIONS[self._script.cites]]} if self._script.cites else {}
+            blocks.append({"type": "text", "text": text} | cited)
         for head in (step for step in steps if step.kind == "tool"):
             pieces = (s.text for s in steps if (s.kind, s.tool) == ("args", head.tool))
             blocks.append(self.start_of(head) | {"input": _read_input("".join(pieces))})
         return blocks
 
 
-def signature_of(serial: int) -> str:
-    return f"EqQBCgIYAhIM{serial:012x}"
+def signature_of(thought: str) -> str:
+    """Return what proves that the text is as it was written."""
+    return b64encode(sha256(f"signed: {thought}".encode()).digest()).decode()
 
 
 def _read_input(text: str) -> Any:

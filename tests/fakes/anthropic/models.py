@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-GENERATION = re.compile(r"^claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?:-|$)")
+GENERATION = re.compile(r"^claude-(?:[a-z]+-)?(\d+)(?:-(\d{1,2}))?(?:[-@]|$)")
 UNNAMED = (4, 5)
 # anthropics/claude-code#11302, #24451 and OpenHands/OpenHands#11090 quote the refusals.
 MOST_TOKENS = {(3, 0): 4096, (3, 5): 8192, (4, 0): 64_000, (4, 5): 64_000}

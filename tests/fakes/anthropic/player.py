@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from tests.fakes.anthropic.dialect import REDACTED, MessagesWriter, signature_of
+from tests.fakes.anthropic.dialect import CITATIONS, REDACTED, MessagesWriter, signature_of
 from tests.fakes.anthropic.refused import error_body, error_object
+from tests.fakes.anthropic.vertex import STATUS, google_error, is_vertex
 from tests.fakes.asked import Chat, Request
 from tests.fakes.book import Entry
-from tests.fakes.generation import Generation, Step
+from tests.fakes.generation import SpokenCalls, Step
 from tests.fakes.outgoing import Link
 from tests.fakes.player import Player
 from tests.fakes.script import Script
-
-
-class SpokenCalls(Generation):
-    """Claude often says a few words before it calls tools: the script's text, when it has both."""
-
-    def _tool_steps(self) -> Iterator[Step]:
-        if self._script.text:
-            yield from (Step("content", word) for word in self._words())
-        yield from super()._tool_steps()
 
 
 class MessagesPlayer(Player):
@@ -34,16 +25,21 @@ class MessagesPlayer(Player):
     ) -> None:
         super().__init__(link, request, chat, script, entry, serial)
         self._serial = serial
+        self._is_vertex = is_vertex(request.path)
         self._generation = SpokenCalls(chat, script, request)
         self._messages = MessagesWriter(chat, script, entry, serial)
         self._out.extra_headers.append((b"request-id", self._messages.request_id.encode()))
         self._index = -1  # of the block that is open
         self._open: tuple[str, int] | None = None
+        self._thought = ""
 
     def _refusal_body(self) -> tuple[bytes, str]:
         script = self._script
         if script.body != "json":
             return super()._refusal_body()
+        if self._is_vertex and script.fail in STATUS:
+            error: object = google_error(script.fail, script.message)
+            return msgspec.json.encode(error), "application/json"
         kind = "" if script.code == "scripted" else script.code
         error = error_body(script.fail, script.message, self._messages.request_id, kind)
         return msgspec.json.encode(error), "application/json"
@@ -64,6 +60,8 @@ class MessagesPlayer(Player):
         if block != self._open:
             await self._end_block()
             await self._start_block(block, self._messages.start_of(first))
+        if first.kind == "reasoning":
+            self._thought += "".join(step.text for step in pending)
         delta = self._messages.delta_of(pending)
         await self._say({"type": "content_block_delta", "index": self._index, "delta": delta})
         pending.clear()
@@ -83,8 +81,12 @@ class MessagesPlayer(Player):
     async def _end_block(self) -> None:
         if self._open is None:
             return
+        delta: dict[str, Any] | None = None
         if self._open[0] == "reasoning":
-            delta = {"type": "signature_delta", "signature": signature_of(self._serial)}
+            delta = {"type": "signature_delta", "signature": signature_of(self._thought)}
+        elif self._open[0] == "content" and self._script.cites:
+            delta = {"type": "citations_delta", "citation": CITATIONS[self._script.cites]}
+        if delta is not None:
             await self._say({"type": "content_block_delta", "index": self._index, "delta": delta})
         await self._say({"type": "content_block_stop", "index": self._index})
         self._open = None

@@ -24,8 +24,10 @@ TYPES = {
 class Refused(Exception):
     """The API does not take this request."""
 
-    def __init__(self, message: str, status: int = 400) -> None:
+    def __init__(self, message: str, status: int = 400, body: object = None) -> None:
+        """body: instead of the API's own."""
         super().__init__(message)
+        self.body = body
         self.message = message
         self.status = status
 

@@ -28,6 +28,14 @@ MEMBERS = frozenset(
         *("cache_control", "container", "inference_geo", "service_tier"),
     }
 )
+# Members that a beta header allows: docs/en/build-with-claude/context-editing
+BETA_MEMBERS = {"context-management-2025-06-27": "context_management"}
+
+
+def beta_members(headers: Mapping[str, str]) -> frozenset[str]:
+    """Return the members that the request's headers allow beside the usual ones."""
+    betas = headers.get("anthropic-beta", "").split(",")
+    return frozenset(BETA_MEMBERS[beta] for beta in betas if beta in BETA_MEMBERS)
 
 
 def refuse_headers(headers: Mapping[str, str], right_key: str | None) -> None:
@@ -42,14 +50,16 @@ def refuse_headers(headers: Mapping[str, str], right_key: str | None) -> None:
         raise Refused(f'anthropic-version: "{headers["anthropic-version"]}" is not served here')
 
 
-def refuse_body(body: dict[str, Any], size_bytes: int) -> None:
-    """Raise Refused for the first thing that the API would not take."""
+def refuse_body(
+    body: dict[str, Any], size_bytes: int, allowed: frozenset[str] = frozenset()
+) -> None:
+    """Raise Refused for the first thing that the API would not take. allowed: members of betas."""
     if size_bytes > MOST_BYTES:
         raise Refused("Request exceeds the maximum size", 413)  # docs/en/api/errors
     for name in ("model", "max_tokens", "messages"):
         if name not in body:
             raise Refused(f"{name}: Field required")  # themaximalist/llm.js#30 has the style
-    for name in body.keys() - MEMBERS:
+    for name in body.keys() - MEMBERS - allowed:
         raise Refused(f"{name}: Extra inputs are not permitted")  # qiita Synthorai, of temperature
     if body["model"] == MISSING:
         raise Refused(f"model: {MISSING}", 404)  # reference, "not_found_error"
@@ -62,7 +72,7 @@ def refuse_body(body: dict[str, Any], size_bytes: int) -> None:
     _refuse_details(body)
     refuse_messages(body, model)
     try:
-        judge_request(body)
+        judge_request({name: value for name, value in body.items() if name not in allowed})
     except TypeMismatch as error:
         raise Refused(f"The SDK's types do not know this: {error}") from None
 
@@ -141,6 +151,8 @@ def _refuse_tools(body: dict[str, Any]) -> None:
     tools = body.get("tools") or []
     for place, tool in enumerate(tools):
         where = f"tools.{place}.custom"
+        if tool.get("type", "custom") != "custom":  # Anthropic's own, which have no schema
+            continue
         if "input_schema" not in tool:
             raise Refused(f"{where}.input_schema: Field required")
         if tool["input_schema"].get("type") != "object":  # reference: type "object" is required

@@ -9,7 +9,8 @@ import msgspec
 from tests.fakes.anthropic.asked import read_chat
 from tests.fakes.anthropic.player import MessagesPlayer
 from tests.fakes.anthropic.refused import Refused, error_body
-from tests.fakes.anthropic.requests import refuse_body, refuse_headers
+from tests.fakes.anthropic.requests import beta_members, refuse_body, refuse_headers
+from tests.fakes.anthropic.vertex import is_vertex, unwrap
 from tests.fakes.asked import Chat, Request
 from tests.fakes.routes import RIGHT_KEY
 
@@ -24,18 +25,25 @@ MODEL = {
 
 def read_request(request: Request) -> Chat:
     """Return what was asked. Raises Refused."""
-    _refuse_caller(request)
+    if not is_vertex(request.path):
+        _refuse_caller(request)
     try:
         body: dict[str, Any] = msgspec.json.decode(request.body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise Refused(f"The request body is not valid JSON: {error}") from None
-    refuse_body(body, len(request.body))
+    if is_vertex(request.path):
+        body = unwrap(request, _headers_of(request), body)
+    refuse_body(body, len(request.body), beta_members(_headers_of(request)))
     return read_chat(body)
 
 
 def _refuse_caller(request: Request) -> None:
     right_key = RIGHT_KEY if request.path.startswith("/keyed/") else None
-    refuse_headers({name.lower(): value for name, value in request.headers}, right_key)
+    refuse_headers(_headers_of(request), right_key)
+
+
+def _headers_of(request: Request) -> dict[str, str]:
+    return {name.lower(): value for name, value in request.headers}
 
 
 def list_models(request: Request) -> tuple[int, object]:
@@ -48,5 +56,5 @@ def list_models(request: Request) -> tuple[int, object]:
     return 200, {"data": [MODEL], **ends}
 
 
-def refusal(error: Refused, serial: int) -> dict[str, Any]:
-    return error_body(error.status, error.message, f"req_{serial:024x}")
+def refusal(error: Refused, serial: int) -> object:
+    return error.body or error_body(error.status, error.message, f"req_{serial:024x}")

@@ -2,50 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import pytest
 
-from tests.flows.anthropic.asking import LOOK_UP
-from tests.flows.caller import Answer, Caller
+from tests.flows.asking import LOOK_UP
+from tests.flows.caller import Caller
+from tests.flows.dialect_checks import CUT_SIZES, SPELLINGS, assert_end, assert_two_calls
 from tests.flows.site import Site
 from tests.flows.transports import both_transports
-
-BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
-
-
-def message_of(answer: Answer) -> dict[str, Any]:
-    """Return the first choice's message with its finish_reason, put together if it was streamed."""
-    assert answer.status == 200, answer.body
-    if not answer.headers["content-type"].startswith("text/event-stream"):
-        choice = answer.json["choices"][0]
-        return {**choice["message"], "finish_reason": choice["finish_reason"]}
-    assert answer.events[-1] == "[DONE]"
-    whole: dict[str, Any] = {"content": ""}
-    calls: dict[int, dict[str, Any]] = {}
-    for choice in (chunk["choices"][0] for chunk in answer.chunks if chunk["choices"]):
-        delta = choice["delta"]
-        for name in ("content", "reasoning"):
-            if delta.get(name):
-                whole[name] = whole.get(name, "") + delta[name]
-        for piece in delta.get("tool_calls", ()):
-            call = calls.setdefault(piece["index"], {"arguments": ""})
-            call |= {name: piece[name] for name in ("id", "type") if name in piece}
-            call |= {k: v for k, v in piece["function"].items() if k != "arguments"}
-            call["arguments"] += piece["function"].get("arguments", "")
-        if choice.get("finish_reason"):
-            whole["finish_reason"] = choice["finish_reason"]
-    if calls:
-        whole["tool_calls"] = [
-            {
-                "id": call["id"],
-                "type": call["type"],
-                "function": {"name": call["name"], "arguments": call["arguments"]},
-            }
-            for call in calls.values()
-        ]
-    return whole
+from tests.flows.whole_message import BOTH, message_of
 
 
 @both_transports
@@ -75,13 +39,7 @@ def test_calls_of_tools_arrive(claude: Caller, stream: bool) -> None:
 
     message = message_of(answer)
     assert message["content"] == "One moment."
-    assert message["finish_reason"] == "tool_calls"
-    first, second = message["tool_calls"]
-    assert first["id"] != second["id"]
-    for call in (first, second):
-        assert call["type"] == "function"
-        assert call["function"]["name"] == "look_up"
-        assert json.loads(call["function"]["arguments"]) == {"city": "Paris"}
+    assert_two_calls(message)
 
 
 @both_transports
@@ -113,11 +71,7 @@ def test_an_answer_of_calls_alone_has_no_content(claude: Caller) -> None:
 def test_an_end_has_its_reason(
     claude_site: Site, claude: Caller, native: str, reason: str, stream: bool
 ) -> None:
-    answer = claude.ask(f"script:tokens=1&finish={native}", stream=stream)
-
-    assert message_of(answer)["finish_reason"] == reason
-    record = claude_site.record(answer.call_id)
-    assert (record["finish_reason"], record["native_finish_reason"]) == (reason, native)
+    assert_end(claude_site, claude, native=native, reason=reason, stream=stream)
 
 
 @both_transports
@@ -129,9 +83,7 @@ def test_the_limit_ends_an_answer(claude: Caller, stream: bool) -> None:
 
 
 @both_transports
-@pytest.mark.parametrize(
-    "spelling", ["crlf", "cr", "nospace", "comments", "flood", "fields", "bom", "empty"]
-)
+@SPELLINGS
 def test_a_stream_is_read_however_it_is_spelled(claude: Caller, spelling: str) -> None:
     message = message_of(claude.stream(f"script:tokens=2&sse={spelling}"))
 
@@ -139,7 +91,7 @@ def test_a_stream_is_read_however_it_is_spelled(claude: Caller, spelling: str) -
 
 
 @both_transports
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+@CUT_SIZES
 def test_a_stream_is_read_however_it_is_cut(claude: Caller, size: int) -> None:
     prompt = f"script:tokens=2&reasoning=1&chunk_bytes={size}"
 

@@ -6,17 +6,25 @@ import pytest
 
 from tests.flows.anthropic.conftest import ADAPTIVE
 from tests.flows.caller import Caller
+from tests.flows.dialect_checks import (
+    BROKEN_ANSWERS,
+    Refusal,
+    assert_broken_answer,
+    assert_broken_stream,
+    assert_error_in_stream,
+    assert_refused,
+    refusals,
+)
 from tests.flows.site import CREDENTIAL, Site
 from tests.flows.transports import both_transports, named
+from tests.flows.whole_message import BOTH
 
 pytestmark = both_transports
 
-BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 TOO_LONG = "prompt+is+too+long:+207791+tokens+>+200000+maximum"
 EXCEED = "input+length+and+`max_tokens`+exceed+context+limit:+199759+%2B+8192+>+200000"
 CREDIT = "Your+credit+balance+is+too+low+to+access+the+Anthropic+API."
-# The script of a refusal, and the status, the code and the Retry-After it comes to.
-CASES = [
+CASES: list[Refusal] = [
     ("fail=400", 400, "invalid_request", None),
     ("fail=404", 400, "invalid_request", None),
     ("fail=413", 400, "invalid_request", None),
@@ -38,22 +46,11 @@ CASES = [
 
 
 @BOTH
-@pytest.mark.parametrize(("script", "status", "code", "retry_after"), CASES)
+@refusals(CASES)
 def test_each_refusal_has_its_meaning(
-    claude_site: Site,
-    claude: Caller,
-    script: str,
-    status: int,
-    code: str,
-    retry_after: str | None,
-    stream: bool,
+    claude_site: Site, claude: Caller, refusal: Refusal, stream: bool
 ) -> None:
-    answer = claude.ask(f"script:{script}", stream=stream)
-
-    assert (answer.status, answer.error["code"]) == (status, code), answer.body
-    assert answer.headers.get("retry-after") == retry_after
-    record = claude_site.record(answer.call_id)
-    assert (record["status"], record["charge_nusd"]) == ("upstream_error", 0)
+    assert_refused(claude_site, claude, refusal, stream=stream)
 
 
 def test_the_apis_own_words_are_told_where_the_request_was_at_fault(
@@ -83,16 +80,7 @@ def test_the_apis_own_words_are_told_where_the_request_was_at_fault(
 def test_an_error_inside_a_stream_is_told_behind_what_came_before(
     claude_site: Site, claude: Caller, kind: str, code: str
 ) -> None:
-    answer = claude.stream(f"script:tokens=5&error_after=2&code={kind}")
-
-    *chunks, error, done = answer.events
-    assert (answer.status, done) == (200, "[DONE]")
-    assert error["error"]["code"] == code
-    assert "tok1 " in answer.body.decode()
-    assert "finish_reason" not in error
-    assert len(chunks) >= 2
-    record = claude_site.record(answer.call_id)
-    assert (record["status"], record["charge_nusd"]) == ("upstream_error", 0)
+    assert_error_in_stream(claude_site, claude, reported=kind, code=code)
 
 
 def test_an_error_before_anything_was_said_is_an_answer_of_its_own(claude: Caller) -> None:
@@ -112,19 +100,12 @@ def test_an_error_before_anything_was_said_is_an_answer_of_its_own(claude: Calle
 def test_a_stream_that_breaks_off_is_the_providers_failure(
     claude_site: Site, claude: Caller, fault: str
 ) -> None:
-    answer = claude.stream(f"script:tokens=4&{fault}")
-
-    assert answer.events[-1] == "[DONE]"
-    assert answer.events[-2]["error"]["code"] == "provider_unavailable"
-    record = claude_site.record(answer.call_id)
-    assert (record["status"], record["charge_nusd"]) == ("upstream_error", 0)
+    assert_broken_stream(claude_site, claude, fault)
 
 
-@pytest.mark.parametrize("fault", ["truncate", "truncate_at_byte=30", "big_bytes=70000000", "gzip"])
+@BROKEN_ANSWERS
 def test_a_broken_answer_is_the_providers_failure(claude: Caller, fault: str) -> None:
-    answer = claude.ask(f"script:{fault}")
-
-    assert (answer.status, answer.error["code"]) == (502, "provider_unavailable")
+    assert_broken_answer(claude, fault)
 
 
 @BOTH

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.flows.anthropic.asking import CALL, ECHO, LOOK_UP, sent, text
+from tests.flows.anthropic.asking import text
 from tests.flows.anthropic.conftest import BUDGETED, NATIVE
+from tests.flows.asking import CALL, ECHO, LOOK_UP, sent
 from tests.flows.caller import Caller
 from tests.flows.site import CREDENTIAL, Site
 

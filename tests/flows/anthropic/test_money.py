@@ -7,16 +7,23 @@ from typing import Any
 
 import pytest
 
-from tests.flows.anthropic.asking import ECHO
 from tests.flows.anthropic.conftest import BUDGETED, NATIVE
+from tests.flows.asking import ECHO
 from tests.flows.caller import Caller, LiveCall
+from tests.flows.dialect_checks import (
+    CACHED_NUSD,
+    CLOSED_WITHIN_S,
+    HOUR_NUSD,
+    WAYS_TO_LEAVE,
+    WRITTEN_NUSD,
+    assert_cache_is_paid,
+    assert_estimated,
+    assert_leaver_pays,
+    assert_paid,
+)
 from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
 from tests.flows.transports import TRANSPORTS, both_transports, named
-
-BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
-CACHED_NUSD, WRITTEN_NUSD = 100, 1_250
-CLOSED_WITHIN_S = 20
-HOW: dict[str, Callable[[LiveCall], None]] = {"FIN": LiveCall.leave, "RST": LiveCall.reset}
+from tests.flows.whole_message import BOTH
 
 
 @pytest.fixture(scope="session")
@@ -29,7 +36,7 @@ def cached_models(claude_site: Site) -> dict[str, str]:
             provider=named("claude", transport),
             native_model=NATIVE[BUDGETED],
             cached_input_pusd=CACHED_NUSD * 1000,
-            unit_prices={"cache_write": WRITTEN_NUSD * 1000},
+            unit_prices={"cache_write": WRITTEN_NUSD * 1000, "cache_write_1h": HOUR_NUSD * 1000},
         )
         for transport in TRANSPORTS
     }
@@ -42,12 +49,7 @@ def test_a_call_costs_its_input_and_its_output(
 ) -> None:
     answer = claude.ask("script:tokens=7&reasoning=2", stream=stream, max_tokens=50)
 
-    record = claude_site.record(answer.call_id)
-    assert (record["status"], record["charge_basis"]) == ("ok", "usage")
-    counts = {name: record[f"{name}_tokens"] for name in ("prompt", "completion", "reasoning")}
-    assert counts == {"prompt": 1, "completion": 9, "reasoning": 2}
-    assert record["charge_nusd"] == INPUT_NUSD + 9 * OUTPUT_NUSD
-    assert claude_site.balance_nusd(claude) == NUSD_PER_USD - record["charge_nusd"]
+    assert_paid(claude_site, claude, answer, {"prompt": 1, "completion": 9, "reasoning": 2})
 
 
 @both_transports
@@ -63,24 +65,60 @@ def test_the_cache_has_prices_of_its_own(
     stream: bool,
 ) -> None:
     caller = claude.with_(model=cached_models[transport])
-    script = f"script:tokens=4&cached={cached}&cache_written={written}"
+    answer = assert_cache_is_paid(
+        claude_site, caller, cached=cached, written=written, stream=stream
+    )
+
+    units = {"cache_write": {"count": written, "pusd": WRITTEN_NUSD * 1000}} if written else None
+    assert claude_site.record(answer.call_id)["units"] == units
+    usage = answer.chunks[-1]["usage"] if stream else answer.json["usage"]
+    assert usage["prompt_tokens"] == 1000
+    assert usage["prompt_tokens_details"].get("cache_write_tokens", 0) == written
+
+
+@both_transports
+@BOTH
+@pytest.mark.parametrize(("written", "for_an_hour"), [(200, 200), (200, 50)])
+def test_what_is_cached_for_an_hour_has_a_price_of_its_own(
+    claude_site: Site,
+    claude: Caller,
+    cached_models: dict[str, str],
+    transport: str,
+    written: int,
+    for_an_hour: int,
+    stream: bool,
+) -> None:
+    caller = claude.with_(model=cached_models[transport])
+    script = f"script:tokens=4&cache_written={written}&cache_written_1h={for_an_hour}"
     said = [{"role": "system", "content": "word " * 999}, {"role": "user", "content": script}]
 
     answer = caller.ask(messages=said, stream=stream)
 
     assert answer.status == 200, answer.body
     record = claude_site.record(answer.call_id)
-    assert record["charge_basis"] == "usage"
-    assert (record["prompt_tokens"], record["cached_tokens"]) == (1000, cached)
-    fresh = 1000 - cached - written
-    input_nusd = fresh * INPUT_NUSD + cached * CACHED_NUSD + written * WRITTEN_NUSD
+    assert (record["charge_basis"], record["prompt_tokens"]) == ("usage", 1000)
+    counts = {name: unit["count"] for name, unit in record["units"].items()}
+    assert counts.pop("cache_write_1h") == for_an_hour
+    assert counts == ({"cache_write": written - for_an_hour} if written > for_an_hour else {})
+    input_nusd = (1000 - written) * INPUT_NUSD + for_an_hour * HOUR_NUSD
+    input_nusd += (written - for_an_hour) * WRITTEN_NUSD
     assert record["charge_nusd"] == input_nusd + 4 * OUTPUT_NUSD
-    units = {"cache_write": {"count": written, "pusd": WRITTEN_NUSD * 1000}} if written else None
-    assert record["units"] == units
     usage = answer.chunks[-1]["usage"] if stream else answer.json["usage"]
-    assert usage["prompt_tokens"] == 1000
-    assert usage["prompt_tokens_details"]["cached_tokens"] == cached
-    assert usage["prompt_tokens_details"].get("cache_write_tokens", 0) == written
+    assert usage["prompt_tokens_details"]["cache_write_tokens"] == written
+
+
+def test_the_hold_covers_a_prompt_that_is_cached_for_an_hour(
+    claude_site: Site, claude: Caller, cached_models: dict[str, str]
+) -> None:
+    caller = claude.with_(model=cached_models[TRANSPORTS[0]])
+    script = "script:tokens=1&cache_written=1000&cache_written_1h=1000"
+    said = [{"role": "system", "content": "word " * 999}, {"role": "user", "content": script}]
+
+    answer = caller.ask(messages=said, max_tokens=1)
+
+    record = claude_site.record(answer.call_id)
+    assert record["charge_nusd"] == 1000 * HOUR_NUSD + OUTPUT_NUSD
+    assert record["charge_nusd"] <= record["hold_nusd"]
 
 
 def test_without_a_price_a_cache_write_costs_what_input_does(
@@ -104,31 +142,17 @@ def test_without_a_price_a_cache_write_costs_what_input_does(
 def test_counts_that_make_no_sense_are_estimated(
     claude_site: Site, claude: Caller, usage: str, stream: bool
 ) -> None:
-    answer = claude.ask(f"script:tokens=5&usage={usage}", stream=stream, max_tokens=50)
-
-    assert answer.status == 200, answer.body
-    record = claude_site.record(answer.call_id)
-    assert (record["status"], record["charge_basis"]) == ("ok", "estimate")
-    assert 0 < record["charge_nusd"] < 100 * OUTPUT_NUSD
+    assert_estimated(claude_site, claude, usage=usage, stream=stream)
 
 
 @both_transports
-@pytest.mark.parametrize("leave", HOW.values(), ids=HOW)
+@WAYS_TO_LEAVE
 def test_a_caller_that_leaves_pays_for_what_was_made(
     claude_site: Site, claude: Caller, leave: Callable[[LiveCall], None]
 ) -> None:
-    call = claude.begin("script:tokens=900&delay_ms=1&stall_after=250", stream=True)
-    call.wait_for_tokens(250)
+    charge_nusd = assert_leaver_pays(claude_site, claude, leave)
 
-    leave(call)
-
-    tried = claude_site.wait_for_try(call.call_id, state="cancelled", within_s=CLOSED_WITHIN_S)
-    record = claude_site.record(call.call_id)
-    assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
-    made_nusd = tried["completion_tokens"] * OUTPUT_NUSD
-    prompt_nusd = record["prompt_tokens"] * INPUT_NUSD
-    assert record["charge_nusd"] - prompt_nusd == pytest.approx(made_nusd, rel=0.05)
-    assert_free(claude, NUSD_PER_USD - record["charge_nusd"])
+    assert_free(claude, NUSD_PER_USD - charge_nusd)
 
 
 @both_transports

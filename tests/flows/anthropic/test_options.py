@@ -6,15 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.flows.anthropic.asking import CALL, LOOK_UP, sent
 from tests.flows.anthropic.conftest import ADAPTIVE, BUDGETED, NATIVE, OLD
-from tests.flows.caller import Answer, Caller
+from tests.flows.asking import CALL, LOOK_UP, dropped, sent
+from tests.flows.caller import Caller
 from tests.flows.site import Site
-
-
-def dropped(answer: Answer) -> set[str]:
-    assert answer.status == 200, answer.body
-    return set(filter(None, answer.headers.get("x-dropped-params", "").split(",")))
 
 
 def named(name: str) -> dict[str, Any]:

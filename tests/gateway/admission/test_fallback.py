@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,7 +18,7 @@ from gateway.core.errors import UnsupportedParameter
 from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
 from gateway.core.name_patterns import compile_names
 from gateway.endpoints.chat_completions.cost_bound import bound_cost
-from gateway.routing.plan import plan
+from gateway.routing.plan import Plan
 from gateway.snapshot.candidate import Candidate
 from gateway.snapshot.types import KeyRecord, ModelRecord, ModelRules, Snapshot, TargetRecord
 from tests.support.calls import chat_call
@@ -196,11 +196,15 @@ def test_of_a_chain_those_are_left_that_are_offered_and_allowed() -> None:
     assert [model.name for model in found] == ["c", "a"]
 
 
+def no_choice(target: TargetRecord, given: object) -> Iterator[TargetRecord]:
+    raise AssertionError("there is one credential")
+
+
 def test_the_plan_has_all_targets_of_one_model_before_those_of_the_next() -> None:
     asked = make_model("a", [Price(1, 1, 1)] * 2)
     others = [make_model("b", [Price(1, 1, 1)] * 2), make_model("c")]
     found = find(make_call(), asked, others, takes_all)
 
-    targets = plan(asked, fallback_models_within(10**9, found))
+    targets = Plan(no_choice).plan(asked, fallback_models_within(10**9, found), make_call())
 
     assert [target.model for target in targets] == ["a", "a", "b", "b", "c"]

@@ -204,6 +204,7 @@ async def test_a_full_queue_of_a_rule_gives_back_what_was_reserved(serve: Serve)
         lease = await enter(one, key, tokens=(10, 0))
         assert isinstance(await refused(enter(other, key, tokens=(90, 0))), ConcurrencyLimited)
         lease.end()
+        await told(one.counters)
 
         (await enter(other, key, tokens=(90, 0))).end()
 

@@ -110,6 +110,8 @@ class World:
             identify=self.admission.identify,
             screen=self.admission.screen_call,
             read_in_thread=unused,
+            recall=unused,
+            count_request=self.admission.count_request,
             choose_model=self.admission.choose_model,
             process=prep.process,
             claim=unused,

@@ -77,6 +77,13 @@ def test_what_could_be_read_in_two_ways_is_refused(body: bytes) -> None:
     assert caught.value.message
 
 
+@pytest.mark.parametrize("escapes", ["\\ud83d", "\\ude00", "\\ude00\\ud83d", "\\ud83d\\u0041"])
+@pytest.mark.parametrize("rest", ["", " and so on, for a while"])
+def test_half_a_surrogate_pair_is_told(escapes: str, rest: str) -> None:
+    with pytest.raises(InvalidJson, match="one half of a surrogate pair"):
+        strict_json.check(b'{"a":"%b%b"}' % (escapes.encode(), rest.encode()))
+
+
 @pytest.mark.parametrize("body", ACCEPTED.values(), ids=ACCEPTED.keys())
 def test_what_is_plain_json_is_let_through(body: bytes) -> None:
     strict_json.check(body)

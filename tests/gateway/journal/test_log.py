@@ -39,6 +39,7 @@ class Shelf:
 class Target:
     provider: str = "openai"
     native_model: str = "gpt-5-2026"
+    credential: str = "first"
     price: Price = field(default_factory=lambda: Price(401, 402, 403))
 
 

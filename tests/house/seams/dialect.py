@@ -61,7 +61,7 @@ class ScratchChat:
         choice = Choice(0, message, "tool_calls" if said["call"] else "stop")
         return ChatAnswer((choice,), read_usage(said["used"]))
 
-    def open_decoder(self) -> ScratchDecoder:
+    def open_decoder(self, request: UpstreamRequest) -> ScratchDecoder:
         return ScratchDecoder()
 
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:

@@ -21,6 +21,7 @@ from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.description import EndpointDescription
 from gateway.endpoints.reading import explain
 from gateway.endpoints.rules import Rules
+from gateway.http.api_format import OPENAI
 from gateway.snapshot.types import ModelRecord
 
 
@@ -41,6 +42,7 @@ class Ask:
     name = "ask"
     operation = "chat"
     scope = "completions"
+    api_format = OPENAI
     paths: ClassVar[tuple[str, ...]] = ("ask",)
 
     def __init__(self, rules: Rules) -> None:
@@ -102,6 +104,7 @@ class AskWriter:
 
     keep_alive = b": still there\n\n"
     fallback: tuple[str, int] | None = None
+    ends_with_whole = False
     is_open = False
 
     def open(self) -> bytes:

@@ -22,6 +22,7 @@ from gateway.endpoints.base import AnswerForm, StreamWriter
 from gateway.endpoints.description import EndpointDescription
 from gateway.endpoints.reading import explain, member_decoder
 from gateway.endpoints.rules import Rules
+from gateway.http.api_format import OPENAI
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.snapshot.types import ModelRecord, TargetRecord
 from tests.house.seams.dialect import read_usage
@@ -65,6 +66,7 @@ class CountWords:
     name = "words"
     operation = "words"
     scope = "completions"
+    api_format = OPENAI
     paths: ClassVar[tuple[str, ...]] = ("words",)
 
     def __init__(self, rules: Rules) -> None:
@@ -145,7 +147,7 @@ class ScratchWords:
         said = json.loads(body)
         return WordsAnswer(said["counts"], read_usage(said["used"]))
 
-    def open_decoder(self) -> Decoder:
+    def open_decoder(self, request: UpstreamRequest) -> Decoder:
         raise AssertionError("No such answer is streamed.")
 
     def read_error(self, status: int, headers: Mapping[str, str], body: bytes) -> UpstreamError:

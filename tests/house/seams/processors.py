@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from gateway.core.answer_steps import AnswerStep, StreamFilter
+from gateway.core.answer_steps import StreamFilter
 from gateway.core.chat import ChatCall
 from gateway.core.events import Answer, ChatAnswer, Delta, StreamEvent
+from gateway.core.processing import ProcessorReport
+from gateway.processors.base import Options, Processed, Processor, ProcessorContext
 
 
 class UpperOptions(Struct, forbid_unknown_fields=True):
     word: str | None = None
 
 
-class Upper:
+class Upper(Processor):
     """Hides a word from the model, "secret" or another one, and answers in capitals."""
 
     name = "upper"
     scope = "completions"
+    description = "Hides a word and answers in capitals."
     options = UpperOptions
 
-    async def apply(
-        self, call: ChatCall, options: Mapping[str, object]
-    ) -> tuple[ChatCall, AnswerStep]:
+    async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
         word = str(options.get("word") or "secret").encode()
         messages = bytes(call.payload.fields["messages"]).replace(word, b"hidden")
         fields = {**call.payload.fields, "messages": messages}
-        return call.with_payload(fields=fields), UpperStep()
+        report = ProcessorReport("applied", {"language": context.language or ""})
+        return Processed(call.with_payload(fields=fields), UpperStep(), report)
 
 
 class UpperStep:
@@ -68,17 +69,15 @@ class UpperFilter:
         return held
 
 
-class Backwards:
+class Backwards(Processor):
     """Answers from the end."""
 
     name = "backwards"
     scope = "pii"
-    options = None
+    description = "Answers from the end."
 
-    async def apply(
-        self, call: ChatCall, options: Mapping[str, object]
-    ) -> tuple[ChatCall, AnswerStep]:
-        return call, BackwardsStep()
+    async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
+        return Processed(call, BackwardsStep(), ProcessorReport("applied"))
 
 
 class BackwardsStep:

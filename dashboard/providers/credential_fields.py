@@ -1,0 +1,96 @@
+"""What a provider is shown, as fields of a form: they depend on the kind. Secrets go in and never
+come out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from django import forms
+
+from dashboard.forms.unrepeated import UnrepeatedTextarea
+from gateway.core.credential_texts import AWS, CREDENTIAL_CHARS, DYNAMIC, ENTRA, ENV, GOOGLE
+from gateway.models import ProviderCredential
+
+STORED = ProviderCredential.Source.STORED
+_NAMES = {"autocomplete": "off", "spellcheck": "false"}
+
+
+class CredentialParts(forms.Form):
+    """The fields of one credential. kind: of the credential (ProviderKind.credential)."""
+
+    credential_source = forms.ChoiceField(
+        choices=ProviderCredential.Source.choices, required=False, label="Credential source"
+    )
+    credential_variable = forms.CharField(
+        max_length=100,
+        required=False,
+        label="Name of the variable",
+        help_text="Of the server, or of the call: its name in tensorzero::credentials.",
+        widget=forms.TextInput(attrs=_NAMES | {"placeholder": "PROVIDER_KEY"}),
+    )
+    credential = forms.CharField(
+        max_length=CREDENTIAL_CHARS,
+        required=False,
+        help_text="Stored encrypted. Never shown again.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def add_parts(self, kind: str) -> None:
+        """Add the fields that this kind of credential has beside a key."""
+        if kind == GOOGLE:
+            self.fields["credential"].label = "Service account key"
+            self.fields[
+                "credential"
+            ].help_text = "The JSON file of the key. Stored encrypted. Never shown again."
+            self.fields["credential"].widget = UnrepeatedTextarea(attrs=_NAMES | {"rows": 4})
+        elif kind in _PARTS:
+            self.fields["credential"].label = "API key"
+        if kind == AWS:
+            self.fields[
+                "credential_variable"
+            ].help_text += (
+                " AWS_ACCESS_KEY_ID brings AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN with it."
+            )
+        self._parts: Mapping[str, tuple[str, str, bool]] = _PARTS.get(kind, {})
+        for name, (label, help_text, is_secret) in self._parts.items():
+            secret = forms.PasswordInput(attrs={"autocomplete": "new-password"})
+            self.fields[f"part_{name}"] = forms.CharField(
+                max_length=4_096,
+                required=False,
+                label=label,
+                help_text=help_text,
+                widget=secret if is_secret else forms.TextInput(attrs=_NAMES),
+            )
+
+    def part_fields(self) -> list[forms.BoundField]:
+        return [self[f"part_{name}"] for name in self._parts]
+
+    def credential_text(self) -> str:
+        """Return what was entered, as services take it; empty for nothing."""
+        data = self.cleaned_data
+        source = data["credential_source"] or STORED
+        if source != STORED:
+            prefix = ENV if source == ProviderCredential.Source.ENV else DYNAMIC
+            return f"{prefix}{data['credential_variable'].strip()}"
+        parts = {name: data[f"part_{name}"].strip() for name in self._parts}
+        given = {name: text for name, text in parts.items() if text}
+        return data["credential"].strip() or (json.dumps(given) if given else "")
+
+
+# By kind: the parts of a credential that is no key, each with its label, a sentence about it, and
+# whether it is secret.
+_PARTS: dict[str, dict[str, tuple[str, str, bool]]] = {
+    AWS: {
+        "access_key_id": ("Access key ID", "Instead of an API key.", False),
+        "secret_access_key": ("Secret access key", "", True),
+        "session_token": ("Session token", "Of temporary keys only.", True),
+        "role_arn": ("Role to assume", "ARN of an IAM role. Its keys are renewed by STS.", False),
+        "external_id": ("External ID", "If the role asks for one.", False),
+    },
+    ENTRA: {
+        "tenant_id": ("Tenant ID", "Of Microsoft Entra ID, instead of an API key.", False),
+        "client_id": ("Client ID", "Of the application.", False),
+        "client_secret": ("Client secret", "", True),
+    },
+}

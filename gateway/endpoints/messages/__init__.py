@@ -1,0 +1,1 @@
+"""POST /messages, in Anthropic's format."""

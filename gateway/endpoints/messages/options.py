@@ -1,0 +1,70 @@
+"""How much to think and what form the answer has, from Anthropic's spelling to OpenAI's."""
+
+from __future__ import annotations
+
+import msgspec
+
+from gateway.core.errors import RequestError
+from gateway.core.json_types import JsonObject
+from gateway.endpoints.chat_completions import schema as openai
+from gateway.endpoints.chat_completions.response_format import read_format
+from gateway.endpoints.messages import schema
+
+# Efforts by what a budget is of max_tokens, in percent, the highest first. They are those that
+# OpenRouter makes budgets of, each from half-way to the one below:
+# https://openrouter.ai/docs/guides/best-practices/reasoning-tokens
+EFFORTS = ((65, "high"), (35, "medium"), (15, "low"))
+LEAST_EFFORT = "minimal"
+FORMAT_NAME = "response"
+
+
+def effort_of(request: schema.MessagesRequest) -> str | None:
+    """Return the reasoning_effort; None where the model is to do as it does by itself."""
+    config, thinking = request.output_config, request.thinking
+    if isinstance(thinking, schema.ThinkDisabled):
+        return None
+    if config is not None and config.effort is not None:
+        return config.effort
+    if not isinstance(thinking, schema.ThinkEnabled):
+        return None
+    share = thinking.budget_tokens * 100 // request.max_tokens
+    return next((effort for percent, effort in EFFORTS if share >= percent), LEAST_EFFORT)
+
+
+def write_format(request: schema.MessagesRequest) -> bytes | None:
+    """Return the response_format, raw JSON; None where none is asked for.
+
+    Raises RequestError for a schema that refers to another place.
+    """
+    path, wanted = "output_config.format", None
+    if request.output_config is not None:
+        wanted = request.output_config.format
+    if wanted is None and request.output_format is not None:
+        path, wanted = "output_format", request.output_format
+    if wanted is None:
+        return None
+    said: JsonObject = {"name": FORMAT_NAME, "schema": wanted.schema}
+    if is_closed(wanted.schema):
+        said["strict"] = True
+    raw = msgspec.json.encode({"type": "json_schema", "json_schema": said})
+    known = openai.ResponseJsonSchema(openai.JsonSchema(FORMAT_NAME, wanted.schema))
+    try:
+        return read_format(known, raw)
+    except RequestError as error:
+        raise RequestError(error.message, param=f"{path}.schema") from None
+
+
+def is_closed(part: object) -> bool:
+    """True for a schema that OpenAI takes as strict: all that an object may have is named and
+    required."""
+    if isinstance(part, dict):
+        properties = part.get("properties")
+        if part.get("type") == "object" or isinstance(properties, dict):
+            named = set(properties) if isinstance(properties, dict) else set()
+            required = part.get("required")
+            if part.get("additionalProperties") is not False or not isinstance(required, list):
+                return not named and part.get("additionalProperties") is False
+            if named - {name for name in required if isinstance(name, str)}:
+                return False
+        return all(map(is_closed, part.values()))
+    return not isinstance(part, list) or all(map(is_closed, part))

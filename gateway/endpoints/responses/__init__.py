@@ -1,0 +1,1 @@
+"""POST /responses: OpenAI's Responses format in and out, on the operation `chat`."""

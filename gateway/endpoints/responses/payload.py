@@ -1,0 +1,79 @@
+"""A call to /responses: a chat completion, and what only this format has."""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from gateway.core.chat import ChatRequest
+from gateway.core.errors import GatewayError
+from gateway.core.json_types import JsonObject
+
+_MESSAGE = re.compile(r"^messages\[(?P<row>\d+)\](?P<content>\.content\[\d+\])?(?P<rest>.*)$")
+# Members of a chat completion, and where they stand here.
+_MEMBERS = (
+    (re.compile(r"^(tools\[\d+\]|tool_choice)\.(?:function|custom)(?=\.|$)"), r"\1"),
+    (re.compile(r"^response_format\.json_schema(?=\.|$)"), "text.format"),
+    (re.compile(r"^response_format(?=\.|$)"), "text.format"),
+    (re.compile(r"^max_(?:completion_)?tokens$"), "max_output_tokens"),
+    (re.compile(r"^reasoning_effort$"), "reasoning.effort"),
+    (re.compile(r"^verbosity$"), "text.verbosity"),
+    (re.compile(r"^logprobs$"), "include"),
+)
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """What a response repeats of its request."""
+
+    instructions: str | None = None
+    max_output_tokens: int | None = None
+    max_tool_calls: int | None = None
+    metadata: dict[str, str]
+    parallel_tool_calls: bool = True
+    previous_response_id: str | None = None
+    prompt_cache_key: str | None = None
+    reasoning: JsonObject
+    safety_identifier: str | None = None
+    service_tier: str | None = None
+    store: bool = True
+    temperature: float | None = None
+    text: JsonObject
+    tool_choice: object = "auto"
+    tools: list[JsonObject]
+    top_logprobs: int | None = None
+    top_p: float | None = None
+    truncation: str = "disabled"
+    user: str | None = None
+
+
+class ResponsesPayload(ChatRequest, frozen=True, kw_only=True):
+    """As gateway.core.chat.ChatRequest."""
+
+    settings: Settings
+    # Where each message stands in the request.
+    places: tuple[str, ...]
+
+    def locate(self, error: GatewayError) -> None:
+        if error.param:
+            error.param = rename(error.param, self.places)
+
+
+def rename(param: str, places: tuple[str, ...] | list[str]) -> str:
+    """Return where a member of a chat completion stands in the request that it was made from."""
+    found = _MESSAGE.match(param)
+    if found is None:
+        if param == "messages":
+            return "input"
+        for pattern, here in _MEMBERS:
+            param = pattern.sub(here, param)
+        return param
+    row = int(found["row"])
+    if row >= len(places):
+        return "input"
+    place = places[row]
+    # Only a message that is an item has its contents in the order in which they stand there.
+    if not found["content"] or not place.endswith("]"):
+        return place
+    rest = found["rest"].replace(".image_url.url", ".image_url").replace(".file.", ".")
+    return f"{place}{found['content']}{rest}"

@@ -1,0 +1,253 @@
+"""POST /responses, inbound: bytes to a Call.
+
+The request is put as a chat completion and read as one, so that everything is checked, bounded
+and loaded as there; what is refused is named by its place in this format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+from msgspec import Raw, structs
+
+from gateway.core.call import Call, CallFacts, Earlier, History, NativeBody, NativeOnly
+from gateway.core.chat import ChatCall
+from gateway.core.errors import GatewayError, RequestError, UnsupportedParameter
+from gateway.core.json_types import JsonObject
+from gateway.core.profiles import Profile
+from gateway.core.request import RequestHead
+from gateway.endpoints.chat_completions import read as chat
+from gateway.endpoints.reading import explain, member_decoder
+from gateway.endpoints.responses import schema
+from gateway.endpoints.responses.items import ConversationReader, in_place, is_reference
+from gateway.endpoints.responses.payload import ResponsesPayload, Settings, rename
+from gateway.endpoints.responses.tools import (
+    WEB_SEARCH,
+    is_idle,
+    read_choice,
+    read_tools,
+    write_tools,
+)
+from gateway.endpoints.rules import Rules
+from gateway.http import strict_json
+
+# As gateway.providers.catalogue names the format.
+DIALECT = "openai_responses"
+LOGPROBS = "message.output_text.logprobs"
+# Members that a chat completion has under the same name, and those that stay here.
+SAME = (
+    *("stream", "temperature", "top_p", "parallel_tool_calls", "top_logprobs", "user"),
+    *("safety_identifier", "prompt_cache_key", "prompt_cache_retention", "service_tier"),
+    *("inferada", "models", "tensorzero::episode_id", "tensorzero::deny_unknown_fields"),
+)
+UNAVAILABLE = {
+    "background": "Responses are made while the caller waits. Leave background out.",
+    "conversation": "Conversations are not stored. Send previous_response_id or all items.",
+    "prompt": "Stored prompts are not available. Send instructions and input.",
+    "context_management": "The context is not shortened. Leave context_management out.",
+    "moderation": "Moderation is an endpoint of its own. Leave moderation out.",
+}
+_decoder = msgspec.json.Decoder(schema.ResponsesRequest)
+_encode = msgspec.json.encode
+
+
+def read_call(
+    body: bytes,
+    head: RequestHead,
+    profile: Profile,
+    rules: Rules,
+    history: History | None = None,
+) -> ChatCall:
+    """Return what the body asks for. Raises InvalidJson or RequestError with `param`.
+
+    history: what was stored of what the body refers to; None where that was not looked up. A call
+    that refers to anything then has to be read on.
+    """
+    strict_json.check(body)
+    try:
+        request = _decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise explain(error, schema.words_for) from None
+    raws = member_decoder.decode(body)
+    _check(request, raws)
+    if history is None and (earlier := _find_earlier(request)):
+        read_on = partial(read_call, body, head, profile, rules)
+        answer_id, items = earlier
+        found = Earlier(answer_id=answer_id, items=items, read_on=read_on)
+        return _begin(request, body, found)
+    conversation = _read_conversation(request, history or History())
+    if not conversation.messages:
+        raise RequestError("input is required.", param="input")
+    places = tuple(conversation.places)
+    said = _write_chat(request, raws, conversation.messages)
+    try:
+        call = chat.read_call(_encode(said), head, profile, rules)
+    except GatewayError as error:
+        if error.param:
+            error.param = rename(error.param, places)
+        raise
+    shared = structs.asdict(call.payload)
+    if not (call.payload.processors or call.payload.server_tools):
+        shared["native"] = _keep(raws, call, request, history)
+    idle = (WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()
+    truncation = ("truncation",) if request.truncation == "auto" else ()
+    if idle or truncation:
+        shared["native_only"] = NativeOnly(dialect=DIALECT, fields=truncation, left_out=idle)
+    payload = ResponsesPayload(**shared, settings=_repeat(request), places=places)
+    return Call(structs.replace(call.facts, body=body), payload)
+
+
+def _keep(
+    raws: dict[str, Raw],
+    call: ChatCall,
+    request: schema.ResponsesRequest,
+    history: History | None,
+) -> NativeBody:
+    """Return the request for a provider of this format, with what it refers to in place."""
+    fields = {name: bytes(raw) for name, raw in raws.items() if name != "previous_response_id"}
+    if "user" in call.payload.fields:
+        fields["user"] = call.payload.fields["user"]
+    if any(map(is_idle, request.tools or ())):
+        fields["tools"] = _encode([tool for tool in request.tools or () if not is_idle(tool)])
+    if history is not None:
+        fields["input"] = _encode(list(_all_items(request, history)))
+    return NativeBody(dialect=DIALECT, fields=fields)
+
+
+def _all_items(request: schema.ResponsesRequest, history: History) -> Iterator[JsonObject]:
+    given = [turn.request.get("input") for turn in history.turns]
+    said = [turn.response.get("output") for turn in history.turns]
+    for items in (
+        *(each for turn in zip(given, said, strict=True) for each in turn),
+        request.input,
+    ):
+        for _, item in in_place("", items):
+            yield history.items[item["id"]] if is_reference(item) else item
+
+
+def _check(request: schema.ResponsesRequest, raws: dict[str, Raw]) -> None:
+    for name, here in schema.ELSEWHERE.items():
+        if name in raws:
+            raise RequestError(f"{name} is of another endpoint. Send {here}.", param=name)
+    for name, reason in UNAVAILABLE.items():
+        if getattr(request, name):
+            raise UnsupportedParameter(reason, param=name)
+
+
+def _find_earlier(request: schema.ResponsesRequest) -> tuple[str, dict[str, str]] | None:
+    """Return the stored response and items that the request refers to; None where it has all."""
+    given = request.input if isinstance(request.input, list) else ()
+    items = {item["id"]: f"input[{n}].id" for n, item in enumerate(given) if is_reference(item)}
+    answer_id = request.previous_response_id or ""
+    return (answer_id, items) if answer_id or items else None
+
+
+def _begin(request: schema.ResponsesRequest, body: bytes, earlier: Earlier) -> ChatCall:
+    """Return a call that has to be read on."""
+    facts = CallFacts(
+        model=request.model,
+        stream=bool(request.stream),
+        user="",
+        episode_id="",
+        idempotency_key="",
+        requires_parameters=False,
+        body=body,
+    )
+    payload = ResponsesPayload(
+        fields={}, messages=(), settings=_repeat(request), places=(), earlier=earlier
+    )
+    return Call(facts, payload)
+
+
+def _read_conversation(request: schema.ResponsesRequest, history: History) -> ConversationReader:
+    """Return the messages: instructions are those of this request alone."""
+    conversation = ConversationReader(history.items)
+    if request.instructions:
+        conversation.say("system", request.instructions, "instructions")
+    for turn in history.turns:
+        given, output = turn.request.get("input"), turn.response.get("output")
+        conversation.read(in_place("previous_response_id", given))
+        conversation.read(in_place("previous_response_id", output))
+    if isinstance(request.input, str):
+        conversation.say("user", request.input, "input")
+    else:
+        conversation.read((f"input[{n}]", item) for n, item in enumerate(request.input or ()))
+    conversation.finish()
+    return conversation
+
+
+def _write_chat(
+    request: schema.ResponsesRequest, raws: dict[str, Raw], messages: list[JsonObject]
+) -> JsonObject:
+    """Return the body of the chat completion. Unknown members go with it."""
+    said: JsonObject = {"model": request.model, "messages": messages}
+    said |= {name: raws[name] for name in SAME if name in raws}
+    said |= {name: raw for name, raw in raws.items() if name not in schema.KNOWN}
+    if request.max_output_tokens is not None:
+        said["max_completion_tokens"] = request.max_output_tokens
+    if request.reasoning is not None and request.reasoning.effort is not None:
+        said["reasoning_effort"] = request.reasoning.effort
+    if request.text is not None:
+        said |= _write_text(request.text)
+    if request.top_logprobs or LOGPROBS in (request.include or ()):
+        said["logprobs"] = True
+    elif "top_logprobs" in said:
+        del said["top_logprobs"]
+    tools = read_tools(request.tools or ())
+    return said | write_tools(tools, read_choice(request.tool_choice))
+
+
+def _write_text(text: schema.TextOptions) -> JsonObject:
+    said: JsonObject = {}
+    if text.verbosity is not None:
+        said["verbosity"] = text.verbosity
+    form = text.format
+    if isinstance(form, schema.JsonObjectFormat):
+        said["response_format"] = {"type": "json_object"}
+    elif isinstance(form, schema.JsonSchemaFormat):
+        given = structs.asdict(form)
+        given = {name: value for name, value in given.items() if value is not None}
+        said["response_format"] = {"type": "json_schema", "json_schema": given}
+    return said
+
+
+def _repeat(request: schema.ResponsesRequest) -> Settings:
+    """Return what the response says of its request."""
+    reasoning, text = request.reasoning, request.text
+    form: object = {"type": "text"}
+    if text is not None and text.format is not None:
+        form = msgspec.to_builtins(text.format)
+    verbosity = None if text is None else text.verbosity
+    return Settings(
+        instructions=request.instructions,
+        max_output_tokens=request.max_output_tokens,
+        max_tool_calls=request.max_tool_calls,
+        metadata=request.metadata or {},
+        parallel_tool_calls=request.parallel_tool_calls is not False,
+        previous_response_id=request.previous_response_id,
+        prompt_cache_key=request.prompt_cache_key,
+        reasoning={
+            "effort": None if reasoning is None else reasoning.effort,
+            "summary": None if reasoning is None else reasoning.summary,
+        },
+        safety_identifier=request.safety_identifier,
+        service_tier=request.service_tier,
+        store=request.store is not False,
+        temperature=request.temperature,
+        text={"format": form} | ({"verbosity": verbosity} if verbosity else {}),
+        tool_choice=request.tool_choice or "auto",
+        tools=[_repeat_tool(tool) for tool in request.tools or ()],
+        top_logprobs=request.top_logprobs,
+        top_p=request.top_p,
+        truncation=request.truncation or "disabled",
+        user=request.user,
+    )
+
+
+def _repeat_tool(tool: JsonObject) -> JsonObject:
+    """Return a tool with the members that are always there in a response."""
+    if tool["type"] != "function":
+        return tool
+    return {"description": None, "parameters": None, "strict": None} | tool

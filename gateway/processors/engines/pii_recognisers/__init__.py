@@ -1,0 +1,1 @@
+"""What finds personal data in texts: a file for each kind of data."""

@@ -1,0 +1,1 @@
+"""What AWS's services have in common: who asks, and how they refuse."""

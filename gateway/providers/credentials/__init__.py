@@ -1,0 +1,1 @@
+"""What targets are shown: several credentials in turn, and tokens that are made of accounts."""

@@ -1,0 +1,1 @@
+"""Gemini's generateContent API, on Google AI Studio and on Vertex AI."""

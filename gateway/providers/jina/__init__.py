@@ -1,0 +1,1 @@
+"""Jina AI. Its embeddings are asked for as OpenAI's are."""

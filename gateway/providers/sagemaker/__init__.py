@@ -1,0 +1,1 @@
+"""Models that people host at Amazon SageMaker's endpoints, behind servers of other formats."""

@@ -1,0 +1,1 @@
+"""Text Embeddings Inference. Its embeddings are asked for as OpenAI's are."""

@@ -1,0 +1,1 @@
+"""Hugging Face's Text Generation Inference: OpenAI's chat completions, with differences."""

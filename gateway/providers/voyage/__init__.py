@@ -1,0 +1,1 @@
+"""Voyage AI. Its embeddings are asked for as OpenAI's are."""

@@ -1,0 +1,1 @@
+"""Who issues tokens, and a provider that knows whom it lets in."""

@@ -1,0 +1,1 @@
+"""Amazon Bedrock, as the fake upstream plays it."""

@@ -1,0 +1,1 @@
+"""OpenAI's endpoints beside chat completions and embeddings, as the fake upstream speaks them."""

@@ -1,0 +1,1 @@
+"""Speech, transcriptions and translations over real sockets."""

@@ -1,0 +1,1 @@
+"""Calls to models on Amazon Bedrock, over sockets."""

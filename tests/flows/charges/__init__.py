@@ -1,0 +1,1 @@
+"""What calls are charged, against the provider's own book: every endpoint, unit and dialect."""

@@ -1,0 +1,227 @@
+"""Random calls of each endpoint, and what the fake upstream is told to make of them."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.fakes.counting import PER_MESSAGE, PRIMED, tokens_in
+from tests.flows.caller import Caller, LiveCall
+from tests.flows.charges.book import Counts
+from tests.flows.pairs.conversation import Format, User, Wishes
+
+WORDS = ("red", "bicycle", "42", "naïve", "water", "über", "x", "Straße", "and", "日本")
+# Refusals that another provider would not mend, and those that it might.
+REFUSALS = (400, 401, 403, 404, 413, 422, 429, 500, 503, 529)
+Members = dict[str, Any]
+
+
+class Ending(Enum):
+    """How a call ends."""
+
+    WHOLE = "whole"
+    # The provider refuses it, or breaks off in the middle.
+    REFUSED = "refused"
+    BROKEN = "broken"
+    # The caller hangs up: a stream in the middle, any other call before its answer.
+    LEFT = "left"
+    # The provider refuses it, and another one serves it, at other prices.
+    FALLBACK = "fallback"
+
+
+E = Ending
+# In the short form as in the long one, all of them come.
+ENDINGS = (
+    *(E.WHOLE, E.LEFT, E.WHOLE, E.FALLBACK, E.WHOLE, E.REFUSED, E.WHOLE, E.BROKEN),
+    *(E.WHOLE,) * 8,
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A call that is to be made."""
+
+    ending: Ending
+    stream: bool
+    # Sends it, with these headers besides.
+    begin: Callable[[Caller, Mapping[str, str]], LiveCall]
+    # What it used by our own count, when the caller has left: the provider says nothing then.
+    estimate: Counts
+    # What the provider does not count, and the gateway does.
+    ours: Counts = field(default_factory=dict)
+    # The caller leaves once this has come; empty: before anything comes.
+    leaves_after: bytes = b""
+
+    @property
+    def is_left_unanswered(self) -> bool:
+        return self.ending is Ending.LEFT and not self.stream
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a provider can count and be asked for."""
+
+    units: frozenset[str]
+    reasons: bool = False
+    # Endpoints of one answer: `n`, `best_of`, several inputs.
+    many: bool = True
+    # A stream says what the prompt came to before its output.
+    tells_prompt: bool = False
+
+
+Plan = Callable[[random.Random, Ending, Means], Planned]
+
+
+def words(dice: random.Random, most: int) -> str:
+    return " ".join(dice.choices(WORDS, k=dice.randint(1, most)))
+
+
+def script_for(dice: random.Random, ending: Ending, *, tokens: int, stream: bool) -> Members:
+    """Return the script of an ending. tokens: how many are generated."""
+    breaks = dice.choice(("reset_after", "truncate_after", "close_after"))
+    scripts: dict[Ending, Members] = {
+        E.WHOLE: {},
+        E.REFUSED: {"fail": dice.choice(REFUSALS)},
+        E.FALLBACK: {"fail": 503, "fail_times": 1},
+        E.BROKEN: {breaks: dice.randint(1, tokens)},
+        E.LEFT: {"stall_after": dice.randint(1, tokens)} if stream else {"hang": 1},
+    }
+    if ending is E.BROKEN and dice.random() < 0.2:
+        return {"drop": dice.choice(("reset", "close"))}
+    return scripts[ending]
+
+
+def write_script(script: Members) -> str:
+    return f"script:{urlencode(script)}"
+
+
+def count_texts(*texts: str, is_chat: bool = False) -> int:
+    """Return the tokens of a prompt by OpenAI's tokenizer, and by its rules for messages."""
+    tokens = sum(map(tokens_in, texts))
+    return tokens + PRIMED + (PER_MESSAGE + 1) * len(texts) if is_chat else tokens
+
+
+def plan_conversation(form: Format) -> Plan:
+    """Return what plans calls of a chat endpoint."""
+
+    def plan(dice: random.Random, ending: Ending, means: Means) -> Planned:
+        stream, tokens = dice.random() < 0.6, dice.randint(1, 60)
+        system = words(dice, 200) if dice.random() < 0.8 else ""
+        prompt_tokens = len(system.split()) + 1
+        script = {"tokens": tokens}
+        script |= script_for(dice, ending, tokens=tokens, stream=stream)
+        limit = dice.randint(1, 80)
+        if ending in (E.LEFT, E.BROKEN):
+            limit = 4_000
+        if ending is not E.LEFT:
+            script["per_event"] = dice.randint(1, 5)
+            if means.reasons and dice.random() < 0.5:
+                script["reasoning"] = dice.randint(1, 20)
+        if "cached" in means.units and dice.random() < 0.6:
+            script["cached"] = dice.randint(0, prompt_tokens)
+        if "cache_write" in means.units and dice.random() < 0.6:
+            script["cache_written"] = dice.randint(0, prompt_tokens)
+        if "cache_write_1h" in means.units and dice.random() < 0.5:
+            script["cache_written_1h"] = dice.randint(0, prompt_tokens)
+        said = write_script(script)
+        wishes = Wishes(stream=stream, system=system, max_tokens=limit)
+
+        def begin(caller: Caller, headers: Mapping[str, str]) -> LiveCall:
+            return form.begin(caller, [User(said)], replace(wishes, headers=headers))
+
+        leaves = f"tok{script['stall_after'] - 1} " if "stall_after" in script else ""
+        return Planned(
+            ending,
+            stream,
+            begin,
+            estimate={"prompt": count_texts(*filter(None, (system, said)), is_chat=True)},
+            leaves_after=leaves.encode(),
+        )
+
+    return plan
+
+
+def post(path: str, body: Members) -> Callable[[Caller, Mapping[str, str]], LiveCall]:
+    """Return what sends a body to an endpoint."""
+
+    def begin(caller: Caller, headers: Mapping[str, str]) -> LiveCall:
+        raw = json.dumps({"model": caller.model, **body}).encode()
+        return caller.begin(path=path, raw=raw, headers=headers)
+
+    return begin
+
+
+def plan_completion(dice: random.Random, ending: Ending, means: Means) -> Planned:
+    tokens, stream = dice.randint(1, 40), dice.random() < 0.5
+    script = {"tokens": tokens, **script_for(dice, ending, tokens=tokens, stream=stream)}
+    prompts = [write_script(script)]
+    body: Members = {"stream": stream, "max_tokens": dice.randint(1, 50)}
+    if ending in (E.LEFT, E.BROKEN):
+        body["max_tokens"] = 50
+    if means.many and not (ending is E.LEFT and stream):
+        prompts += [words(dice, 30) for _ in range(dice.randint(0, 3))]
+        body["n"] = dice.randint(1, 3)
+        if not stream:
+            body["best_of"] = body["n"] + dice.randint(0, 2)
+    leaves = f"tok{script['stall_after'] - 1} " if "stall_after" in script else ""
+    return Planned(
+        ending,
+        stream,
+        post("/v1/completions", body | {"prompt": prompts if means.many else prompts[0]}),
+        estimate={"prompt": count_texts(*prompts)},
+        leaves_after=leaves.encode(),
+    )
+
+
+def plan_embedding(dice: random.Random, ending: Ending, means: Means) -> Planned:
+    script = write_script(script_for(dice, ending, tokens=1, stream=False))
+    inputs = [script, *(words(dice, 30) for _ in range(dice.randint(0, 20)))]
+    body = {"input": inputs, "encoding_format": dice.choice(("float", "base64"))}
+    return Planned(
+        ending, False, post("/v1/embeddings", body), estimate={"prompt": count_texts(*inputs)}
+    )
+
+
+def plan_moderation(dice: random.Random, ending: Ending, means: Means) -> Planned:
+    script = write_script(script_for(dice, ending, tokens=1, stream=False))
+    texts = [script, *(words(dice, 30) for _ in range(dice.randint(0, 9)))]
+    given: Any = texts
+    if dice.random() < 0.3:
+        given = [{"type": "text", "text": text} for text in texts]
+    return Planned(
+        ending,
+        False,
+        post("/v1/moderations", {"input": given}),
+        estimate={"prompt": count_texts(*texts)},
+    )
+
+
+def plan_ranking(dice: random.Random, ending: Ending, means: Means) -> Planned:
+    query = write_script(script_for(dice, ending, tokens=1, stream=False))
+    documents = [words(dice, 9) for _ in range(dice.choice((1, 3, 99, 100, 101, 250)))]
+    searches = {"search": -(-len(documents) // 100)}
+    body = {"query": query, "documents": documents, "top_n": dice.randint(1, 300)}
+    return Planned(
+        ending,
+        False,
+        post("/v1/rerank", body),
+        estimate={"prompt": count_texts(query, *documents)} | searches,
+        ours={} if "search" in means.units else searches,
+    )
+
+
+def plan_images(dice: random.Random, ending: Ending, means: Means) -> Planned:
+    prompt, images = write_script(script_for(dice, ending, tokens=1, stream=False)), 1
+    if means.many:
+        images = dice.randint(1, 10)
+    return Planned(
+        ending,
+        False,
+        post("/v1/images/generations", {"prompt": prompt, "n": images}),
+        estimate={"prompt": count_texts(prompt), "image": images},
+    )

@@ -1,0 +1,1 @@
+"""Calls to Cohere's Chat API."""

@@ -1,0 +1,1 @@
+"""Calls for text completions over real sockets."""

@@ -1,0 +1,1 @@
+"""Several credentials of a provider, and those that tokens are made of, over real sockets."""

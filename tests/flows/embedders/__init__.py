@@ -1,0 +1,1 @@
+"""Flows of providers that have embeddings and rankings alone."""

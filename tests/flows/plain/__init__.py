@@ -1,0 +1,1 @@
+"""Calls over real sockets of operations with one answer: moderations, rankings, images."""

@@ -1,0 +1,32 @@
+"""The site of the scratch package (tests/house/seams), whose processors do what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.flows.caller import Caller
+from tests.house.seams.site import ScratchSite, running_scratch_site
+from tests.house.seams.upstream import asked
+from tests.support.servers import UpstreamServer
+
+
+@pytest.fixture(scope="package")
+def scratch(
+    home_template: Path, tmp_path_factory: pytest.TempPathFactory, upstream: UpstreamServer
+) -> Iterator[ScratchSite]:
+    folder = tmp_path_factory.mktemp("processors") / "home"
+    with running_scratch_site(home_template, folder, upstream) as site:
+        yield site
+
+
+@pytest.fixture(scope="package")
+def caller(scratch: ScratchSite) -> Caller:
+    return scratch.caller("--scope", "completions", "--scope", "pii")
+
+
+@pytest.fixture(autouse=True)
+def nothing_asked() -> None:
+    asked.clear()

@@ -1,0 +1,1 @@
+"""Calls to servers behind endpoints of Amazon SageMaker, over sockets."""

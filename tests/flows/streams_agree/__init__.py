@@ -1,0 +1,1 @@
+"""Streams and whole answers agree: in every format of callers, for every dialect of providers."""

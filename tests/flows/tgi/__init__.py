@@ -1,0 +1,1 @@
+"""Calls to servers of Text Generation Inference, over sockets."""
