@@ -174,6 +174,7 @@ def row_of(call: Drawn, process: str, workspace: str, moment: str) -> Row:
         n.upstream_us,
         None,  # units
         "[]",  # attempts
+        None,  # processors
         f"user-{call.number % 1_000}",
         client_id,
         None,  # episode
