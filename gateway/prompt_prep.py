@@ -11,7 +11,7 @@ from ipaddress import IPv4Network, IPv6Network
 from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall, ChatRequest
 from gateway.core.completions import CompletionsRequest
-from gateway.core.errors import GatewayError, PdfNotSupported
+from gateway.core.errors import GatewayError, NoUpstreamAvailable, PdfNotSupported
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
@@ -128,6 +128,7 @@ class PromptPrep:
         context = ProcessorContext(
             language=language,
             model=model.name,
+            is_model_local=model.has_local,
             workspace_id=owner,
             engines=self._engines.bind(owner),
         )
@@ -148,8 +149,11 @@ class PromptPrep:
         """Return the parameters that a model to fall back to would not get.
 
         Raises as check_parameters does, and PdfNotSupported for a model that would have to be
-        given the call's PDFs in another way than the model before it.
+        given the call's PDFs in another way than the model before it, and NoUpstreamAvailable for
+        one without the providers that the call needs.
         """
+        if call.facts.needs_local and not model.has_local:
+            raise NoUpstreamAvailable
         if call.payload.files and self._loader.wanted(call, model):
             raise PdfNotSupported
         return check_parameters(call, model)

@@ -46,7 +46,9 @@ class ProviderForm(ConnectionForm, CredentialParts):
         help_text="The parameter names that this vLLM takes. Callers can use either form.",
     )
     is_local = forms.BooleanField(
-        required=False, label="On-premises", help_text="Shown with its models."
+        required=False,
+        label="On-premises",
+        help_text="Shown with its models. Calls with require_local go to such providers only.",
     )
     location = forms.CharField(
         label="Location",

@@ -30,6 +30,7 @@ from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
 from gateway.api.schemas.key import KeyResponse
 from gateway.api.schemas.models import Model, ModelList
+from gateway.api.schemas.processors import ProcessorList
 from gateway.api.schemas.responses import DeletedResponse, InputItemList
 from gateway.api.schemas.usage import UsageResponse
 from gateway.core.error_page import every_class
@@ -60,6 +61,7 @@ RESPONSES = (
     KeyResponse,
     Model,
     ModelList,
+    ProcessorList,
     Status,
     UsageResponse,
 )

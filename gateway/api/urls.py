@@ -9,6 +9,7 @@ from gateway.api.explain import ExplainView
 from gateway.api.health import HealthView, StatusView
 from gateway.api.key import KeyInfoView
 from gateway.api.openapi import serve
+from gateway.api.processors import ProcessorListView
 from gateway.api.responses import InputItemsView, StoredResponseView
 from gateway.api.usage import UsageView
 from gateway.api.views import GenerationView, ModelListView, ModelView, unknown_path
@@ -19,6 +20,7 @@ urlpatterns = [
     path("status", StatusView.as_view()),
     path("models", ModelListView.as_view()),
     path("models/<path:name>", ModelView.as_view()),
+    path("processors", ProcessorListView.as_view()),
     path("generation", GenerationView.as_view()),
     path("responses/<str:response_id>", StoredResponseView.as_view()),
     path("responses/<str:response_id>/input_items", InputItemsView.as_view()),

@@ -34,6 +34,8 @@ class CallFacts(msgspec.Struct, frozen=True, kw_only=True):
     fallback_names: Sequence[str] | None = None
     # What the call brings for its providers, taken out of the body; None for nothing.
     credentials: CallCredentials | None = None
+    # Only providers on premises may serve it, whichever model does.
+    needs_local: bool = False
 
 
 class NativeBody(msgspec.Struct, frozen=True, kw_only=True):

@@ -191,7 +191,11 @@ def add_provider_options(parser: ArgumentParser) -> None:
         choices=Provider.StructuredDialect.values,
         help="vLLM only: how guided decoding is requested.",
     )
-    parser.add_argument("--local", choices=("yes", "no"), help="On-premises: yes or no.")
+    parser.add_argument(
+        "--local",
+        choices=("yes", "no"),
+        help="On-premises, where calls with require_local may go: yes or no.",
+    )
     parser.add_argument("--location", metavar="TEXT", help="Location of the data centre.")
     parser.add_argument(
         "--passthrough",

@@ -44,6 +44,8 @@ class ProcessorContext(Struct, frozen=True, kw_only=True):
     language: str | None = None
     # The public name.
     model: str = ""
+    # A provider on premises serves the model.
+    is_model_local: bool = False
     workspace_id: str = ""
     engines: Engines
     # By their ids.

@@ -6,8 +6,12 @@ from msgspec import Struct
 
 from gateway.processors.base import Processor
 from gateway.processors.options import NOT_YET_RUN
+from gateway.processors.require_local import RequireLocal
 
-PROCESSORS: dict[str, Processor] = {}
+ALL: list[Processor] = [
+    RequireLocal(),
+]
+PROCESSORS: dict[str, Processor] = {one.name: one for one in ALL}
 
 
 def option_types() -> dict[str, type[Struct]]:

@@ -31,13 +31,16 @@ class Plan:
     ) -> Iterable[TargetRecord]:
         """Return the model's targets by position, then those of each of its fallback models.
 
-        Raises NoUpstreamAvailable when there are none.
+        A call that only providers on premises may serve gets none of the others. Raises
+        NoUpstreamAvailable when there are none.
         """
         targets = model.targets
         has_choice = model.has_choice
         for fallback in fallback_models:
             targets += fallback.targets
             has_choice = has_choice or any(target.has_choice for target in fallback.targets)
+        if call.facts.needs_local:
+            targets = tuple(target for target in targets if target.is_local)
         if not targets:
             said = f"No provider serves {model.name} right now."
             raise NoUpstreamAvailable(said, retry_after_s=5)

@@ -100,6 +100,11 @@ class ModelRecord:
         return any(target.has_choice for target in self.targets)
 
     @cached_property
+    def has_local(self) -> bool:
+        """True when a provider on premises serves the model."""
+        return any(target.is_local for target in self.targets)
+
+    @cached_property
     def target_kinds(self) -> tuple[str, ...]:
         """The kinds of provider that serve the model."""
         return tuple(target.kind for target in self.targets)

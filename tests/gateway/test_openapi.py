@@ -263,6 +263,7 @@ def test_what_readers_are_answered_is_in_the_document(served: Document, caller: 
         "models?limit=1": "ModelList",
         "models/fake-model": "Model",
         f"generation?id={call_id}": "GenerationResponse",
+        "processors": "ProcessorList",
         "key": "KeyResponse",
         "usage?group_by=model,key,day,member": "UsageResponse",
         "health": "Health",

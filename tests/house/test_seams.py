@@ -110,7 +110,7 @@ def test_the_openapi_document_has_what_is_registered(caller: Caller) -> None:
     assert request["plugins"]["anyOf"][0]["items"]["properties"]["id"] == {"enum": ["sum"]}
     members = document["components"]["schemas"]["Inferada"]["properties"]
     assert members["upper"]["anyOf"][0] == {"$ref": "#/components/schemas/UpperOptions"}
-    assert members["processors"]["anyOf"][0]["items"] == {"enum": ["backwards", "upper"]}
+    assert {"backwards", "upper"} <= set(members["processors"]["anyOf"][0]["items"]["enum"])
 
 
 def test_a_processor_changes_the_request_and_follows_the_stream(caller: Caller) -> None:
