@@ -16,6 +16,7 @@ from accounts.models import Workspace
 from dashboard.calls.detail import CallDetail, describe_call
 from dashboard.calls.export import csv_lines
 from dashboard.calls.filters import CallQuery, read_call_query
+from dashboard.calls.processors import ProcessorLine, processor_table
 from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.table import Attempt, attempt_table, call_pager, call_table, no_calls
 from dashboard.explain.links import explain_again_url
@@ -51,6 +52,7 @@ class CallDetailContext:
 
     detail: CallDetail
     attempts: Table[Attempt]
+    processors: Table[ProcessorLine]
     explain_url: str
 
 
@@ -107,7 +109,9 @@ def show_call(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
         raise Http404("There is no such call in this workspace.")
     detail = describe_call(visible, call, find_body(call), workspace=workspace)
     explain_url = explain_again_url(request.user, workspace, call)
-    context = CallDetailContext(detail, attempt_table(detail.attempts), explain_url)
+    context = CallDetailContext(
+        detail, attempt_table(detail.attempts), processor_table(call.processors), explain_url
+    )
     return render(request, "dashboard/calls/detail.html", variables(context))
 
 

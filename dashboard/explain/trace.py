@@ -36,6 +36,10 @@ NAMED = {
     "required_permission": "Required permission",
     "country": "Country",
     "rule_id": "Limit ID",
+    "processor": "Processor",
+    "reason": "Reason",
+    "entity_types": "Types found",
+    "rule_ids": "Rules",
 }
 
 
@@ -156,7 +160,8 @@ def facts_of(said: Mapping[str, object]) -> Iterator[Fact]:
     """said: the details of an error, or what is kept of them."""
     for name, label in NAMED.items():
         if said.get(name):
-            yield Fact(label, str(said[name]))
+            one = said[name]
+            yield Fact(label, ", ".join(map(str, one)) if isinstance(one, list) else str(one))
     try:
         moment = parse_datetime(str(said.get("resets_at", "")))
     except ValueError:  # well-formed, and no date of any calendar

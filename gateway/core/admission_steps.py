@@ -68,6 +68,8 @@ _BY_CLASS: Mapping[type[GatewayError], str] = {
 # of the field at fault (MAX_PARAM_CHARS).
 _KEPT = ("level", "limit", "current", "requested", "rule_id", "resets_at")
 _NAMED = ("required_scope", "required_permission", "rule", "country")
+# Of a processor's: what it found by type or rule (gateway.core.processor_errors).
+_OF_PROCESSORS = ("processor", "reason", "entity_types", "rule_ids")
 
 MAX_PARAM_CHARS = 100
 
@@ -132,4 +134,5 @@ def describe_refusal(error: GatewayError) -> dict[str, object]:
 def numbers_of(error: GatewayError) -> dict[str, object]:
     """Return what an error says of the limit that refuses: whose, how much, by what."""
     said = {**error.details, **(error.numbers or {})}
-    return {name: said[name] for name in (*_KEPT, *_NAMED) if name in said}
+    kept = (*_KEPT, *_NAMED, *(_OF_PROCESSORS if "processor" in said else ()))
+    return {name: said[name] for name in kept if name in said}
