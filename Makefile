@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-money prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-streams prove-journals prove-kills prove-revocation prove-restarts fix lock clean
+.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-money prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-streams prove-journals prove-kills prove-revocation prove-restarts prove-processors fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -73,6 +73,9 @@ prove-explain: .venv/test.stamp ## explain generated calls, then make them; case
 
 prove-streams: .venv/test.stamp ## ask for streams and for whole answers, and compare; cases=300 for each format and dialect
 	@CASES=$(or $(cases),300) $(BIN)/python -m pytest -q tests/flows/streams_agree
+
+prove-processors: .venv/test.stamp ## cut 10,000 generated answers everywhere, and compare streams with whole answers
+	@$(PROVE) tests/gateway/processors
 
 prove-journals: .venv/test.stamp ## kill one of two hosts with calls that only its journal has; rounds=20
 	@ROUNDS=$(or $(rounds),20) $(BIN)/python -m pytest -q tests/launch/test_journals_of_other_hosts.py

@@ -78,12 +78,14 @@ class Processing:
         return spent_ns
 
     def conceal(self, text: str) -> str:
-        """Return JSON of the answer without what processors took out of the request: this is what
-        may be stored."""
+        """Return JSON of the answer, which may be cut off, without what processors took out of the
+        request: this is what may be stored."""
+        cut_at = len(text)
         for taken in sorted(self.taken_out, key=len, reverse=True):
             for found, instead in spellings(taken, self.taken_out[taken]):
                 text = text.replace(found, instead)
-        return text
+                cut_at = min(cut_at, len(text) - common_end(text, found))
+        return text[:cut_at]
 
     def uses(self) -> tuple[ProcessorUse, ...]:
         """Return what the record of the call says."""
@@ -106,6 +108,13 @@ class Processing:
             language=self.language or UNSET,
             streaming_disabled=True if self.stream_mode else UNSET,
         )
+
+
+def common_end(text: str, begun: str) -> int:
+    """Return how much of one text the other ends with, where that is more than a character: what
+    is left of it when it was cut off."""
+    lengths = range(min(len(begun) - 1, len(text)), 1, -1)
+    return next((length for length in lengths if text.endswith(begun[:length])), 0)
 
 
 def spellings(text: str, other: str) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ It fails closed: where a step fails, nothing of the answer goes on.
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import TypeVar
@@ -125,7 +126,9 @@ class ProcessedExchange:
 
     async def open_stream(self) -> Stream:
         if needs_answer(self._steps):
-            return ReplayedStream(await self.read())
+            # A value that was put back is stored as what stood for it: it has to stay whole.
+            piece_chars = sys.maxsize if self._processing.taken_out else PIECE_CHARS
+            return ReplayedStream(await self.read(), piece_chars)
         filters = [step.open_filter() for step in self._steps]
         return FilteredStream(await self._exchange.open_stream(), filters)
 
@@ -180,15 +183,16 @@ class ReplayedStream:
 
     omits_finish_reason = False
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer, piece_chars: int = PIECE_CHARS) -> None:
         self._answer = answer
+        self._piece_chars = piece_chars
 
     async def forward(self, take: TakeEvents) -> bool:
         answer = self._answer
         assert isinstance(answer, ChatAnswer)
         events: list[StreamEvent] = [UsageReported(answer.usage, answer.extras)]
         for choice in answer.choices:
-            events += _events_of(choice)
+            events += _events_of(choice, self._piece_chars)
         # The relay stops at the end, and writes what does not fit before it reads on.
         return take([*events, StreamEnd()], None)
 
@@ -196,7 +200,7 @@ class ReplayedStream:
         """Nothing is open."""
 
 
-def _events_of(choice: Choice) -> list[StreamEvent]:
+def _events_of(choice: Choice, piece_chars: int) -> list[StreamEvent]:
     """Return a choice as a stream would have it."""
     fields = {name: value for name, value in choice.message.items() if name != "role"}
     content = fields.pop("content", None)
@@ -205,8 +209,8 @@ def _events_of(choice: Choice) -> list[StreamEvent]:
     if thought:
         events.append(Delta(choice.index, thought))
     if isinstance(content, str):
-        for start in range(0, len(content), PIECE_CHARS):
-            piece = content[start : start + PIECE_CHARS]
+        for start in range(0, len(content), piece_chars):
+            piece = content[start : start + piece_chars]
             events.append(Delta(choice.index, {"content": piece}))
     calls = fields.get("tool_calls")
     if isinstance(calls, list):

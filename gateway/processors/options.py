@@ -17,12 +17,6 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 EntityTypes = list[Annotated[str, Meta(min_length=1, max_length=64)]]
 
 
-class AnonymiseSettings(Struct, forbid_unknown_fields=True):
-    entities: EntityTypes | None = None
-    score_threshold: Share | None = None
-    service_id: str | None = None
-
-
 class PiiGuardSettings(Struct, forbid_unknown_fields=True):
     entities: EntityTypes | None = None
     score_threshold: Share | None = None
@@ -47,7 +41,6 @@ class HaystackSettings(Struct, forbid_unknown_fields=True):
 
 
 NOT_YET_RUN: Mapping[str, type[Struct]] = {
-    "anonymise": AnonymiseSettings,
     "pii_guard": PiiGuardSettings,
     "prompt_shield": PromptShieldSettings,
     "spellcheck": SpellcheckSettings,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from gateway.processors.anonymise import Anonymise
 from gateway.processors.base import Processor
 from gateway.processors.options import NOT_YET_RUN
 from gateway.processors.require_local import RequireLocal
 
 ALL: list[Processor] = [
     RequireLocal(),
+    Anonymise(),
 ]
 PROCESSORS: dict[str, Processor] = {one.name: one for one in ALL}
 

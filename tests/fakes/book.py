@@ -53,7 +53,7 @@ class Entry:
     def __init__(self, request_id: str, attempt: int) -> None:
         self.request_id = request_id
         self.attempt = attempt
-        # What was asked, where the script says echo and the answer is no text.
+        # What was asked, where the script says noted, or echo and the answer is no text.
         self.body = ""
         self.model = ""
         self.stream = False

@@ -71,6 +71,9 @@ class Generation:
         if script.says:
             yield from tokens_of(TEXTS[script.says])
             return
+        if script.text and script.cut:
+            yield from _pieces(script.text, script.cut)
+            return
         if script.text:
             yield from script.text.replace(" ", " \0").split("\0")
             return
@@ -105,5 +108,5 @@ class SpokenCalls(Generation):
         yield from super()._tool_steps()
 
 
-def _pieces(text: str) -> list[str]:
-    return [text[i : i + PIECE_CHARS] for i in range(0, len(text), PIECE_CHARS)]
+def _pieces(text: str, chars: int = PIECE_CHARS) -> list[str]:
+    return [text[i : i + chars] for i in range(0, len(text), chars)]

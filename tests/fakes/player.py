@@ -34,6 +34,8 @@ class Player:
         self._writer = Writer(chat, script, serial)
         self._speller = Speller(script)
         self._out = Outgoing(link, script, keep_alive=request.keep_alive)
+        if script.noted:
+            entry.body = request.body.decode()
 
     async def play(self) -> None:
         script = self._script

@@ -27,12 +27,14 @@ class Script:
     # What is generated.
     tokens: int = 10
     text: str = ""  # these words instead of "tok0 tok1 …"
+    cut: int = 0  # that text in tokens of so many characters
     says: str = ""  # this text of tests/support/texts.py, in tokens of o200k
     counts: str = ""  # "o200k" counts the prompt as OpenAI does, see tests/fakes/counting.py
     token_bytes: int = 0  # pad every token with x to this many bytes
     per_event: int = 1  # tokens per streamed event
     stamp: bool = False  # each token's text is "@<time.monotonic_ns() as it is written> "
     endless: bool = False  # never finish, whatever max_tokens says
+    noted: bool = False  # the book has the request's body
     echo: bool = False  # the answer is JSON: method, path, headers, body_text as received
     reasoning: int = 0  # tokens of reasoning ahead of the answer
     reasoning_field: str = "reasoning_content"

@@ -312,7 +312,7 @@ def test_S0_17_the_inferada_object_stays_here_and_names_what_is_unknown(inferada
     empty: tuple[Any, ...] = ({}, {"processors": []}, {"language": "nl"}, None)
     for settings in empty:
         assert "inferada" not in inferada.sent(inferada=settings, stream=False)
-    several = inferada.ask(inferada={"processors": ["anonymise", "spellcheck"], "language": "nl"})
+    several = inferada.ask(inferada={"processors": ["anonymize", "check"], "language": "nl"})
     wrong = inferada.ask(inferada={"processors": "anonymise"})
 
     assert (several.status, several.error["code"]) == (400, "unknown_processor")
