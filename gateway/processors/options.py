@@ -14,13 +14,6 @@ from msgspec import Meta, Struct
 from gateway.core.json_types import JsonObject, JsonValue
 
 Share = Annotated[float, Meta(ge=0, le=1)]
-EntityTypes = list[Annotated[str, Meta(min_length=1, max_length=64)]]
-
-
-class PiiGuardSettings(Struct, forbid_unknown_fields=True):
-    entities: EntityTypes | None = None
-    score_threshold: Share | None = None
-    allow_unscannable: bool | None = None
 
 
 class PromptShieldSettings(Struct, forbid_unknown_fields=True):
@@ -41,7 +34,6 @@ class HaystackSettings(Struct, forbid_unknown_fields=True):
 
 
 NOT_YET_RUN: Mapping[str, type[Struct]] = {
-    "pii_guard": PiiGuardSettings,
     "prompt_shield": PromptShieldSettings,
     "spellcheck": SpellcheckSettings,
     "haystack": HaystackSettings,

@@ -1,0 +1,78 @@
+"""pii_guard: a call with personal data in it is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+
+from gateway.core.chat import ChatCall
+from gateway.core.json_types import JsonValue
+from gateway.core.processing import ProcessorReport
+from gateway.core.processor_errors import ProcessorRejected
+from gateway.processors.base import Options, Processed, Processor, ProcessorContext
+from gateway.processors.pii_search import (
+    ScanSettings,
+    check_scannable,
+    read_search,
+    read_settings,
+    search_texts,
+    types_of,
+)
+from gateway.processors.pii_types import LANGUAGES
+from gateway.processors.texts import read_texts
+
+NAME = "pii_guard"
+
+
+class PiiGuardSettings(ScanSettings, forbid_unknown_fields=True, kw_only=True):
+    """Options of pii_guard."""
+
+
+class PiiGuard(Processor):
+    """Reads the request as processors before it have left it."""
+
+    name = NAME
+    scope = "pii"
+    description = (
+        "Refuses a call with personal data in it, naming the types that were found. After "
+        "anonymise, a call with data that anonymise left in it."
+    )
+    options = PiiGuardSettings
+
+    async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
+        """Raises ProcessorRejected, RequestError, UnscannableContent, ProcessorFailure."""
+        settings = read_settings(options)
+        # All languages are searched where the call's is none of those that are known.
+        language = context.language if context.language in LANGUAGES else None
+        search = read_search(settings, language, name=NAME, where=f"inferada.{NAME}.")
+        texts = await read_texts(call)
+        check_scannable(texts.unscannable, settings, NAME)
+        places = [(one.text, one.param) for one in texts.found]
+        places += [(text, "prediction") for text in predicted_texts(call)]
+        found = await search_texts([text for text, _ in places], search, context.engines)
+        for (_, param), ones in zip(places, found, strict=True):
+            if ones:
+                types = types_of(found)
+                raise ProcessorRejected.of(
+                    NAME,
+                    f"The request has personal data in it: {', '.join(types)}.",
+                    reason="personal_data",
+                    param=param,
+                    found={"entity_types": types},
+                )
+        report = ProcessorReport("passed")
+        if texts.unscannable:
+            report.details["unscannable"] = len(texts.unscannable)
+        return Processed(call, None, report)
+
+
+def predicted_texts(call: ChatCall) -> Iterator[str]:
+    """Yield the texts of `prediction`, which the provider gets beside the messages."""
+    pending: list[JsonValue] = [msgspec.json.decode(call.payload.fields.get("prediction", b"null"))]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict | list):
+            pending += value.values() if isinstance(value, dict) else value
