@@ -370,6 +370,8 @@ async def count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usag
 
 def _count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
     output_tokens = count_output(meter.pieces, meter.deltas, meter.chars)
+    if per_token := call.payload.bytes_per_token:
+        output_tokens += -(-meter.sound_bytes // per_token)
     if meter.usage_so_far is not None:
         return with_output(meter.usage_so_far, output_tokens)
     native_model = "" if meter.target is None else meter.target.native_model

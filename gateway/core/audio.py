@@ -16,6 +16,19 @@ LEAST_BYTES_PER_S = 1_000
 USUAL_BYTES_PER_S = 16_000
 # Of all providers' models, the most that a second of sound is.
 MOST_TOKENS_PER_S = 32
+# A minute of speech is so many tokens: https://platform.openai.com/docs/pricing has both prices of
+# gpt-4o-mini-tts.
+SPOKEN_TOKENS_PER_MINUTE = 1_250
+# What a second of speech is in bytes, by the type of the file.
+SPOKEN_BYTES_PER_S = {
+    "audio/mpeg": 16_000,
+    "audio/ogg": 8_000,
+    "audio/aac": 16_000,
+    "audio/flac": 32_000,
+    "audio/wav": 48_000,
+    "audio/pcm": 48_000,
+    "audio/basic": 8_000,
+}
 
 
 class SpeechRequest(Payload, frozen=True, kw_only=True):
@@ -34,6 +47,10 @@ class SpeechRequest(Payload, frozen=True, kw_only=True):
     @property
     def answer_type(self) -> str:
         return "" if self.has_events else self.media_type
+
+    @property
+    def bytes_per_token(self) -> int:
+        return SPOKEN_BYTES_PER_S[self.media_type] * 60 // SPOKEN_TOKENS_PER_MINUTE
 
 
 SpeechCall = Call[SpeechRequest]

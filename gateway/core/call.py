@@ -135,6 +135,12 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
         a stream: then the stream is nothing but the bytes of that type."""
         return ""
 
+    @property
+    def bytes_per_token(self) -> int:
+        """How many bytes of such an answer are about one token of output, for our own count; 0
+        where an answer is no bytes."""
+        return 0
+
     def locate(self, error: GatewayError) -> None:
         """Let an error name the field at fault as the caller's request does, where that has another
         format than `fields`."""

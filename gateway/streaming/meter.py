@@ -46,15 +46,16 @@ class Meter:
     """Counts and moments of a call. Moments are perf_counter_ns; 0 means not yet.
 
     deltas, chars: pieces with output in them, and their characters. other_outputs: what came that
-    is no text and has no tokens, such as vectors. has_answered: a byte of the answer went to the
-    caller, so no other target may be tried. finished: the choices that the provider said are
-    complete; finish_reason: why the first of them is, native_finish_reason: the same in the
-    provider's word. usage_so_far: the provider's counts before the end, of which those of the
-    prompt are complete. tool_calls: which were made, by choice and position. tool_uses: what tools
-    of the gateway did, each at its price. fallback: the model that is tried in the place of the one
-    asked for, empty for that itself. exchange: the attempt, which knows whether its request has
-    gone out. pieces: the first texts of the output, all of them while `keeps` is true: they are
-    counted if the provider does not. processing: what processors do; None for calls without.
+    is no text and has no tokens, such as vectors. sound_bytes: of the sound that came.
+    has_answered: a byte of the answer went to the caller, so no other target may be tried.
+    finished: the choices that the provider said are complete; finish_reason: why the first of them
+    is, native_finish_reason: the same in the provider's word. usage_so_far: the provider's counts
+    before the end, of which those of the prompt are complete. tool_calls: which were made, by
+    choice and position. tool_uses: what tools of the gateway did, each at its price. fallback: the
+    model that is tried in the place of the one asked for, empty for that itself. exchange: the
+    attempt, which knows whether its request has gone out. pieces: the first texts of the output,
+    all of them while `keeps` is true: they are counted if the provider does not. processing: what
+    processors do; None for calls without.
     """
 
     __slots__ = (
@@ -75,6 +76,7 @@ class Meter:
         "other_outputs",
         "pieces",
         "processing",
+        "sound_bytes",
         "started_ns",
         "target",
         "tool_calls",
@@ -98,6 +100,7 @@ class Meter:
         self.deltas = 0
         self.chars = 0
         self.other_outputs = 0
+        self.sound_bytes = 0
         self.usage: Usage | None = None
         self.usage_so_far: Usage | None = None
         self.finish_reason = self.native_finish_reason = ""
@@ -143,6 +146,11 @@ class Meter:
         if not self.first_event_ns:
             self.first_event_ns = perf_counter_ns()
         self.other_outputs += count
+
+    def count_sound(self, size_bytes: int) -> None:
+        """Count a piece of sound."""
+        self.count_other_output(1)
+        self.sound_bytes += size_bytes
 
     def keep(self, text: str) -> None:
         """Keep a text of the output. Pieces that are a token each need not be kept for long: they

@@ -250,7 +250,7 @@ def take(
     """Note what is no text, or what a choice or the whole came to, and return the frames it amounts
     to."""
     if isinstance(event, AudioPiece):
-        meter.count_other_output(1)
+        meter.count_sound(len(event.data))
     elif isinstance(event, Finish):
         meter.finish(event.index, event.reason, event.native)
     elif isinstance(event, ToolEvent):

@@ -132,14 +132,18 @@ class Connection(asyncio.Protocol):
         request.keep_alive = self._parser.should_keep_alive()
         if self._task is not None:
             self._waiting.append(request)
-        elif is_azure(request.path) and (refusal := open_request(request)) is not None:
-            self._answer_json(*refusal)
         else:
             self._serve(request)
 
     # What is answered.
 
     def _serve(self, request: Request) -> None:
+        if is_azure(request.path) and (refusal := open_request(request)) is not None:
+            self._answer_json(*refusal)
+        else:
+            self._serve_as_meant(request)
+
+    def _serve_as_meant(self, request: Request) -> None:
         for is_meant, serve in (
             (is_anthropic, self._serve_anthropic),
             (is_aws, self._serve_aws),

@@ -47,7 +47,7 @@ class Player:
                 await self._link.passed(script.gate)
             if script.drop:
                 await self._out.break_off(script.drop)
-            if script.fail and not 0 < script.fail_times < self._entry.attempt:
+            if self._is_refused:
                 await self._refuse()
                 self._entry.end(book.FAILED)
                 return
@@ -55,6 +55,13 @@ class Player:
             self._entry.end(book.DONE)
         except BrokenOff:
             self._entry.end(book.BROKEN)
+
+    @property
+    def _is_refused(self) -> bool:
+        script, entry = self._script, self._entry
+        if not script.fail or entry.model == script.fail_but != "":
+            return False
+        return not 0 < script.fail_times < entry.attempt
 
     async def _refuse(self) -> None:
         body, content_type = self._refusal_body()

@@ -94,6 +94,7 @@ class Script:
     # How it refuses.
     fail: int = 0  # status
     fail_times: int = 0  # only the first so many tries with one x-request-id; 0 is every try
+    fail_but: str = ""  # not the tries at this model
     body: str = "json"  # one of _CHOICES, below
     message: str = "The fake upstream was told to fail."
     code: str = "scripted"

@@ -138,6 +138,8 @@ class ProviderKind:
     streams_speech: bool = False
     # Each transcript says how long the recording was; others say it in verbose_json alone.
     tells_duration: bool = False
+    # Whisper's transcripts can be had in pieces; elsewhere they come whole whatever is asked for.
+    streams_whisper: bool = False
     # All that a request for a transcript may say beside the model and the file, where that is not
     # as OpenAI has it: there is one form of answers then, and lists are fields of one name.
     transcript_fields: frozenset[str] = frozenset()

@@ -19,6 +19,7 @@ KINDS = (
         # https://docs.vllm.ai/en/latest/serving/online_serving/speech_to_text/
         paths=paths("completions", "rerank", "transcriptions", "translations"),
         tells_duration=True,
+        streams_whisper=True,
         completes_any_model=True,
     ),
     # https://huggingface.co/docs/text-generation-inference/messages_api, and what the server reads:
@@ -112,6 +113,7 @@ KINDS = (
         drops=frozenset({"min_p"}),
         # https://localai.io/features/text-to-audio/, https://localai.io/features/audio-to-text/
         paths=paths("completions", "images", "rerank", "speech", "transcriptions"),
+        streams_whisper=True,
         completes_any_model=True,
     ),
     # Whatever is not above: nothing is dropped.
@@ -123,5 +125,6 @@ KINDS = (
         takes_reasoning_details=True,
         takes_cache_control=True,
         paths=paths("completions", "images", "moderations", "rerank", *AUDIO),
+        streams_whisper=True,
     ),
 )

@@ -77,7 +77,7 @@ class OpenAISpeech(PlainAdapter):
             body=body,
             prompt_tokens=len(body) // BYTES_PER_TOKEN + 1,
             # Tokens that have a price and are not told have to be counted.
-            usage=None if target.price.input_pusd and not has_events else characters,
+            usage=None if has_price_of_tokens(target) and not has_events else characters,
             has_events=has_events,
             is_samples=payload.media_type in SAMPLES,
         )
@@ -90,6 +90,10 @@ class OpenAISpeech(PlainAdapter):
         if request.has_events:
             return SpeechEventDecoder(request.usage)
         return FileDecoder(request.usage, is_samples=request.is_samples)
+
+
+def has_price_of_tokens(target: TargetRecord) -> bool:
+    return bool(target.price.input_pusd or target.price.output_pusd)
 
 
 class WholeBody:

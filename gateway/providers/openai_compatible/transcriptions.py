@@ -75,7 +75,7 @@ class OpenAITranscriptions(PlainAdapter):
     def build_request(
         self, call: Call[Payload], grant: Grant, target: TargetRecord
     ) -> TranscriptionCallRequest:
-        payload, stream = call.payload, call.facts.stream
+        payload, stream = call.payload, call.facts.stream and streams(target)
         assert isinstance(payload, TranscriptionsRequest)
         changed = change_fields(payload, grant, target)
         changed |= ask_for_form(payload, target, stream=stream)
@@ -117,6 +117,12 @@ def ask_for_form(
     if form == "json" and not stream and target.price.of("second") and not kind.tells_duration:
         form = "verbose_json"
     return {"response_format": msgspec.json.encode(form)}
+
+
+def streams(target: TargetRecord) -> bool:
+    """Return whether the model can be asked for a transcript in pieces. Another is asked for a
+    whole one, which can tell how long the recording was."""
+    return BY_NAME[target.kind].streams_whisper or "whisper" not in target.native_model.lower()
 
 
 def write_parts(

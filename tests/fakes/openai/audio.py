@@ -34,7 +34,8 @@ from tests.fakes.script import Script
 from tests.fakes.strictness import Refused
 
 Body = dict[str, Any]
-PIECE_BYTES = 1000
+# A token of speech is so many bytes of MP3, at 128 kbit/s and 1,250 tokens per minute.
+PIECE_BYTES = 768
 BYTES_PER_S = 16_000
 FORMS = frozenset({"json", "verbose_json", "diarized_json"})
 # What a transcription has beside what a translation has.
@@ -117,6 +118,8 @@ class SpeechPlayer(Player):
             await out.send(self._speller.event(encode(event)) if self._has_events else piece)
             self._entry.completion_tokens += 1
             await self._break_if_due(count + 1)
+        if script.stall_after == script.tokens:
+            await self._stall()
         if self._has_events:
             usage = tokens_of(self._entry)
             self._entry.report(usage)
@@ -140,7 +143,6 @@ class TranscriptPlayer(Player):
         self._form = asked.members.get("response_format", "json")
         self._hides_duration = "/groq/" in request.path and self._form == "json"
         self._words = script.text.split() or [f"word{index}" for index in range(script.tokens)]
-        entry.completion_tokens = len(self._words) if self._counts_tokens else 0
 
     def _can_stream(self, model: str) -> bool:
         return self._counts_tokens
@@ -163,6 +165,8 @@ class TranscriptPlayer(Player):
         return answer
 
     async def _answer(self) -> None:
+        if self._counts_tokens:
+            self._entry.completion_tokens = len(self._words)
         answer: Body = {"text": " ".join(self._words), "usage": self._usage}
         if self._form == "json":
             judge_answer(Transcription, answer)
@@ -197,11 +201,16 @@ class TranscriptPlayer(Player):
         out.open(200, EVENT_STREAM, length=None)
         await self._break_if_due(0)
         for count, word in enumerate(self._words):
+            if count == self._script.stall_after:
+                await self._stall()
             text = word if count == 0 else f" {word}"
             delta = {"type": "transcript.text.delta", "delta": text}
             judge_answer(TranscriptionTextDeltaEvent, delta)
+            self._entry.completion_tokens += 1
             await out.send(self._speller.event(encode(delta)))
             await self._break_if_due(count + 1)
+        if self._script.stall_after == len(self._words):
+            await self._stall()
         text = " ".join(self._words)
         done = {"type": "transcript.text.done", "text": text, "usage": self._usage}
         judge_answer(TranscriptionTextDoneEvent, done)

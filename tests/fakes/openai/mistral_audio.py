@@ -2,7 +2,7 @@
 
 https://docs.mistral.ai/api/endpoint/audio/transcriptions
 There are segments where timestamp_granularities asks for them. All usage is told, in tokens and in
-whole seconds. A script stands in context_bias.
+whole seconds. A script stands in context_bias, or in the name of the file.
 """
 
 from __future__ import annotations
@@ -50,15 +50,15 @@ class MistralTranscriptPlayer(TranscriptPlayer):
     @property
     def _usage(self) -> dict[str, Any]:
         entry = self._entry
-        entry.completion_tokens = len(self._words)
         return {
-            "prompt_audio_seconds": -(-entry.sound_ms // 1000),
+            "prompt_audio_seconds": entry.sound_ms // 1000,
             "prompt_tokens": entry.prompt_tokens,
             "completion_tokens": entry.completion_tokens,
             "total_tokens": entry.prompt_tokens + entry.completion_tokens,
         }
 
     async def _answer(self) -> None:
+        self._entry.completion_tokens = len(self._words)
         answer = self._whole()
         judge_answer(TranscriptionResponse, answer)
         await self._send_whole(encode(self._spoil(answer)))
@@ -68,11 +68,16 @@ class MistralTranscriptPlayer(TranscriptPlayer):
         out.open(200, EVENT_STREAM, length=None)
         await self._break_if_due(0)
         for count, word in enumerate(self._words):
+            if count == self._script.stall_after:
+                await self._stall()
             text = word if count == 0 else f" {word}"
+            self._entry.completion_tokens += 1
             delta = {"type": "transcription.text.delta", "text": text}
             judge_answer(TranscriptionStreamTextDelta, delta)
             await out.send(self._speller.event(encode(delta)))
             await self._break_if_due(count + 1)
+        if self._script.stall_after == len(self._words):
+            await self._stall()
         done = {**self._whole(), "type": "transcription.done"}
         judge_answer(TranscriptionStreamDone, done)
         await out.send(self._speller.event(encode(self._spoil(done))))
@@ -83,6 +88,8 @@ def player_of(link: Link, request: Request, entry: Entry, serial: int) -> Player
     """Return what plays the answer. Raises Refused and ScriptError."""
     asked = read_upload(request, NAMES, LISTS)
     enter(entry, asked)
-    script = script_of("".join(asked.members.get("context_bias", ())))
+    script = script_of("".join(asked.members.get("context_bias", [asked.filename])))
     entry.prompt_tokens = entry.sound_ms // 80
+    # Whole seconds are billed.
+    entry.sound_ms = -(-entry.sound_ms // 1000) * 1000
     return MistralTranscriptPlayer(link, request, asked, script, entry, serial)

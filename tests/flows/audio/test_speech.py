@@ -6,11 +6,11 @@ from base64 import b64decode
 
 import pytest
 
-from tests.fakes.openai.audio import sound
+from tests.fakes.openai.audio import PIECE_BYTES, sound
 from tests.flows.audio.asking import PRICES, add_model, ask, ask_scripted, request_of
 from tests.flows.caller import Caller
 from tests.flows.site import INPUT_NUSD, NUSD_PER_USD, OUTPUT_NUSD, Site
-from tests.flows.transports import both_transports
+from tests.flows.transports import both_transports, named
 
 
 @both_transports
@@ -118,6 +118,50 @@ def test_a_caller_who_leaves_pays_for_the_text(site: Site, caller: Caller) -> No
     record = site.record(str(running["id"]))
     assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
     assert record["charge_nusd"] > 0
+
+
+@both_transports
+@pytest.mark.parametrize(
+    ("form", "tokens"),
+    [("mp3", 25), ("opus", 50), ("aac", 25), ("flac", 13), ("wav", 9), ("pcm", 9)],
+)
+def test_a_caller_who_leaves_pays_for_the_speech_so_far(
+    site: Site, audio_model: str, transport: str, form: str, tokens: int
+) -> None:
+    """25 pieces are so many tokens: each is one of MP3, and other types have other rates."""
+    provider = named("audio-openai", transport)
+    model = site.add_model(
+        f"left-{form}-{transport}",
+        provider=provider,
+        native_model="gpt-4o-mini-tts",
+        max_output_tokens=1000,
+        input_pusd=0,
+    )
+    caller = site.caller().with_(model=model)
+    said = "script:tokens=99&stall_after=25"
+    live = caller.begin(**request_of(caller, "speech", input=said, response_format=form))
+    assert live.response.read(25 * PIECE_BYTES)
+
+    live.leave()
+
+    record = site.record(live.call_id)
+    assert (record["status"], record["charge_basis"]) == ("cancelled", "estimate")
+    assert record["completion_tokens"] == tokens
+    assert record["charge_nusd"] == tokens * OUTPUT_NUSD
+
+
+def test_tokens_of_a_file_are_counted_where_they_are_not_told(site: Site) -> None:
+    address = f"{site.upstream.origin}/groq/v1"
+    site.office.do("provider", name="file", kind="groq", base_url=address, credential="sk-x")
+    model = site.add_model(
+        "file", provider="file", native_model="tts", max_output_tokens=1000, input_pusd=0
+    )
+
+    answer = ask_scripted(site.caller().with_(model=model), "speech", "tokens=12")
+
+    record = site.record(answer.call_id)
+    assert (record["charge_basis"], record["completion_tokens"]) == ("estimate", 12)
+    assert record["charge_nusd"] == 12 * OUTPUT_NUSD
 
 
 @pytest.mark.parametrize("form", ["mp3", "wav", "pcm"])

@@ -92,18 +92,21 @@ def test_tokens_are_charged_where_the_provider_counts_them(site: Site, stream: s
     assert (usage["type"], usage["input_tokens"], usage["output_tokens"]) == ("tokens", 20, 3)
 
 
+@pytest.mark.parametrize("stream", ["false", "true"])
 def test_a_provider_that_tells_a_duration_in_long_answers_alone_is_asked_for_them(
-    site: Site,
+    site: Site, stream: str
 ) -> None:
-    address = f"{site.upstream.origin}/groq/v1"
-    site.office.do("provider", name="g", kind="groq", base_url=address, credential="sk-x")
-    model = add_model(site, "groq-whisper", provider="g", native_model="whisper-large-v3")
+    address, name = f"{site.upstream.origin}/groq/v1", f"groq-whisper-{stream}"
+    site.office.do("provider", name=name, kind="groq", base_url=address, credential="sk-x")
+    model = add_model(site, name, provider=name, native_model="whisper-large-v3")
     caller = site.caller().with_(model=model)
 
-    answer = ask(caller, "transcriptions")
+    answer = ask(caller, "transcriptions", stream=stream)
 
-    assert answer.json["usage"]["seconds"] == 2
-    assert site.record(answer.call_id)["charge_basis"] == "usage"
+    usage = answer.events[-1]["usage"] if stream == "true" else answer.json["usage"]
+    assert usage["seconds"] == 2
+    record = site.record(answer.call_id)
+    assert (record["charge_basis"], record["charge_nusd"]) == ("usage", 2 * ONE_SECOND_NUSD)
 
 
 def test_without_a_duration_the_size_is_charged(site: Site, caller: Caller) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +20,9 @@ FIELDS = {
     "completion": "completion_tokens",
     "image": "images",
     "search": "searches",
+    # In milliseconds.
+    "second": "sound_ms",
+    "character": "characters",
 }
 # Shares of the prompt that are not charged at its price.
 OF_PROMPT = ("cached", "cache_write", "cache_write_1h")
@@ -32,21 +35,25 @@ HIGHEST_PUSD = {
     "completion": 15_000_000,
     "image": 40_000_000_000,
     "search": 2_000_000_000,
+    "second": 1_000_000,
+    "character": 30_000_000,
 }
 
 
-def random_prices(dice: random.Random) -> Prices:
-    """Return a price for each unit. Hardly any is a whole number of nano-USD, and many end in half
-    of one, so that sums have to be rounded, and lie in the middle."""
-    return {
+def random_prices(dice: random.Random, priced: Collection[str] = tuple(FIELDS)) -> Prices:
+    """Return a price for each unit, which is 0 for those that have none. Hardly any other is a
+    whole number of nano-USD, and many end in half of one, so that sums have to be rounded, and lie
+    in the middle."""
+    prices = {
         unit: dice.randrange(1, highest // 500) * 500 + dice.choice((0, 0, 1, 137))
         for unit, highest in HIGHEST_PUSD.items()
     }
+    return {unit: price if unit in priced else 0 for unit, price in prices.items()}
 
 
-def counts_of(entry: Mapping[str, Any]) -> Counts:
-    """Return what the provider has counted for one try."""
-    counts = {unit: int(entry[name]) for unit, name in FIELDS.items()}
+def counts_of(*entries: Mapping[str, Any]) -> Counts:
+    """Return what the provider has counted for the requests of one try."""
+    counts = {unit: sum(int(one[name]) for one in entries) for unit, name in FIELDS.items()}
     counts["cache_write"] -= counts["cache_write_1h"]
     return counts
 

@@ -8,18 +8,23 @@ import random
 import pytest
 
 from tests.flows.charges.book import FIELDS, Prices, random_prices
-from tests.flows.charges.rows import ROWS, Row
+from tests.flows.charges.planned import FALLBACK
+from tests.flows.charges.row import Row
+from tests.flows.charges.rows import ROWS
 from tests.flows.site import Site
 
 SEED = os.environ.get("SEED") or "12"
-FALLBACK = "charges-fallback"
+# Units that models have a price for, by their names; all that are not here have one for each.
+PRICED = {row.name: row.provider.means.priced for row in ROWS} | {
+    f"{FALLBACK}-speech": frozenset({"character"})
+}
 # Those that have columns of their own.
 TOKENS = ("prompt", "cached", "completion")
 
 
 def prices_of(name: str) -> Prices:
     """Return the prices of a model, the same in each run."""
-    return random_prices(random.Random(f"{SEED} {name}"))
+    return random_prices(random.Random(f"{SEED} {name}"), PRICED.get(name, frozenset(FIELDS)))
 
 
 def add_priced(site: Site, name: str, **fields: object) -> None:

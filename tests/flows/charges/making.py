@@ -61,15 +61,15 @@ def _make_one(caller: Caller, planned: Planned) -> Made:
         answer = live.answer()
         return Made(planned, answer.call_id, answer)
     call_id = live.call_id
-    read_until(live, planned.leaves_after)
+    read_until(live, planned.is_enough)
     live.leave()
     return Made(planned, call_id)
 
 
-def read_until(live: LiveCall, text: bytes) -> None:
-    """Read a stream up to this text. It stands in one piece, as tokens do."""
+def read_until(live: LiveCall, is_enough: Callable[[bytes], bool]) -> None:
+    """Read a stream until this much has come."""
     said = b""
-    while text not in said:
+    while not is_enough(said):
         piece = live.response.read1(READ_BYTES)
         assert piece, said
         said += piece

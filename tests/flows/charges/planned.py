@@ -12,13 +12,15 @@ from urllib.parse import urlencode
 
 from tests.fakes.counting import PER_MESSAGE, PRIMED, tokens_in
 from tests.flows.caller import Caller, LiveCall
-from tests.flows.charges.book import Counts
+from tests.flows.charges.book import FIELDS, Counts
 from tests.flows.pairs.conversation import Format, User, Wishes
 
 WORDS = ("red", "bicycle", "42", "naïve", "water", "über", "x", "Straße", "and", "日本")
 # Refusals that another provider would not mend, and those that it might.
 REFUSALS = (400, 401, 403, 404, 413, 422, 429, 500, 503, 529)
 Members = dict[str, Any]
+# What the models begin with that serve where a provider refuses.
+FALLBACK = "charges-fallback"
 
 
 class Ending(Enum):
@@ -54,8 +56,12 @@ class Planned:
     estimate: Counts
     # What the provider does not count, and the gateway does.
     ours: Counts = field(default_factory=dict)
-    # The caller leaves once this has come; empty: before anything comes.
-    leaves_after: bytes = b""
+    # The caller leaves once it has heard this much: given what has come, returns whether to go.
+    is_enough: Callable[[bytes], bool] = bool
+    # The whole answer says what it cost. A file of sound does not, nor does plain text.
+    tells_cost: bool = True
+    # Our own count is charged for the whole answer, too: the provider reports none of this.
+    is_counted_by_us: bool = False
 
     @property
     def is_left_unanswered(self) -> bool:
@@ -70,8 +76,18 @@ class Means:
     reasons: bool = False
     # Endpoints of one answer: `n`, `best_of`, several inputs.
     many: bool = True
+    # One prompt, of which there may be many completions all the same.
+    one_prompt: bool = False
     # A stream says what the prompt came to before its output.
     tells_prompt: bool = False
+    # What the model has a price for.
+    priced: frozenset[str] = frozenset(FIELDS)
+    # Inputs, or documents, that one request may have: more go out in several.
+    most: int = 0
+    # Inputs may be tokens.
+    takes_tokens: bool = True
+    # The provider says what was used.
+    reports: bool = True
 
 
 Plan = Callable[[random.Random, Ending, Means], Planned]
@@ -81,9 +97,19 @@ def words(dice: random.Random, most: int) -> str:
     return " ".join(dice.choices(WORDS, k=dice.randint(1, most)))
 
 
-def script_for(dice: random.Random, ending: Ending, *, tokens: int, stream: bool) -> Members:
+BREAKS = ("reset_after", "truncate_after", "close_after")
+
+
+def script_for(
+    dice: random.Random,
+    ending: Ending,
+    *,
+    tokens: int,
+    stream: bool,
+    breaks_by: tuple[str, ...] = BREAKS,
+) -> Members:
     """Return the script of an ending. tokens: how many are generated."""
-    breaks = dice.choice(("reset_after", "truncate_after", "close_after"))
+    breaks = dice.choice(breaks_by)
     scripts: dict[Ending, Members] = {
         E.WHOLE: {},
         E.REFUSED: {"fail": dice.choice(REFUSALS)},
@@ -134,16 +160,46 @@ def plan_conversation(form: Format) -> Plan:
         def begin(caller: Caller, headers: Mapping[str, str]) -> LiveCall:
             return form.begin(caller, [User(said)], replace(wishes, headers=headers))
 
-        leaves = f"tok{script['stall_after'] - 1} " if "stall_after" in script else ""
         return Planned(
             ending,
             stream,
             begin,
             estimate={"prompt": count_texts(*filter(None, (system, said)), is_chat=True)},
-            leaves_after=leaves.encode(),
+            is_enough=has_stalled(script),
         )
 
     return plan
+
+
+def has_stalled(script: Members, choices: int = 1) -> Callable[[bytes], bool]:
+    """Return what finds that the last token has come before the provider goes silent, which stands
+    in one piece as tokens do."""
+    last = f"tok{script.get('stall_after', 0) - 1} ".encode()
+    return lambda said: said.count(last) >= choices
+
+
+def plan_choices(dice: random.Random, ending: Ending, means: Means) -> Planned:
+    """Plan a chat of several answers, as chat completions have it."""
+    stream, tokens, choices = dice.random() < 0.6, dice.randint(1, 30), dice.randint(2, 4)
+    script = {"tokens": tokens} | script_for(dice, ending, tokens=tokens, stream=stream)
+    if "cached" in means.units and dice.random() < 0.6:
+        script["cached"] = dice.randint(0, 20)
+    system, said = words(dice, 50), write_script(script)
+    texts = {"system": system, "user": said}
+    body = {
+        "messages": [{"role": role, "content": text} for role, text in texts.items()],
+        "n": choices,
+        "max_tokens": dice.randint(1, 40) if ending not in (E.LEFT, E.BROKEN) else 100,
+        "stream": stream,
+        "stream_options": {"include_usage": True} if stream else None,
+    }
+    return Planned(
+        ending,
+        stream,
+        post("/v1/chat/completions", body),
+        estimate={"prompt": count_texts(*texts.values(), is_chat=True)},
+        is_enough=has_stalled(script, choices),
+    )
 
 
 def post(path: str, body: Members) -> Callable[[Caller, Mapping[str, str]], LiveCall]:
@@ -163,28 +219,52 @@ def plan_completion(dice: random.Random, ending: Ending, means: Means) -> Planne
     body: Members = {"stream": stream, "max_tokens": dice.randint(1, 50)}
     if ending in (E.LEFT, E.BROKEN):
         body["max_tokens"] = 50
-    if means.many and not (ending is E.LEFT and stream):
+    has_many = means.many and not means.one_prompt
+    if has_many:
         prompts += [words(dice, 30) for _ in range(dice.randint(0, 3))]
+    if means.many:
         body["n"] = dice.randint(1, 3)
-        if not stream:
+        if has_many and not stream:
             body["best_of"] = body["n"] + dice.randint(0, 2)
-    leaves = f"tok{script['stall_after'] - 1} " if "stall_after" in script else ""
     return Planned(
         ending,
         stream,
-        post("/v1/completions", body | {"prompt": prompts if means.many else prompts[0]}),
+        post("/v1/completions", body | {"prompt": prompts if has_many else prompts[0]}),
         estimate={"prompt": count_texts(*prompts)},
-        leaves_after=leaves.encode(),
+        is_enough=has_stalled(script, len(prompts) * body.get("n", 1)),
     )
 
 
 def plan_embedding(dice: random.Random, ending: Ending, means: Means) -> Planned:
-    script = write_script(script_for(dice, ending, tokens=1, stream=False))
-    inputs = [script, *(words(dice, 30) for _ in range(dice.randint(0, 20)))]
+    others = dice.randint(0, 20) if not means.most else how_many(dice, means.most) - 1
+    inputs: list[Any] = [
+        write_script(script_of_one(dice, ending, means, "embeddings")),
+        *(words(dice, 30 if others < MANY else 2) for _ in range(others)),
+    ]
+    estimate = {"prompt": count_texts(*inputs)}
+    if means.takes_tokens and ending is E.WHOLE and dice.random() < 0.3:
+        inputs = [[7] * dice.randint(1, 30) for _ in inputs]
+        estimate = {"prompt": sum(map(len, inputs))}
     body = {"input": inputs, "encoding_format": dice.choice(("float", "base64"))}
-    return Planned(
-        ending, False, post("/v1/embeddings", body), estimate={"prompt": count_texts(*inputs)}
-    )
+    return Planned(ending, False, post("/v1/embeddings", body), estimate=estimate)
+
+
+# More inputs than these are short ones.
+MANY = 250
+
+
+def how_many(dice: random.Random, most: int) -> int:
+    """Return how many inputs a call has: of one request, or of several."""
+    some = (1, 2, 5, most, most + 1, 2 * most, 2 * most + dice.randint(1, 9))
+    return dice.choices(some, (9, 9, 9, 1, 1, 1, 1) if most > MANY else None)[0]
+
+
+def script_of_one(dice: random.Random, ending: Ending, means: Means, operation: str) -> Members:
+    """Return the script of an ending of a call without streams."""
+    if ending is E.FALLBACK and means.most:
+        # Which of several requests comes first is left to chance.
+        return {"fail": 503, "fail_but": f"{FALLBACK}-{operation}"}
+    return script_for(dice, ending, tokens=1, stream=False)
 
 
 def plan_moderation(dice: random.Random, ending: Ending, means: Means) -> Planned:
@@ -198,12 +278,15 @@ def plan_moderation(dice: random.Random, ending: Ending, means: Means) -> Planne
         False,
         post("/v1/moderations", {"input": given}),
         estimate={"prompt": count_texts(*texts)},
+        # As OpenAI, by which it is served in the end.
+        is_counted_by_us=not means.reports or ending is E.FALLBACK,
     )
 
 
 def plan_ranking(dice: random.Random, ending: Ending, means: Means) -> Planned:
-    query = write_script(script_for(dice, ending, tokens=1, stream=False))
-    documents = [words(dice, 9) for _ in range(dice.choice((1, 3, 99, 100, 101, 250)))]
+    query = write_script(script_of_one(dice, ending, means, "rerank"))
+    count = how_many(dice, means.most) if means.most else dice.choice((1, 3, 99, 100, 101, 250))
+    documents = [words(dice, 9 if count < MANY else 2) for _ in range(count)]
     searches = {"search": -(-len(documents) // 100)}
     body = {"query": query, "documents": documents, "top_n": dice.randint(1, 300)}
     return Planned(
@@ -212,6 +295,7 @@ def plan_ranking(dice: random.Random, ending: Ending, means: Means) -> Planned:
         post("/v1/rerank", body),
         estimate={"prompt": count_texts(query, *documents)} | searches,
         ours={} if "search" in means.units else searches,
+        is_counted_by_us=not means.reports and ending is not E.FALLBACK,
     )
 
 

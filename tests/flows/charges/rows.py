@@ -2,47 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from tests.flows.charges import planned
-from tests.flows.charges.planned import Means, Plan
+from tests.flows.charges import audio_rows, planned, text_rows
+from tests.flows.charges.planned import Means
+from tests.flows.charges.row import PROMPT, TEXT, Provider, Row, like_openai
 from tests.flows.pairs.dialects import DIALECTS
 from tests.flows.pairs.formats import FORMATS
-from tests.flows.site import CREDENTIAL
 
-TEXT = frozenset({"prompt", "completion"})
 CACHED = TEXT | {"cached"}
 WRITTEN = CACHED | {"cache_write"}
 FOR_HOURS = WRITTEN | {"cache_write_1h"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Provider:
-    """A kind of provider, and a model there."""
-
-    kind: str
-    # Behind the fake upstream's origin.
-    path: str
-    native_model: str
-    means: Means
-    credential: str = CREDENTIAL
-    settings: dict[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Row:
-    """An endpoint at a provider. operation: what the endpoint's calls ask for."""
-
-    endpoint: str
-    operation: str
-    plan: Plan
-    provider: Provider
-
-    @property
-    def name(self) -> str:
-        """The public name of the model, and the name of its provider."""
-        name = f"charges-{self.endpoint}-{self.provider.kind}-{self.provider.native_model[:9]}"
-        return "".join(char if char.isalnum() else "-" for char in name)
 
 
 # What the dialects of chat count that count more than both kinds of tokens and what was cached.
@@ -70,14 +40,10 @@ CHAT = tuple(
 )
 
 
-def like_openai(kind: str, native_model: str, means: Means, *, path: str = "") -> Provider:
-    return Provider(kind=kind, path=path or f"/{kind}/v1", native_model=native_model, means=means)
-
-
 ONE = Means(TEXT, many=False)
-PROMPT = Means(frozenset({"prompt"}))
 IMAGES = Means(frozenset({"image"}))
-ROWS = (
+# Those that the provider may be made to report nonsense of (test_nonsense.py).
+REPORTED = (
     *(
         Row(form.name, "chat", planned.plan_conversation(form), provider)
         for form in FORMATS
@@ -100,11 +66,22 @@ ROWS = (
         )
     ),
     *(
-        Row("embeddings", "embeddings", planned.plan_embedding, like_openai(kind, "embed", PROMPT))
+        Row(
+            "embeddings",
+            "embeddings",
+            planned.plan_embedding,
+            like_openai(kind, "embed", replace(PROMPT, takes_tokens=kind != "mistral")),
+        )
         for kind in ("openai", "mistral", "together")
     ),
     *(
-        Row("moderations", "moderations", planned.plan_moderation, like_openai(kind, "m", PROMPT))
+        Row(
+            "moderations",
+            "moderations",
+            planned.plan_moderation,
+            # OpenAI reports no usage of its moderations.
+            like_openai(kind, "m", replace(PROMPT, reports=kind != "openai")),
+        )
         for kind in ("openai", "openai_compatible")
     ),
     *(
@@ -125,9 +102,24 @@ ROWS = (
         )
     ),
 )
+CHOOSING = ("gpt-4.1", "fake", "mistral-large-latest", "on-openai/meta-llama/Llama-3")
+# Several choices of one chat, where a provider has them.
+MANY = tuple(
+    Row("choices", "chat", planned.plan_choices, replace(provider, means=means))
+    for provider in CHAT
+    if (means := replace(provider.means, units=CACHED)) and provider.native_model in CHOOSING
+) + tuple(
+    # The newest models have one answer alone.
+    Row("choices", "chat", planned.plan_choices, replace(provider, native_model="gemini-2.5-flash"))
+    for provider in CHAT
+    if provider.kind in ("google_ai_studio_gemini", "gcp_vertex_gemini")
+)
+ROWS = (*REPORTED, *MANY, *text_rows.ROWS, *audio_rows.ROWS)
 # All other endpoints, and each dialect of chat with one of the formats.
 SHORT = tuple(
     row
     for number, row in enumerate(ROWS)
-    if row.operation != "chat" or number // len(CHAT) == number % len(CHAT) % len(FORMATS)
+    if row.operation != "chat"
+    or row in MANY[:2]
+    or number // len(CHAT) == number % len(CHAT) % len(FORMATS)
 )
