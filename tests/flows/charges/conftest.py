@@ -10,12 +10,12 @@ import pytest
 from tests.flows.charges.book import FIELDS, Prices, random_prices
 from tests.flows.charges.planned import FALLBACK
 from tests.flows.charges.row import Row
-from tests.flows.charges.rows import ROWS
+from tests.flows.charges.rows import EVERY
 from tests.flows.site import Site
 
 SEED = os.environ.get("SEED") or "12"
 # Units that models have a price for, by their names; all that are not here have one for each.
-PRICED = {row.name: row.provider.means.priced for row in ROWS} | {
+PRICED = {row.name: row.provider.means.priced for row in EVERY} | {
     f"{FALLBACK}-speech": frozenset({"character"})
 }
 # Those that have columns of their own.
@@ -42,12 +42,12 @@ def add_priced(site: Site, name: str, **fields: object) -> None:
 
 @pytest.fixture(scope="session")
 def charged_site(site: Site) -> Site:
-    for operation in {row.operation for row in ROWS}:
+    for operation in {row.operation for row in EVERY}:
         name = f"{FALLBACK}-{operation}"
         add_priced(site, name, provider="fake", native_model=name, operation=operation)
-    for row in ROWS:
+    for row in EVERY:
         add_row(site, row)
-    site.gateway.wait_for_model(ROWS[-1].name)
+    site.gateway.wait_for_model(EVERY[-1].name)
     return site
 
 

@@ -9,6 +9,7 @@ from tests.flows.charges.planned import Means
 from tests.flows.charges.row import PROMPT, TEXT, Provider, Row, like_openai
 from tests.flows.pairs.dialects import DIALECTS
 from tests.flows.pairs.formats import FORMATS
+from tests.support.proofs import form
 
 CACHED = TEXT | {"cached"}
 WRITTEN = CACHED | {"cache_write"}
@@ -45,8 +46,8 @@ IMAGES = Means(frozenset({"image"}))
 # Those that the provider may be made to report nonsense of (test_nonsense.py).
 REPORTED = (
     *(
-        Row(form.name, "chat", planned.plan_conversation(form), provider)
-        for form in FORMATS
+        Row(format.name, "chat", planned.plan_conversation(format), provider)
+        for format in FORMATS
         for provider in CHAT
     ),
     *(
@@ -123,3 +124,5 @@ SHORT = tuple(
     or row in MANY[:2]
     or number // len(CHAT) == number % len(CHAT) % len(FORMATS)
 )
+# Those of this run.
+EVERY = form(short=SHORT, whole=ROWS)

@@ -14,7 +14,7 @@ from tests.flows.charges.conftest import SEED, prices_of
 from tests.flows.charges.making import Made, make, read_book, read_charges, read_spent_nusd
 from tests.flows.charges.planned import ENDINGS, FALLBACK, Ending
 from tests.flows.charges.row import Row
-from tests.flows.charges.rows import ROWS, SHORT
+from tests.flows.charges.rows import EVERY
 from tests.flows.site import NUSD_PER_USD, Site
 from tests.support.proofs import IS_WHOLE, form
 
@@ -74,7 +74,7 @@ def differences(
             yield f"{about}: {generation['absorbed_cost']} USD absorbed"
 
 
-@pytest.mark.parametrize("row", form(short=SHORT, whole=ROWS), ids=lambda row: row.name)
+@pytest.mark.parametrize("row", EVERY, ids=lambda row: row.name)
 def test_random_calls_cost_what_the_providers_book_says(charged_site: Site, row: Row) -> None:
     site, dice = charged_site, random.Random(f"{SEED} calls of {row.name}")
     caller = site.caller(credit_nusd=CREDIT_NUSD).with_(model=row.name)
