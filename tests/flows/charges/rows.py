@@ -103,12 +103,18 @@ REPORTED = (
         )
     ),
 )
+# Whose chat has several choices, beside older models of Gemini.
 CHOOSING = ("gpt-4.1", "fake", "mistral-large-latest", "on-openai/meta-llama/Llama-3")
 # Several choices of one chat, where a provider has them.
 MANY = tuple(
-    Row("choices", "chat", planned.plan_choices, replace(provider, means=means))
+    Row(
+        "choices",
+        "chat",
+        planned.plan_choices,
+        replace(provider, means=replace(provider.means, units=CACHED)),
+    )
     for provider in CHAT
-    if (means := replace(provider.means, units=CACHED)) and provider.native_model in CHOOSING
+    if provider.native_model in CHOOSING
 ) + tuple(
     # The newest models have one answer alone.
     Row("choices", "chat", planned.plan_choices, replace(provider, native_model="gemini-2.5-flash"))

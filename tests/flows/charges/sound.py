@@ -32,6 +32,8 @@ FILE_BREAKS = ("reset_after", "close_after")
 # Forms of transcripts in which a cost is told.
 TELLING = ("json", "verbose_json")
 FORMS = ("json", "text", "srt", "vtt", "verbose_json")
+# Each piece of a streamed transcript.
+DELTA = b"transcript.text.delta"
 # Each is one token, and one word.
 HEARD = ("red", "water", "and", "the", "house", "dog", "green", "is")
 
@@ -120,13 +122,12 @@ def plan_transcript(
             "prompt": prompt - (-len(content) * HEARD_TOKENS_PER_S // BYTES_PER_S),
             "second": ms,
         }
-        last = heard[: script.get("stall_after", 0)]
         return Planned(
             ending,
             comes_in_pieces,
             send_form(f"/v1/audio/{operation}", members, content, filename),
             estimate=estimate,
-            is_enough=lambda said: said.count(b"transcript.text.delta") >= len(last),
+            is_enough=lambda said: said.count(DELTA) >= int(script.get("stall_after", 0)),
             tells_cost=form in TELLING,
         )
 
