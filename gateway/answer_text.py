@@ -107,20 +107,20 @@ class AnswerText:
         assert self._grant is not None
         assert self._form is not None
         headers = answer_headers.of_stream(self._head, self._grant, self._form, self.answer_type)
-        return headers + self._stream_mode_header() + self._id_header()
+        return self._add_rare(headers)
 
     def buffered_headers(self, body: bytes, receipt: Receipt) -> Headers:
         assert self._grant is not None
         assert self._form is not None
         headers = answer_headers.of_answer(self._head, self._grant, self._form)
         headers += answer_headers.of_body(self._form, body, receipt, self.answer_type)
-        return headers + self._stream_mode_header() + self._id_header()
+        return self._add_rare(headers)
 
-    def _stream_mode_header(self) -> Headers:
-        """Say why a stream that was asked for is none, or had to wait."""
-        return [(b"x-stream-mode", self._stream_mode.encode())] if self._stream_mode else []
-
-    def _id_header(self) -> Headers:
-        """Return the request's id under the name that the endpoint's API has for it."""
-        name, grant = self._endpoint.api_format.id_header, self._grant
-        return [(name, grant.shown_id.encode())] if name and grant is not None else []
+    def _add_rare(self, headers: Headers) -> Headers:
+        """Add what few answers have: why a stream that was asked for is none, or had to wait; the
+        request's id under the name that the endpoint's API has for it."""
+        if self._stream_mode:
+            headers.append((b"x-stream-mode", self._stream_mode.encode()))
+        if (name := self._endpoint.api_format.id_header) and self._grant is not None:
+            headers.append((name, self._grant.shown_id.encode()))
+        return headers

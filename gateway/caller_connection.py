@@ -201,7 +201,16 @@ class CallerConnection:
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None:
         """Write the buffered answer."""
         body = self._last_bytes or self._text.last(receipt, answer)
-        await self._send_head(200, self._text.buffered_headers(body, receipt))
+        headers, reply = self._text.buffered_headers(body, receipt), self._reply
+        # Middleware adds headers, and has a `send` of its own for that.
+        is_direct = getattr(self._send, "__self__", None) is reply
+        if reply is not None and is_direct and not self._has_head:
+            told = headers if self.rates is None else headers + rate_headers(self.rates, 200)
+            if reply.write_answer(told, body):
+                self._has_head = self._has_ended = True
+                self._sent_headers = headers
+                return
+        await self._send_head(200, headers)
         self._has_ended = True
         await self._send_body(body, more=False)
 

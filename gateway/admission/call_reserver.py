@@ -110,7 +110,7 @@ class CallReserver:
         """Hold what the call may cost and acquire its limits, waiting in their queues. On failure
         nothing is held."""
         key, rules = caller.key, self._snapshot.current().rules_of(model)
-        if key.limits is None and not rules and not self._have_rules(others):
+        if key.limits is None and not rules and not (others and self._have_rules(others)):
             hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
             return Taken(bound, others, hold_nusd, affordable, None)
         bound, others = self._within_caps(key, model, bound, others)

@@ -35,8 +35,16 @@ class Reply(Protocol):
     def write_now(self, body: bytes) -> bool:
         """Write a piece of a body if that takes no waiting. Returns whether it was written."""
 
+    def write_answer(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+        """Write an answer of status 200, all of it, if that takes no waiting. Returns whether it
+        was written. headers: names in lower case, the length of the body among them, nothing of
+        the connection."""
+
     def claim_body(self, owner: str) -> None:
         """Take note of the key whose body it is. Raises Overloaded."""
+
+    def take_body(self) -> bytes | None:
+        """Return a short body that has come whole; None for any other, which `receive` has."""
 
     def release_body(self) -> None:
         """Give back what the body takes of the memory for bodies."""

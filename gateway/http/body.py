@@ -39,6 +39,9 @@ async def read_body(
     if reply is None:
         return await _read(receive, limit_bytes)
     reply.claim_body(owner)
+    whole = reply.take_body()
+    if whole is not None:
+        return _within(whole, limit_bytes)
     try:
         body = await _read(receive, limit_bytes)
     except CallerLeft:
@@ -50,13 +53,17 @@ async def read_body(
     return body
 
 
+def _within(body: bytes, limit_bytes: int) -> bytes:
+    """Raises PayloadTooLarge."""
+    if len(body) > limit_bytes:
+        raise too_large(limit_bytes)
+    return body
+
+
 async def _read(receive: Receive, limit_bytes: int) -> bytes:
     message = await receive()
     if message["type"] == "http.request" and not message.get("more_body"):
-        body = message.get("body", b"")
-        if len(body) > limit_bytes:
-            raise too_large(limit_bytes)
-        return bytes(body)
+        return _within(bytes(message.get("body", b"")), limit_bytes)
     # It grows in place and gives away what it has: parts in a list would be joined to a copy.
     parts = BytesIO()
     while True:
@@ -75,12 +82,13 @@ def check_head(head: RequestHead, limit_bytes: int, body_type: bytes = JSON) -> 
     Raises PayloadTooLarge for the length that it tells, RequestError for a body that is declared
     not to be of its type or to be compressed, UnsupportedMediaType for another charset than UTF-8.
     """
-    length = head.first(b"content-length")
+    fields = head.fields
+    length = fields.get(b"content-length", b"")
     if length.isdigit() and int(length) > limit_bytes:
         raise too_large(limit_bytes)
-    if head.first(b"content-encoding").strip().lower() not in (b"", b"identity"):
+    if fields.get(b"content-encoding", b"").strip().lower() not in (b"", b"identity"):
         raise RequestError("Compressed bodies are not accepted.", param="Content-Encoding")
-    kind = head.first(b"content-type")
+    kind = fields.get(b"content-type", b"")
     if kind == body_type:
         return
     kind, *parameters = kind.lower().split(b";")

@@ -23,7 +23,7 @@ def write_body(fields: Mapping[str, bytes], changed: dict[str, bytes | None]) ->
     parts: list[bytes] = []
     for name, raw in fields.items():
         said = changed.pop(name, raw)
-        if said is not None and said != NULL and not is_ours(name):
+        if said is not None and said != NULL and not _is_ours(name):
             parts += (_write_name(name), said)
     for name, said in changed.items():
         if said is not None and said != NULL:
@@ -35,6 +35,10 @@ def write_body(fields: Mapping[str, bytes], changed: dict[str, bytes | None]) ->
 
 def is_ours(name: str) -> bool:
     return name in OURS or name.startswith(OURS_PREFIX)
+
+
+# Without a frame of Python's own for the few names that most calls have.
+_is_ours = lru_cache(maxsize=1024)(is_ours)
 
 
 @lru_cache(maxsize=1024)

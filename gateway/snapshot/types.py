@@ -312,9 +312,10 @@ class ModelRules:
     denied: tuple[NamePatterns, ...] = ()
 
     def allow(self, model: str) -> bool:
-        return all(level.match(model) for level in self.allowed) and not any(
-            level.match(model) for level in self.denied
-        )
+        for level in self.allowed:
+            if not level.match(model):
+                return False
+        return not (self.denied and any(level.match(model) for level in self.denied))
 
 
 class CountryRules(NamedTuple):

@@ -46,6 +46,8 @@ EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 MAX_CHOICES = 128
 # prompt, completion and total.
 USUAL_COUNTS = 3
+# role and content.
+PLAIN_MEMBERS = 2
 # What reading something else than what the dialect says can come to; too deep JSON included.
 MALFORMED = (
     *(msgspec.DecodeError, UnicodeDecodeError, RecursionError),
@@ -59,7 +61,7 @@ def read_answer(body: bytes) -> ChatAnswer:
     """Translate a whole answer. Raises ProviderUnavailable when it makes no sense."""
     try:
         answer = _decode(body)
-        choices = tuple(read_choice(choice) for choice in answer["choices"])
+        choices = tuple([read_choice(choice) for choice in answer["choices"]])
     except MALFORMED:
         raise invalid_answer(body) from None
     if not choices:
@@ -180,8 +182,11 @@ def _read_parts(parts: list[JsonObject]) -> dict[str, object]:
 
 def read_choice(choice: JsonObject) -> Choice:
     raw, reason = choice["message"], choice.get("finish_reason")
-    fields = _read_members(raw)
     content = raw.get("content")
+    if content and len(raw) == PLAIN_MEMBERS and "role" in raw and isinstance(content, str):
+        fields: dict[str, object] = {"content": content}
+    else:
+        fields = _read_members(raw)
     message = {"role": "assistant", "content": None if isinstance(content, list) else content}
     if message["content"] is None and "tool_calls" not in fields:
         message["content"] = ""
@@ -227,15 +232,13 @@ def read_usage(raw: object) -> Usage | None:
         return Usage(prompt, completion, min(_read_cached(raw), prompt))
     cached = _read_detail(of_prompt, "cached_tokens") or _read_cached(raw)
     thought = _read_detail(of_completion, "reasoning_tokens")
-    others = {
-        unit.name: count
-        for unit in detailed_units()
-        if (
-            count := _read_detail(
-                of_prompt if unit.part_of == "prompt" else of_completion, unit.usage_detail
-            )
-        )
-    }
+    others: dict[str, int] = {}
+    for unit in detailed_units():
+        details = of_prompt if unit.part_of == "prompt" else of_completion
+        if not isinstance(details, dict) or unit.usage_detail not in details:
+            continue
+        if count := _read_detail(details, unit.usage_detail):
+            others[unit.name] = count
     return Usage(prompt, completion, min(cached, prompt), min(thought, completion), others)
 
 
