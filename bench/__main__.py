@@ -19,7 +19,7 @@ from pathlib import Path
 
 import uvloop
 
-from bench import installation, personal_data
+from bench import installation, personal_data, prompt_attacks
 from bench.measures import BASIC_MEASURES, Field, Plan, warm_up
 from bench.noise import QUIET_SHARE, Crowd
 from bench.programs import LOAD_CPU, ROOT, BenchError, Programs, is_serving, pin
@@ -29,7 +29,7 @@ from bench.translated import embeddings, translated
 # On a machine so busy that starting up takes its time, the whole still ends within three minutes.
 HURRY_S = 100
 MEASURES = BASIC_MEASURES | {"translated": translated, "embeddings": embeddings}
-PROCESSOR_REPORTS = (personal_data.report,)
+PROCESSOR_REPORTS = (personal_data.report, prompt_attacks.report)
 LIBRARIES = ("uvicorn", "uvloop", "httptools", "msgspec", "django")
 
 

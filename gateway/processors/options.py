@@ -16,10 +16,6 @@ from gateway.core.json_types import JsonObject, JsonValue
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-class PromptShieldSettings(Struct, forbid_unknown_fields=True):
-    threshold: Share | None = None
-
-
 class SpellcheckSettings(Struct, forbid_unknown_fields=True):
     level: str | None = None
 
@@ -34,7 +30,6 @@ class HaystackSettings(Struct, forbid_unknown_fields=True):
 
 
 NOT_YET_RUN: Mapping[str, type[Struct]] = {
-    "prompt_shield": PromptShieldSettings,
     "spellcheck": SpellcheckSettings,
     "haystack": HaystackSettings,
 }

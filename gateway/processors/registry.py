@@ -8,12 +8,14 @@ from gateway.processors.anonymise import Anonymise
 from gateway.processors.base import Processor
 from gateway.processors.options import NOT_YET_RUN
 from gateway.processors.pii_guard import PiiGuard
+from gateway.processors.prompt_shield import PromptShield
 from gateway.processors.require_local import RequireLocal
 
 ALL: list[Processor] = [
     RequireLocal(),
     Anonymise(),
     PiiGuard(),
+    PromptShield(),
 ]
 PROCESSORS: dict[str, Processor] = {one.name: one for one in ALL}
 

@@ -1,0 +1,1 @@
+"""Rules and views of the engine prompt_shield."""
