@@ -24,7 +24,7 @@ from gateway.files.fetch_process import FetchProcess
 from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
 from gateway.processors.base import ProcessorContext
-from gateway.processors.engine_pool import EnginePool
+from gateway.processors.engine_pool import BoundEngines, EnginePool
 from gateway.processors.run import (
     Wanted,
     place_stream,
@@ -65,6 +65,10 @@ class PromptPrep:
         self._media_urls = MediaUrls(networks)
         self._engines = EnginePool()
         self._loader = AttachmentLoader(self._fetcher, PdfReader(), attach)
+
+    def engines_for(self, workspace_id: str) -> BoundEngines:
+        """Return what a workspace's texts are processed with."""
+        return self._engines.bind(workspace_id)
 
     async def prepare(self, templates: Iterable[str]) -> None:
         """Compile the prompts that are programs, and forget all others."""

@@ -7,7 +7,7 @@ identified here, by the same admission as every call to a model, and handed on i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
@@ -53,11 +53,13 @@ class Inbound:
 class Serving:
     """The process that serves a request, as far as views may ask it.
 
-    explain: explains a call, given the digest of its key, from a thread.
+    explain: explains a call, given the digest of its key, from a thread. run_engine: returns what
+    an engine of processors makes of a workspace's request, from a thread.
     """
 
     endpoints: list[AnyEndpoint]
     explain: Callable[[str, RequestHead, AnyEndpoint, bytes], Explanation]
+    run_engine: Callable[[str, str, Mapping[str, object]], dict[str, object]]
 
 
 class ApiMount:
@@ -102,9 +104,11 @@ class ServingMount:
         self._application = application
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        loop = asyncio.get_running_loop()
         serving = Serving(
             endpoints=self._runtime.endpoints,
-            explain=partial(explain_from_thread, asyncio.get_running_loop(), self._runtime),
+            explain=partial(explain_from_thread, loop, self._runtime),
+            run_engine=partial(run_engine_from_thread, loop, self._runtime),
         )
         await self._application({**scope, SERVING_KEY: serving}, receive, send)
 
@@ -130,3 +134,18 @@ def explain_from_thread(
         return await runtime.explainer.explain(key, head, endpoint, body)
 
     return asyncio.run_coroutine_threadsafe(explain(), loop).result()
+
+
+def run_engine_from_thread(
+    loop: asyncio.AbstractEventLoop,
+    runtime: Runtime,
+    workspace_id: str,
+    engine: str,
+    request: Mapping[str, object],
+) -> dict[str, object]:
+    """Return what an engine of processors makes of a request. Raises as EnginePool.run does."""
+
+    async def run() -> dict[str, object]:
+        return await runtime.prompt_prep.engines_for(workspace_id).run(engine, request)
+
+    return asyncio.run_coroutine_threadsafe(run(), loop).result()

@@ -29,6 +29,12 @@ from gateway.api.schemas.explanation import ExplainRequest, ExplanationResponse
 from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
 from gateway.api.schemas.key import KeyResponse
+from gateway.api.schemas.language import (
+    CorrectedText,
+    CorrectRequest,
+    DetectedLanguage,
+    DetectRequest,
+)
 from gateway.api.schemas.models import Model, ModelList
 from gateway.api.schemas.processors import ProcessorList
 from gateway.api.schemas.responses import DeletedResponse, InputItemList
@@ -51,7 +57,11 @@ from gateway.request_rules import request_rules
 # What other endpoints than those that call models answer, and errors.
 RESPONSES = (
     AnthropicErrorResponse,
+    CorrectedText,
+    CorrectRequest,
     DeletedResponse,
+    DetectedLanguage,
+    DetectRequest,
     ErrorResponse,
     ExplainRequest,
     ExplanationResponse,
@@ -69,6 +79,9 @@ RESPONSES = (
 READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503})
 # And those of other endpoints that read a body.
 SENDING = frozenset({413})
+# And those of endpoints that run an engine of processors.
+PROCESSING = frozenset({422, 502})
+PROCESSING_PATHS = ("/language/",)
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -129,8 +142,11 @@ def _document() -> JsonObject:
         for operation in operations.values():
             operation.setdefault("security", [])  # said of nothing, it would be the document's
             is_sent_a_body = "requestBody" in operation and path not in calls
+            statuses = READING | SENDING if is_sent_a_body else READING
+            if path.startswith(PROCESSING_PATHS):
+                statuses |= PROCESSING
             operation["responses"] |= _error_responses(
-                None if path in calls else READING | SENDING if is_sent_a_body else READING,
+                None if path in calls else statuses,
                 errors.get(path, ErrorResponse),
             )
             for status, response in operation["responses"].items():

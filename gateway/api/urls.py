@@ -8,6 +8,7 @@ from django.views.decorators.csrf import csrf_exempt
 from gateway.api.explain import ExplainView
 from gateway.api.health import HealthView, StatusView
 from gateway.api.key import KeyInfoView
+from gateway.api.language import LanguageCorrectView, LanguageDetectView
 from gateway.api.openapi import serve
 from gateway.api.processors import ProcessorListView
 from gateway.api.responses import InputItemsView, StoredResponseView
@@ -26,6 +27,8 @@ urlpatterns = [
     path("responses/<str:response_id>/input_items", InputItemsView.as_view()),
     path("key", KeyInfoView.as_view()),
     path("usage", UsageView.as_view()),
+    path("language/detect", LanguageDetectView.as_view()),
+    path("language/correct", LanguageCorrectView.as_view()),
     path("admission/explain", ExplainView.as_view()),
     re_path(r"^.*$", csrf_exempt(unknown_path)),
 ]

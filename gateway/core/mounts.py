@@ -29,7 +29,7 @@ _COMPAT = re.compile(r"/compat/[^/]+")
 _ENDPOINT = re.compile(
     r".*/(?:(?P<chat>chat/completions?)"
     r"|(?P<other>audio/(?:speech|transcriptions|translations)|(?<!chat/)completions|embeddings"
-    r"|images/generations|messages(?:/count_tokens)?|models|moderations|processors|rerank"
+    r"|images/generations|language/(?:correct|detect)|messages(?:/count_tokens)?|models|moderations|processors|rerank"
     r"|responses(?:/input_tokens)?|generation|usage|health|status))/*",
     re.DOTALL,
 )

@@ -17,11 +17,18 @@ class LanguageNotSupported(RequestError):
     meaning = "A processor does not support the language. See details.supported."
 
     @classmethod
-    def of(cls, processor: str, language: str, supported: Iterable[str]) -> LanguageNotSupported:
+    def of(
+        cls,
+        processor: str,
+        language: str,
+        supported: Iterable[str],
+        *,
+        param: str = "inferada.language",
+    ) -> LanguageNotSupported:
         """Return the error of a processor that supports only these languages."""
         return cls(
             f"{processor} does not support the language {language[:64]}.",
-            param="inferada.language",
+            param=param,
             details={"processor": processor, "supported": sorted(supported)},
         )
 

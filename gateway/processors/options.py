@@ -16,10 +16,6 @@ from gateway.core.json_types import JsonObject, JsonValue
 Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-class SpellcheckSettings(Struct, forbid_unknown_fields=True):
-    level: str | None = None
-
-
 class HaystackSettings(Struct, forbid_unknown_fields=True):
     """data: any JSON tree; schema: flags beside its leaves."""
 
@@ -30,6 +26,5 @@ class HaystackSettings(Struct, forbid_unknown_fields=True):
 
 
 NOT_YET_RUN: Mapping[str, type[Struct]] = {
-    "spellcheck": SpellcheckSettings,
     "haystack": HaystackSettings,
 }

@@ -10,12 +10,15 @@ from gateway.processors.options import NOT_YET_RUN
 from gateway.processors.pii_guard import PiiGuard
 from gateway.processors.prompt_shield import PromptShield
 from gateway.processors.require_local import RequireLocal
+from gateway.processors.spellcheck import Spellcheck
 
 ALL: list[Processor] = [
     RequireLocal(),
     Anonymise(),
     PiiGuard(),
     PromptShield(),
+    # Last, so that it is the first to get the answer: with the placeholders, not the data.
+    Spellcheck(),
 ]
 PROCESSORS: dict[str, Processor] = {one.name: one for one in ALL}
 

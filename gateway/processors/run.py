@@ -19,6 +19,7 @@ from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.processors.base import Options, Processed, Processor, ProcessorContext
 from gateway.processors.exchange import TimedStep
+from gateway.processors.languages import main_language
 from gateway.processors.registry import PROCESSORS
 
 logger = logging.getLogger(__name__)
@@ -74,8 +75,7 @@ def check_language(processor: Processor, options: Options, language: str | None)
 def read_language(call: ChatCall) -> str | None:
     """Return the language that the request names: "en" for "en-US", too."""
     given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
-    language = str(given.get("language") or "").strip().lower().replace("_", "-")
-    return language.partition("-")[0] or None
+    return main_language(str(given.get("language") or "")) or None
 
 
 async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorContext) -> ChatCall:

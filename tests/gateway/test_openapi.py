@@ -278,6 +278,32 @@ def test_what_readers_are_answered_is_in_the_document(served: Document, caller: 
         assert_listed(served, shape, answer)
 
 
+@pytest.fixture(scope="module")
+def language_caller(shared_gateway: GatewayServer) -> Caller:
+    issued = shared_gateway.manage("issue_key", "Demo", "A key", "--scope", "language", "--json")
+    return Caller(shared_gateway.port, issued["secret"], "", "")
+
+
+@pytest.mark.parametrize(
+    ("path", "members", "shape"),
+    [
+        ("language/detect", {"text": "Good morning to you all"}, "DetectedLanguage"),
+        ("language/detect", {"text": ""}, "ErrorResponse"),
+        ("language/correct", {"text": "A wrong adress", "language": "en"}, "CorrectedText"),
+        ("language/correct", {"text": "Hej", "language": "sv"}, "ErrorResponse"),
+    ],
+)
+def test_what_is_answered_of_languages_is_in_the_document(
+    served: Document, language_caller: Caller, path: str, members: dict[str, Any], shape: str
+) -> None:
+    answer = language_caller.ask(path=f"/v1/{path}", raw=json.dumps(members).encode())
+
+    assert_listed(served, shape, answer)
+    said = served["paths"][f"/{path}"]["post"]
+    assert str(answer.status) in said["responses"]
+    assert said["security"] == [{"key": ["language"]}]
+
+
 def test_a_member_that_is_not_listed_is_seen(served: Document) -> None:
     answer = {"id": "x", "choices": [{"message": {"role": "assistant", "mood": "good"}}], "more": 1}
 

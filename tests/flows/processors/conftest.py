@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.flows.caller import Caller
+from tests.flows.processors.faulty_engines import ENV
+from tests.flows.site import Site, running_site
 from tests.house.seams.site import ScratchSite, running_scratch_site
 from tests.house.seams.upstream import asked
 from tests.support.servers import UpstreamServer
@@ -30,3 +33,11 @@ def caller(scratch: ScratchSite) -> Caller:
 @pytest.fixture(autouse=True)
 def nothing_asked() -> None:
     asked.clear()
+
+
+@pytest.fixture(scope="package")
+def faulty_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site whose engines fail where a text tells them to (faulty_engines)."""
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("faulty") / "home"))
+    with running_site(home, ENV) as running:
+        yield running

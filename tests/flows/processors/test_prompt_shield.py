@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
-import shutil
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.flows.caller import Answer, Caller
-from tests.flows.processors.faulty_engines import ENV, HANGING, KILLED
-from tests.flows.site import Site, running_site
+from tests.flows.processors.faulty_engines import HANGING, KILLED
+from tests.flows.site import Site
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 SHIELD: dict[str, Any] = {"inferada": {"processors": ["prompt_shield"]}}
@@ -22,15 +19,12 @@ HELLO = {"role": "user", "content": "What does this say?"}
 TOOL_CALL = {"id": "c1", "type": "function", "function": {"name": "fetch", "arguments": "{}"}}
 
 
-@pytest.fixture(scope="module")
-def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    home = tmp_path_factory.mktemp("shield") / "home"
-    shutil.copytree(home_template, home)
-    with running_site(home, env=ENV) as site:
-        yield site
+@pytest.fixture
+def site(faulty_site: Site) -> Site:
+    return faulty_site
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def caller(site: Site) -> Caller:
     return site.caller()
 

@@ -1,0 +1,118 @@
+"""POST /language/detect and /language/correct, under every mount."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway.api.mount import serving_of
+from gateway.api.schemas.language import (
+    SUPPORTED,
+    CorrectedText,
+    Correction,
+    CorrectRequest,
+    DetectedLanguage,
+    DetectRequest,
+    LanguageCandidate,
+)
+from gateway.api.views import KeyView, answers
+from gateway.core.json_types import JsonObject
+from gateway.core.processor_errors import LanguageNotSupported
+from gateway.endpoints.json_schema import REF
+from gateway.endpoints.reading import explain as explain_invalid
+from gateway.http.strict_json import check
+from gateway.processors.languages import main_language
+from gateway.processors.spellcheck import put
+from gateway.processors.spelling_levels import ENGINE as SPELLING
+from gateway.processors.spelling_levels import LANGUAGES
+from gateway.snapshot.caller import Caller
+
+DETECTION = "language"
+# From this confidence on, the likeliest language is said to be the language.
+SURE = 0.2
+T = TypeVar("T", bound=Struct)
+_read_detect = msgspec.json.Decoder(DetectRequest)
+_read_correct = msgspec.json.Decoder(CorrectRequest)
+
+
+class LanguageView(KeyView):
+    """A view that has texts processed on this server. Nothing is charged or stored."""
+
+    scope = "language"
+    methods = ("POST", "OPTIONS")
+
+    def run_engine(self, request: Request, engine: str, asked: JsonObject) -> JsonObject:
+        """Return what an engine makes of a request. Raises ProcessorFailure, Overloaded."""
+        caller: Caller = request.auth  # type: ignore[assignment]
+        serving = serving_of(request._request)
+        assert serving is not None
+        return serving.run_engine(caller.key.workspace_id, engine, asked)
+
+
+class LanguageDetectView(LanguageView):
+    """Detect the language of a text, by a model on this server. Nothing is charged or stored."""
+
+    @answers(
+        DetectedLanguage,
+        operation_id="detectLanguage",
+        tags=["language"],
+        request={"application/json": {"$ref": REF.format(name="DetectRequest")}},
+    )
+    def post(self, request: Request) -> Response:
+        asked = read(_read_detect, request.body)
+        answer = self.run_engine(request, DETECTION, {"text": asked.text})
+        found = msgspec.convert(answer["candidates"], list[tuple[str, float]])
+        likeliest, confidence = found[0] if found else ("", 0.0)
+        return Response(
+            DetectedLanguage(
+                language=likeliest if confidence >= SURE else None,
+                confidence=confidence,
+                candidates=[LanguageCandidate(*each) for each in found],
+            )
+        )
+
+
+class LanguageCorrectView(LanguageView):
+    """Correct the spelling of a text, by word lists on this server. Nothing is charged or stored.
+
+    Code, links, placeholders, markup, JSON, and words with a capital letter stay as they are.
+    """
+
+    @answers(
+        CorrectedText,
+        operation_id="correctSpelling",
+        tags=["language"],
+        request={"application/json": {"$ref": REF.format(name="CorrectRequest")}},
+    )
+    def post(self, request: Request) -> Response:
+        asked = read(_read_correct, request.body)
+        if re.match(SUPPORTED, asked.language) is None:
+            raise LanguageNotSupported.of("spellcheck", asked.language, LANGUAGES, param="language")
+        language = main_language(asked.language)
+        wanted: JsonObject = {"texts": [asked.text], "language": language, "level": asked.level}
+        answer = self.run_engine(request, SPELLING, wanted)
+        [found] = msgspec.convert(answer["found"], list[list[tuple[int, int, str]]])
+        return Response(
+            CorrectedText(
+                language=language,
+                text=put(asked.text, found),
+                corrections=[
+                    Correction(start=start, end=end, word=asked.text[start:end], replacement=word)
+                    for start, end, word in found
+                ],
+            )
+        )
+
+
+def read(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
+    """Return what is asked. Raises InvalidJson and RequestError."""
+    check(body)
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise explain_invalid(error, lambda param: "text of another form") from None

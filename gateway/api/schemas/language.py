@@ -1,0 +1,82 @@
+"""POST /language/detect and /language/correct: what is asked, and what is answered."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from gateway.endpoints.reading import END
+from gateway.processors.spelling_levels import DEFAULT, LANGUAGES, Level
+
+MOST_CHARS = 100_000
+# A language whose spelling can be corrected, such as nl, and possibly a region, as in nl-BE.
+SUPPORTED = rf"^(?:{'|'.join(LANGUAGES)})(?:-[A-Za-z0-9]{{1,8}})*{END}"
+
+
+class DetectRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A text whose language is to be found out."""
+
+    text: Annotated[
+        str,
+        Meta(min_length=1, max_length=MOST_CHARS, description="The longer, the surer the answer."),
+    ]
+
+
+class LanguageCandidate(Struct):
+    """A language that a text may be in."""
+
+    language: Annotated[str, Meta(description="ISO 639 code, such as nl.")]
+    confidence: Annotated[float, Meta(ge=0, le=1, description="All languages together have 1.")]
+
+
+class DetectedLanguage(Struct, kw_only=True):
+    """The language of a text."""
+
+    object: Literal["language.detection"] = "language.detection"
+    language: Annotated[
+        str | None, Meta(description="The likeliest. Null where its confidence is below 0.2.")
+    ]
+    confidence: Annotated[float, Meta(ge=0, le=1, description="Of the first candidate.")]
+    candidates: Annotated[
+        list[LanguageCandidate],
+        Meta(description="The likeliest first, at most 5, each with a confidence of 0.01 or more."),
+    ]
+
+
+class CorrectRequest(Struct, kw_only=True, forbid_unknown_fields=True):
+    """A text whose spelling is to be corrected."""
+
+    text: Annotated[str, Meta(min_length=1, max_length=MOST_CHARS)]
+    language: Annotated[
+        str,
+        Meta(
+            max_length=64,
+            description="Of the text. A region may follow, which makes no difference.",
+            extra_json_schema={"pattern": SUPPORTED},
+        ),
+    ]
+    level: Annotated[
+        Level,
+        Meta(
+            description="default: only where one word is clearly meant. picky: the likeliest word."
+        ),
+    ] = DEFAULT
+
+
+class Correction(Struct, kw_only=True):
+    """A word that was corrected."""
+
+    start: Annotated[int, Meta(ge=0, description="In characters of the text as it was sent.")]
+    end: Annotated[int, Meta(ge=0, description="The character after the word.")]
+    word: str
+    replacement: str
+
+
+class CorrectedText(Struct, kw_only=True):
+    """A text with its spelling corrected."""
+
+    object: Literal["language.correction"] = "language.correction"
+    language: str
+    text: str
+    corrections: Annotated[list[Correction], Meta(description="In the order of the text.")]

@@ -1,0 +1,137 @@
+"""spellcheck: corrects the spelling of the answer.
+
+Answers are corrected whole: a streaming caller gets the corrected answer as a stream. Tool calls,
+reasoning, refusals and answers that are JSON stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gateway.core.answer_steps import StreamFilter
+from gateway.core.chat import ChatCall
+from gateway.core.events import Answer, ChatAnswer, Choice
+from gateway.core.processing import ProcessorReport
+from gateway.processors.base import Engines, Options, Processed, Processor, ProcessorContext
+from gateway.processors.spelling_levels import DEFAULT, ENGINE, LANGUAGES, Level
+
+# Of one request to the engine.
+BATCH_CHARS = 50_000
+
+
+class SpellcheckOptions(Struct, forbid_unknown_fields=True):
+    """level: default corrects only where one word is clearly meant; picky takes the likeliest."""
+
+    level: Level | None = None
+
+
+class Spelling(Struct, frozen=True, kw_only=True):
+    """How texts are corrected."""
+
+    engines: Engines
+    language: str
+    level: Level
+
+    async def correct(self, text: str) -> tuple[str, int]:
+        """Return a text with its spelling corrected, and how many words were."""
+        count = 0
+        done = []
+        for part in parts_of(text):
+            found = await self.find(part)
+            done.append(put(part, found))
+            count += len(found)
+        return "".join(done), count
+
+    async def find(self, text: str) -> list[tuple[int, int, str]]:
+        """Return the places of words, start and end, and what to put there."""
+        request = {"texts": [text], "language": self.language, "level": self.level}
+        answer = await self.engines.run(ENGINE, request)
+        [found] = msgspec.convert(answer["found"], list[list[tuple[int, int, str]]])
+        return found
+
+
+def put(text: str, found: Sequence[tuple[int, int, str]]) -> str:
+    """Return a text with other words at some places, which are in their order."""
+    pieces = []
+    done = 0
+    for start, end, word in found:
+        pieces += [text[done:start], word]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def parts_of(text: str) -> list[str]:
+    """Return a text in parts that are not too long, cut between paragraphs outside of code. A
+    paragraph or a block of code that is longer is a part by itself."""
+    parts = [""]
+    is_code = False
+    for line in text.splitlines(keepends=True):
+        if not is_code and len(parts[-1]) + len(line) > BATCH_CHARS:
+            parts.append("")
+        parts[-1] += line
+        if line.lstrip().startswith(("```", "~~~")):
+            is_code = not is_code
+    return parts
+
+
+class SpellcheckStep:
+    """An AnswerStep (gateway.core.answer_steps)."""
+
+    needs: Literal["stream", "answer"] = "answer"
+
+    def __init__(self, spelling: Spelling, report: ProcessorReport) -> None:
+        self._spelling = spelling
+        self._report = report
+
+    def open_filter(self) -> StreamFilter:
+        raise AssertionError("Whole answers alone are corrected.")
+
+    async def change(self, answer: Answer) -> Answer:
+        assert isinstance(answer, ChatAnswer)
+        choices = [await self._correct(choice) for choice in answer.choices]
+        return replace(answer, choices=tuple(choices))
+
+    async def _correct(self, choice: Choice) -> Choice:
+        content = choice.message.get("content")
+        if not isinstance(content, str) or is_json(content):
+            return choice
+        corrected, count = await self._spelling.correct(content)
+        self._report.details["corrections"] = int(self._report.details["corrections"]) + count  # type: ignore[arg-type]
+        if not count:
+            return choice
+        # The probabilities are those of words that are not there any more.
+        message = {**choice.message, "content": corrected}
+        return replace(choice, message=message, logprobs=None)
+
+
+def is_json(text: str) -> bool:
+    """True for a JSON object or array, whole or cut off."""
+    return text.lstrip()[:1] in ("{", "[")
+
+
+class Spellcheck(Processor):
+    """A Processor (gateway.processors.base)."""
+
+    name = "spellcheck"
+    scope = "language"
+    description = (
+        "Corrects the spelling of the answer, without code, links, placeholders, names, JSON and"
+        " tool calls. Answers come whole."
+    )
+    options = SpellcheckOptions
+    needs_language = True
+    languages = LANGUAGES
+
+    async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
+        given = msgspec.convert(options, SpellcheckOptions)
+        assert context.language is not None
+        report = ProcessorReport("applied", {"language": context.language, "corrections": 0})
+        spelling = Spelling(
+            engines=context.engines, language=context.language, level=given.level or DEFAULT
+        )
+        return Processed(call, SpellcheckStep(spelling, report), report)
