@@ -143,6 +143,8 @@ def _document() -> JsonObject:
             operation.setdefault("security", [])  # said of nothing, it would be the document's
             is_sent_a_body = "requestBody" in operation and path not in calls
             statuses = READING | SENDING if is_sent_a_body else READING
+            if is_sent_a_body:
+                operation["requestBody"]["required"] = True
             if path.startswith(PROCESSING_PATHS):
                 statuses |= PROCESSING
             operation["responses"] |= _error_responses(

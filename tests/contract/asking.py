@@ -19,10 +19,20 @@ from pathlib import Path
 from tests.support.servers import ROOT, GatewayServer, prepare_home, run_manage, running_gateway
 from tests.support.waiting import wait_until
 
-STORE_BODIES = """
+PREPARE = """
 from accounts.models import Workspace
 from accounts.services import set_stores_bodies
 set_stores_bodies(Workspace.objects.get(name="Demo"), stores_bodies=True, actor="contract")
+from keys.models import ApiKey
+from keys.services import update_key
+key = ApiKey.objects.get(workspace__name="Demo")
+rules = ("label", "allowed_models", "denied_models", "allowed_ips", "denied_ips", "expires_at")
+update_key(
+    key,
+    **{name: getattr(key, name) for name in rules},
+    scopes=[*key.scopes, "language", "pii"],
+    actor="contract",
+)
 """
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 
@@ -32,9 +42,9 @@ def ask(server: GatewayServer, *options: str) -> subprocess.CompletedProcess[str
     Schemathesis printed. Exit status 0: nothing found."""
     # Calls may cost anything that a limit can say: money shall not be what ends them.
     server.manage("grant_credits", "Demo", "1000000", "--reason", "Calls of any price")
-    # Responses are there to be read again.
-    stored = run_manage(server.home, "shell", "-c", STORE_BODIES)
-    assert stored.returncode == 0, stored.stderr
+    # Responses are there to be read again, and texts are processed.
+    prepared = run_manage(server.home, "shell", "-c", PREPARE)
+    assert prepared.returncode == 0, prepared.stderr
     found = {
         "CONTRACT_RESPONSE": wait_until(lambda: make_response(server), what="a stored response"),
         "CONTRACT_DELETED": make_response(server),

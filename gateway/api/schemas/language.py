@@ -9,7 +9,8 @@ from msgspec import Meta, Struct
 from gateway.endpoints.reading import END
 from gateway.processors.spelling_levels import DEFAULT, LANGUAGES, Level
 
-MOST_CHARS = 100_000
+# However they are written in JSON, so many fit into a body (gateway.edge.form_bytes).
+MOST_CHARS = 20_000
 # A language whose spelling can be corrected, such as nl, and possibly a region, as in nl-BE.
 SUPPORTED = rf"^(?:{'|'.join(LANGUAGES)})(?:-[A-Za-z0-9]{{1,8}})*{END}"
 
