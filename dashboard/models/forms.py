@@ -181,8 +181,7 @@ class ModelForm(forms.Form):
 
     def __init__(self, data: QueryDict | None, *, initial: FormValues) -> None:
         super().__init__(data, initial=initial)
-        known = {*(self.initial or ()), *(self.data or ())}
-        self._units = [unit for unit in _priced_units() if _is_shown(unit, known)]
+        self._units = _priced_units()
         for unit in self._units:
             self.fields[_field_of(unit)] = PriceField(
                 unit, label=unit.label, required=False, help_text=_help_on(unit)
@@ -284,11 +283,6 @@ def model_version(model: LanguageModel) -> str:
 def _priced_units() -> list[Unit]:
     """Return the units that have prices beside input, cached input and output."""
     return [unit for unit in other_units() if unit.price_column]
-
-
-def _is_shown(unit: Unit, known: set[str]) -> bool:
-    """True for the field of a unit of every model, and of one for which the model has a price."""
-    return unit.noun == "tokens" or _field_of(unit) in known
 
 
 def _field_of(unit: Unit) -> str:

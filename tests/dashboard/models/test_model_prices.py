@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from gateway.core.units import Unit, other_units
 from gateway.models import LanguageModel
-from gateway.services.models import set_prices
 from tests.dashboard.models.test_model_pages import NEW, edit_form, new_form
 from tests.dashboard.visitors import signed_in
 from tests.factories import make_model, make_provider, make_user, make_workspace
@@ -112,23 +112,26 @@ def test_cache_writes_have_a_price_of_their_own_where_one_is_set(client: Client)
     assert LanguageModel.objects.get().cache_write_pusd_per_token is None
 
 
-def test_prices_of_other_units_are_on_the_page_once_they_are_set(client: Client) -> None:
+@pytest.mark.parametrize(
+    "unit", [unit for unit in other_units() if unit.price_column], ids=lambda unit: unit.name
+)
+def test_every_unit_with_a_price_has_a_field(client: Client, unit: Unit) -> None:
     model = make_model("gpt", provider=make_provider("up", kind="openai", credential="sk-live"))
-    before = client.get(f"/models/{model.pk}")
-    set_prices(
-        model,
-        input_pusd=1_000_000,
-        output_pusd=2_000_000,
-        unit_prices={"image": 40_000_000_000},
-        actor="tests",
-    )
+    url, name = f"/models/{model.pk}", f"{unit.name}_usd"
+    pages = [client.get(url), client.get(NEW)]
 
-    priced = LanguageModel.objects.get()
-    saved = client.post(f"/models/{model.pk}", edit_form(priced, image_usd="0.05"))
+    def price() -> int | None:
+        found: int | None = getattr(LanguageModel.objects.get(), unit.price_column)
+        return found
 
-    assert b'name="image_usd"' not in before.content
-    assert saved.status_code == 302
-    assert LanguageModel.objects.get().image_pusd == 50_000_000_000
+    client.post(url, edit_form(model, **{name: "0.5"}))
+    priced, shown = price(), client.get(url)
+    client.post(url, edit_form(LanguageModel.objects.get(), **{name: ""}))
+
+    assert all(f'name="{name}"'.encode() in page.content for page in pages)
+    assert priced == unit.pusd_per_shown_usd // 2
+    assert f'name="{name}" value="0.50"'.encode() in shown.content
+    assert price() is None
 
 
 def test_a_free_model_stays_free_without_further_questions(client: Client) -> None:
