@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dashboard.calls.transcript import Transcript, read_request, read_response
+from tests.flows.audio.asking import ask as ask_audio
 from tests.flows.caller import Answer, Caller
 from tests.flows.plain.asking import add_priced
 from tests.flows.site import Site
@@ -40,8 +41,11 @@ class Asked:
     """A call, and what is stored of it."""
 
     def __init__(self, site: Site, caller: Caller, path: str, **body: Any) -> None:
-        raw = json.dumps({"model": MODEL} | body).encode()
-        self.answer: Answer = caller.ask(path=f"/v1/{path}", raw=raw)
+        if path.startswith("audio/"):
+            self.answer: Answer = ask_audio(caller, path.removeprefix("audio/"), **body)
+        else:
+            raw = json.dumps({"model": MODEL} | body).encode()
+            self.answer = caller.ask(path=f"/v1/{path}", raw=raw)
         endpoint = site.record(self.answer.call_id)["endpoint"]
         stored = site.office.do("body", call_id=self.answer.call_id)
         self.request: Transcript = read_request(stored["request"], endpoint)
@@ -192,3 +196,44 @@ def test_other_operations(site: Site, keeper: Caller) -> None:
     best = ranking.response.messages[0]
     assert best.note.startswith("document ")
     assert best.parts[0].startswith("score 0.")
+
+
+@pytest.mark.parametrize("operation", ["transcriptions", "translations"])
+@pytest.mark.parametrize("form", ["json", "verbose_json", "text", "srt"])
+def test_recordings(site: Site, keeper: Caller, operation: str, form: str) -> None:
+    prompt = "script:text=red+water"
+
+    asked = Asked(site, keeper, f"audio/{operation}", prompt=prompt, response_format=form)
+
+    assert said(asked.request) == [("recording", "a.mp3"), ("prompt", prompt)]
+    assert asked.request.messages[0].parts == ["32,000 bytes"]
+    assert facts(asked.request) == {"model": MODEL, "response format": form}
+    [(role, text)] = said(asked.response)
+    assert role == "transcript"
+    assert "red" in text
+    assert ("seconds" in facts(asked.response)) == ("json" in form)
+
+
+def test_streamed_recordings(site: Site, keeper: Caller) -> None:
+    members = {"prompt": "script:text=red+water", "stream": "true"}
+
+    asked = Asked(site, keeper, "audio/transcriptions", **members)
+
+    assert said(asked.response) == [("transcript", "red water")]
+    assert facts(asked.response)["seconds"] == "2"
+    assert (asked.response.is_stream, asked.response.is_cut) == (True, False)
+
+
+@pytest.mark.parametrize("stream_format", ["audio", "sse"])
+def test_speech(site: Site, keeper: Caller, stream_format: str) -> None:
+    wishes = {"instructions": "Whisper.", "stream_format": stream_format}
+
+    asked = Asked(site, keeper, "audio/speech", input="Hello.", **wishes)
+
+    assert said(asked.request) == [("input", "Hello."), ("instructions", "Whisper.")]
+    assert facts(asked.request)["voice"] == "alloy"
+    if stream_format == "audio":
+        assert asked.response.messages[0].parts == ["audio/mpeg"]
+    else:
+        assert facts(asked.response)["characters"] == "6"
+        assert not asked.response.is_cut

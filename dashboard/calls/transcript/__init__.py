@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from dashboard.calls.transcript import chat, completions, messages, plain, responses
+from dashboard.calls.transcript import (
+    audio,
+    chat,
+    completions,
+    messages,
+    plain,
+    responses,
+)
 from dashboard.calls.transcript.transcript import Transcript
 from dashboard.calls.transcript.values import parse
 from gateway.core.json_types import JsonObject
@@ -22,13 +29,15 @@ _DONE = "[DONE]"
 
 class Format(NamedTuple):
     """How the bodies of an endpoint are read. stream: takes its events, and whether it is stored
-    to its end."""
+    to its end. text: takes an answer that is no JSON, where there are such."""
 
     request: Callable[[JsonObject], Transcript]
     answer: Callable[[JsonObject], Transcript]
     stream: Callable[[Sequence[JsonObject], bool], Transcript] = chat.read_stream
+    text: Callable[[str], Transcript] | None = None
 
 
+_RECORDING = Format(audio.read_recording, audio.read_answer, audio.read_stream, audio.read_text)
 FORMATS = {
     CHAT: Format(chat.read_request, chat.read_answer),
     "anthropic_messages": Format(messages.read_request, messages.read_answer, messages.read_stream),
@@ -39,6 +48,9 @@ FORMATS = {
     "images": Format(plain.read_prompt, plain.read_images),
     "moderations": Format(plain.read_inputs, plain.read_moderations),
     "rerank": Format(plain.read_documents, plain.read_ranking),
+    "speech": Format(audio.read_speech, audio.read_answer, audio.read_stream, audio.read_text),
+    "transcriptions": _RECORDING,
+    "translations": _RECORDING,
     "responses": Format(responses.read_request, responses.read_answer, responses.read_stream),
 }
 
@@ -58,6 +70,8 @@ def read_response(text: str, endpoint: str = CHAT) -> Transcript:
     if isinstance(body, dict):
         return form.answer(body)
     events, is_done = _read_events(text)
+    if not events and form.text is not None and text and not text.startswith("{"):
+        return form.text(text)
     if not events:
         return Transcript(is_cut=text.startswith("{"))
     return form.stream(events, is_done)

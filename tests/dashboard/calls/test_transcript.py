@@ -148,7 +148,7 @@ WORDS = """
 choices delta message messages content text tool_calls function arguments name index error role
 usage type system thinking partial_json content_block stop_reason tool_result tool_use input
 instructions output item item_id output_index response summary encrypted_content call_id prompt
-suffix data
+suffix data voice instructions file filename bytes transcript.text.done language duration
 embedding b64_json url results categories flagged documents document query relevance_score
 response.output_text.delta response.completed response.output_item.added message_delta reasoning
 """
@@ -167,6 +167,7 @@ def test_nothing_that_may_be_stored_breaks_the_page(endpoint: str, body: dict[st
     for said in (
         read_response(text, endpoint),
         read_response(f"data: {text}\n\n" * 2, endpoint),
+        read_response(f"[{text}]", endpoint),
         read_request(text, endpoint),
     ):
         for message in said.messages:
