@@ -37,6 +37,8 @@ LANGUAGE_CHARS, OTHER_LANGUAGE = 40, 0.8
 # How often the word to put there has to occur in the list, and how much more often than the next.
 LEAST_COUNT, LEAST_COUNT_OF_BASE_FORMS = 200, 1_000
 AHEAD = 5
+# Longer ones are no words of these languages.
+MOST_LETTERS = 40
 # What is in fewer of so many words is no letter of the language.
 LEAST_OF_LETTER, WORDS_LOOKED_AT = 100, 50_000
 # Lists that have few inflected forms: only letters that are doubled or exchanged are corrected.
@@ -55,7 +57,7 @@ _BRITISH = (
 # What is never looked at, each replaced by as many characters that separate words.
 _UNTOUCHED = re.compile(
     r"(?:^|(?<=\n))(?P<fence>`{3,}|~{3,})[^\n]*\n.*?(?:\n[ \t]*(?P=fence)[`~]*[ \t]*(?=\n|$)|$)"
-    r"|(?P<ticks>`+)(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`)"
+    r"|(?<!`)(?P<ticks>`+)(?!`).{1,2000}?(?<!`)(?P=ticks)(?!`)"
     r"|(?:^|(?<=\n))(?: {4}|\t)[^\n]*"
     r"|(?:^|(?<=\n))[ \t]{0,3}(?:[{}\[\]]|\"[^\"\n]{1,200}\" ?:)[^\n]*"
     r"|\$\$.{1,2000}?\$\$|\$[^$\n]{1,200}\$|\\\(.{1,500}?\\\)|\\\[.{1,2000}?\\\]"
@@ -128,7 +130,9 @@ class Speller:
             checked = unknown = 0
             found: list[Found] = []
             for start, word in _words_of(paragraph[0]):
-                if len(word) < LEAST_LETTERS[self._level] or not word.islower():
+                if not LEAST_LETTERS[self._level] <= len(word) <= MOST_LETTERS:
+                    continue
+                if not word.islower():
                     continue
                 checked += 1
                 if self.knows(word):

@@ -107,10 +107,18 @@ def test_texts_without_slips_are_left_as_they_are(language: str) -> None:
     assert len(changed) <= (1 if language == "pt" else 0), changed
 
 
-@pytest.mark.parametrize("text", ["", "\n" * 9_000, "`" * 9_000, "<" * 9_000, "{{" * 9_000, "\x00"])
+@pytest.mark.parametrize(
+    "text", ["", "\n" * 9_000, "`" * 30_000, "<" * 9_000, "{{" * 9_000, "\x00"]
+)
 def test_texts_of_every_form_are_read(text: str) -> None:
     assert correct(text) == text
     assert detect({"text": text}) == {"candidates": []}
+
+
+def test_what_is_too_long_for_a_word_is_left_as_it_is() -> None:
+    text = "a" * 30_000 + " pakage " + "\u00e9" * 30_000
+
+    assert correct(text) == text.replace("pakage", "package")
 
 
 def test_long_texts_are_cut_outside_of_code() -> None:

@@ -8,6 +8,7 @@ import codecs
 import re
 import unicodedata
 from collections.abc import Iterator
+from itertools import islice
 from urllib.parse import unquote
 
 # Letters of other scripts that look like a Latin one.
@@ -24,9 +25,7 @@ _BASE64 = re.compile(r"(?<![\w+/=-])[A-Za-z0-9+/_-]{20,}={0,2}(?![\w+/=-])")
 _HEX = re.compile(
     r"(?<!\w)(?:0x)?((?:[0-9a-fA-F]{2}){12,}|(?:(?:\\x|0x)?[0-9a-fA-F]{2}[ ,]?){12,})(?!\w)"
 )
-_PERCENT = re.compile(
-    r"(?:%[0-9a-fA-F]{2}|[\w.+-]){0,200}(?:%[0-9a-fA-F]{2}){3}(?:%[0-9a-fA-F]{2}|[\w.+-]){0,2000}"
-)
+_PERCENT = re.compile(r"%[0-9a-fA-F]{2}")
 _TAGS = re.compile("[\U000e0020-\U000e007e]{4,}")
 _MARKS = frozenset({"Mn", "Me", "Cf"})
 _NOT_WORDS = re.compile(r"[\W_]+")
@@ -38,6 +37,8 @@ _SHIFTED = tuple(codecs.encode(stem, "rot13") for stem in _STEMS)
 MAX_DEPTH = 2
 # Of one text.
 MAX_PIECES = 64
+# So many characters written with a percent sign make a text that is decoded.
+LEAST_PERCENT = 3
 # Of what was decoded, this share has to be letters and spaces.
 READABLE_SHARE = 0.8
 
@@ -93,6 +94,8 @@ def _decoded(text: str) -> Iterator[str]:
             decoded = decode(found[0])
             if decoded and is_readable(decoded):
                 yield decoded
+    if len(list(islice(_PERCENT.finditer(text), LEAST_PERCENT))) == LEAST_PERCENT:
+        yield unquote(text)
     low = text.lower()
     if any(stem in low for stem in _REVERSED):
         yield text[::-1]
@@ -130,5 +133,4 @@ _ENCODINGS = (
     (_TAGS, _read_tags),
     (_BASE64, _read_base64),
     (_HEX, _read_hex),
-    (_PERCENT, unquote),
 )
