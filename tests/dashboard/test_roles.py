@@ -31,6 +31,7 @@ from dashboard.forms.submit_once import new_form_token
 from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.api.explain import ExplainView
+from gateway.api.language import LanguageCorrectView, LanguageDetectView
 from gateway.api.responses import StoredResponseView
 from gateway.models import (
     JournalLoss,
@@ -178,8 +179,10 @@ def test_every_form_has_its_row() -> None:
 
 def test_the_api_writes_nothing_that_a_role_would_govern() -> None:
     """A write of the management API needs its row too."""
-    # One reads, its question is a body; with the other a key deletes what its own calls said.
-    governed_by_keys = {None, ExplainView, StoredResponseView}
+    # Scopes of keys govern these: some only read, and their question is a body; with
+    # StoredResponseView a key deletes what its own calls said.
+    reads_only = {ExplainView, LanguageDetectView, LanguageCorrectView}
+    governed_by_keys = {None, *reads_only, StoredResponseView}
     classes = {getattr(p.callback, "cls", None) for _, p in patterns() if is_api(p)}
     writes = {
         (str(view), method)
