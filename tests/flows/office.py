@@ -13,22 +13,36 @@ from typing import Any
 
 from tests.support.servers import ROOT, environment
 
+# What these add stays, and a fixture may be made twice: the same again changes nothing.
+ADDING = frozenset({"provider", "model", "target"})
+
 
 class Office:
-    """Carries out orders one at a time, from whichever thread they come."""
+    """Carries out orders one at a time, from whichever thread they come. What adds a provider, a
+    model or a target is carried out once: the same order again is answered as the first was."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
         self._lock = threading.Lock()
+        self._added: dict[str, Any] = {}
 
     def do(self, order: str, **details: Any) -> Any:
         """Return what the order of tests.flows.orders returned. Raises AssertionError for it."""
+        line = json.dumps({"do": order, **details})
+        with self._lock:
+            if line in self._added:
+                return self._added[line]
+            value = self._ask(order, line)
+            if order in ADDING:
+                self._added[line] = value
+        return value
+
+    def _ask(self, order: str, line: str) -> Any:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with self._lock:
-            self._process.stdin.write(json.dumps({"do": order, **details}) + "\n")
-            self._process.stdin.flush()
-            answer = json.loads(self._process.stdout.readline())
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+        answer = json.loads(self._process.stdout.readline())
         assert "error" not in answer, f"{order}: {answer['error']}"
         return answer["value"]
 

@@ -102,6 +102,9 @@ class GatewayServer:
     env: dict[str, str] = field(default_factory=dict, repr=False)
     root: Path = ROOT
     process: subprocess.Popen[bytes] = field(init=False, repr=False)
+    _added: dict[tuple[str | None, ...], dict[str, Any]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @property
     def origin(self) -> str:
@@ -115,11 +118,17 @@ class GatewayServer:
         """Run a management command with --json against this gateway's home.
 
         A model that it added is offered when this returns. Other changes are obeyed a moment
-        later: wait for what they come to.
+        later: wait for what they come to. What adds a provider or a model is run once: the same
+        again is answered as the first was, because a fixture may be made twice.
         """
+        told = (*arguments, stdin)
+        if told in self._added:
+            return self._added[told]
         answer = manage_json(self.home, *arguments, stdin=stdin, root=self.root)
         if arguments[0] == "add_model":
             self.wait_for_model(answer["name"])
+        if arguments[0] in ("add_provider", "add_model"):
+            self._added[told] = answer
         return answer
 
     def offered(self) -> list[str]:

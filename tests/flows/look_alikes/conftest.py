@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from gateway.providers import catalogue
@@ -22,12 +20,10 @@ class LookAlikes:
 
     def __init__(self, site: Site) -> None:
         self.site = site
-        self._model = cache(self._add)
-        self._provider = cache(self._add_provider)
 
     def caller(self, kind: str, native_model: str = "native") -> Caller:
         """Return a caller who asks a model of this kind."""
-        return self.site.caller().with_(model=self._model(kind, native_model))
+        return self.site.caller().with_(model=self._add(kind, native_model))
 
     def _add_provider(self, kind: str) -> str:
         base_url = f"{self.site.upstream.origin}/{kind}/v1"
@@ -37,8 +33,8 @@ class LookAlikes:
         return f"like-{kind}"
 
     def _add(self, kind: str, native_model: str) -> str:
-        name = f"{kind}/{native_model}"
-        self.site.add_model(name, provider=self._provider(kind), native_model=native_model)
+        name = f"like-{kind}/{native_model}"
+        self.site.add_model(name, provider=self._add_provider(kind), native_model=native_model)
         return name
 
 
