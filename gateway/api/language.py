@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import TypeVar
 
 import msgspec
-from msgspec import Struct
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gateway.api.mount import serving_of
+from gateway.api.processing import ProcessingView, read
 from gateway.api.schemas.language import (
     SUPPORTED,
     CorrectedText,
@@ -20,42 +18,26 @@ from gateway.api.schemas.language import (
     DetectRequest,
     LanguageCandidate,
 )
-from gateway.api.views import KeyView, answers
+from gateway.api.views import answers
 from gateway.core.json_types import JsonObject
 from gateway.core.processor_errors import LanguageNotSupported
 from gateway.endpoints.json_schema import REF
-from gateway.endpoints.reading import explain as explain_invalid
-from gateway.http.strict_json import check
 from gateway.processors.languages import main_language
 from gateway.processors.spellcheck import put
 from gateway.processors.spelling_levels import ENGINE as SPELLING
 from gateway.processors.spelling_levels import LANGUAGES
-from gateway.snapshot.caller import Caller
 
 DETECTION = "language"
 # From this confidence on, the likeliest language is said to be the language.
 SURE = 0.2
-T = TypeVar("T", bound=Struct)
 _read_detect = msgspec.json.Decoder(DetectRequest)
 _read_correct = msgspec.json.Decoder(CorrectRequest)
 
 
-class LanguageView(KeyView):
-    """A view that has texts processed on this server. Nothing is charged or stored."""
+class LanguageDetectView(ProcessingView):
+    """Detect the language of a text, by a model on this server. Nothing is charged or stored."""
 
     scope = "language"
-    methods = ("POST", "OPTIONS")
-
-    def run_engine(self, request: Request, engine: str, asked: JsonObject) -> JsonObject:
-        """Return what an engine makes of a request. Raises ProcessorFailure, Overloaded."""
-        caller: Caller = request.auth  # type: ignore[assignment]
-        serving = serving_of(request._request)
-        assert serving is not None
-        return serving.run_engine(caller.key.workspace_id, engine, asked)
-
-
-class LanguageDetectView(LanguageView):
-    """Detect the language of a text, by a model on this server. Nothing is charged or stored."""
 
     @answers(
         DetectedLanguage,
@@ -77,11 +59,13 @@ class LanguageDetectView(LanguageView):
         )
 
 
-class LanguageCorrectView(LanguageView):
+class LanguageCorrectView(ProcessingView):
     """Correct the spelling of a text, by word lists on this server. Nothing is charged or stored.
 
     Code, links, placeholders, markup, JSON, and words with a capital letter stay as they are.
     """
+
+    scope = "language"
 
     @answers(
         CorrectedText,
@@ -107,12 +91,3 @@ class LanguageCorrectView(LanguageView):
                 ],
             )
         )
-
-
-def read(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
-    """Return what is asked. Raises InvalidJson and RequestError."""
-    check(body)
-    try:
-        return decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise explain_invalid(error, lambda param: "text of another form") from None

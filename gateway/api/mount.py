@@ -7,10 +7,10 @@ identified here, by the same admission as every call to a model, and handed on i
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from django.http import HttpRequest
 
@@ -22,6 +22,7 @@ from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.explain.explainer import Explanation
 from gateway.http.head import read_head
+from gateway.processors.base import Engines
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.types import Snapshot
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 SCOPE_KEY = "tollhouse"
 SERVING_KEY = "tollhouse.serving"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,17 +51,22 @@ class Inbound:
     outage: GatewayError | None = None  # why no call can begin now
 
 
+class WithEngines(Protocol):
+    def __call__(self, workspace_id: str, work: Callable[[Engines], Awaitable[T]]) -> T:
+        """Return what comes of work with the engines of processors, for a workspace. For threads.
+        Raises ProcessorFailure, Overloaded."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Serving:
     """The process that serves a request, as far as views may ask it.
 
-    explain: explains a call, given the digest of its key, from a thread. run_engine: returns what
-    an engine of processors makes of a workspace's request, from a thread.
+    explain: explains a call, given the digest of its key, from a thread.
     """
 
     endpoints: list[AnyEndpoint]
     explain: Callable[[str, RequestHead, AnyEndpoint, bytes], Explanation]
-    run_engine: Callable[[str, str, Mapping[str, object]], dict[str, object]]
+    with_engines: WithEngines
 
 
 class ApiMount:
@@ -108,7 +115,7 @@ class ServingMount:
         serving = Serving(
             endpoints=self._runtime.endpoints,
             explain=partial(explain_from_thread, loop, self._runtime),
-            run_engine=partial(run_engine_from_thread, loop, self._runtime),
+            with_engines=partial(work_from_thread, loop, self._runtime),
         )
         await self._application({**scope, SERVING_KEY: serving}, receive, send)
 
@@ -136,16 +143,15 @@ def explain_from_thread(
     return asyncio.run_coroutine_threadsafe(explain(), loop).result()
 
 
-def run_engine_from_thread(
+def work_from_thread(
     loop: asyncio.AbstractEventLoop,
     runtime: Runtime,
     workspace_id: str,
-    engine: str,
-    request: Mapping[str, object],
-) -> dict[str, object]:
-    """Return what an engine of processors makes of a request. Raises as EnginePool.run does."""
+    work: Callable[[Engines], Awaitable[T]],
+) -> T:
+    """Return what comes of work with the engines of processors. Raises as EnginePool.run does."""
 
-    async def run() -> dict[str, object]:
-        return await runtime.prompt_prep.engines_for(workspace_id).run(engine, request)
+    async def run() -> T:
+        return await work(runtime.prompt_prep.engines_for(workspace_id))
 
     return asyncio.run_coroutine_threadsafe(run(), loop).result()

@@ -36,6 +36,13 @@ from gateway.api.schemas.language import (
     DetectRequest,
 )
 from gateway.api.schemas.models import Model, ModelList
+from gateway.api.schemas.pii import (
+    AnalysedText,
+    PiiRestoreRequest,
+    PiiSearchRequest,
+    RedactedText,
+    RestoredText,
+)
 from gateway.api.schemas.processors import ProcessorList
 from gateway.api.schemas.responses import DeletedResponse, InputItemList
 from gateway.api.schemas.usage import UsageResponse
@@ -56,6 +63,7 @@ from gateway.request_rules import request_rules
 
 # What other endpoints than those that call models answer, and errors.
 RESPONSES = (
+    AnalysedText,
     AnthropicErrorResponse,
     CorrectedText,
     CorrectRequest,
@@ -72,6 +80,10 @@ RESPONSES = (
     Model,
     ModelList,
     ProcessorList,
+    RedactedText,
+    RestoredText,
+    PiiRestoreRequest,
+    PiiSearchRequest,
     Status,
     UsageResponse,
 )
@@ -81,7 +93,7 @@ READING = frozenset({400, 401, 403, 404, 405, 408, 414, 417, 429, 431, 500, 503}
 SENDING = frozenset({413})
 # And those of endpoints that run an engine of processors.
 PROCESSING = frozenset({422, 502})
-PROCESSING_PATHS = ("/language/",)
+PROCESSING_PATHS = ("/language/", "/pii/")
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

@@ -10,6 +10,7 @@ from gateway.api.health import HealthView, StatusView
 from gateway.api.key import KeyInfoView
 from gateway.api.language import LanguageCorrectView, LanguageDetectView
 from gateway.api.openapi import serve
+from gateway.api.pii import PiiAnalyseView, PiiRedactView, PiiRestoreView
 from gateway.api.processors import ProcessorListView
 from gateway.api.responses import InputItemsView, StoredResponseView
 from gateway.api.usage import UsageView
@@ -29,6 +30,9 @@ urlpatterns = [
     path("usage", UsageView.as_view()),
     path("language/detect", LanguageDetectView.as_view()),
     path("language/correct", LanguageCorrectView.as_view()),
+    path("pii/analyse", PiiAnalyseView.as_view()),
+    path("pii/redact", PiiRedactView.as_view()),
+    path("pii/restore", PiiRestoreView.as_view()),
     path("admission/explain", ExplainView.as_view()),
     re_path(r"^.*$", csrf_exempt(unknown_path)),
 ]

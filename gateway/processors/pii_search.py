@@ -53,7 +53,12 @@ class Search(Struct, frozen=True, kw_only=True):
 
 
 def read_search(
-    settings: SearchSettings, language: str | None, *, name: str, where: str = ""
+    settings: SearchSettings,
+    language: str | None,
+    *,
+    name: str,
+    where: str = "",
+    language_param: str = "inferada.language",
 ) -> Search:
     """Return what to look for.
 
@@ -80,7 +85,7 @@ def read_search(
         if not languages:
             raise UnsupportedParameter(REMEDY, param=f"{where}service_id")
     if language is not None and language not in languages:
-        raise LanguageNotSupported.of(name, language, languages)
+        raise LanguageNotSupported.of(name, language, languages, param=language_param)
     threshold = settings.score_threshold
     return Search(
         engine=NER_ENGINE if has_model else ENGINE,

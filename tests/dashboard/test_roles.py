@@ -32,6 +32,7 @@ from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.api.explain import ExplainView
 from gateway.api.language import LanguageCorrectView, LanguageDetectView
+from gateway.api.pii import PiiAnalyseView, PiiRedactView, PiiRestoreView
 from gateway.api.responses import StoredResponseView
 from gateway.models import (
     JournalLoss,
@@ -181,7 +182,8 @@ def test_the_api_writes_nothing_that_a_role_would_govern() -> None:
     """A write of the management API needs its row too."""
     # Scopes of keys govern these: some only read, and their question is a body; with
     # StoredResponseView a key deletes what its own calls said.
-    reads_only = {ExplainView, LanguageDetectView, LanguageCorrectView}
+    pii = {PiiAnalyseView, PiiRedactView, PiiRestoreView}
+    reads_only = {ExplainView, LanguageDetectView, LanguageCorrectView} | pii
     governed_by_keys = {None, *reads_only, StoredResponseView}
     classes = {getattr(p.callback, "cls", None) for _, p in patterns() if is_api(p)}
     writes = {

@@ -280,7 +280,9 @@ def test_what_readers_are_answered_is_in_the_document(served: Document, caller: 
 
 @pytest.fixture(scope="module")
 def language_caller(shared_gateway: GatewayServer) -> Caller:
-    issued = shared_gateway.manage("issue_key", "Demo", "A key", "--scope", "language", "--json")
+    issued = shared_gateway.manage(
+        "issue_key", "Demo", "A key", "--scope", "language", "--scope", "pii", "--json"
+    )
     return Caller(shared_gateway.port, issued["secret"], "", "")
 
 
@@ -291,9 +293,13 @@ def language_caller(shared_gateway: GatewayServer) -> Caller:
         ("language/detect", {"text": ""}, "ErrorResponse"),
         ("language/correct", {"text": "A wrong adress", "language": "en"}, "CorrectedText"),
         ("language/correct", {"text": "Hej", "language": "sv"}, "ErrorResponse"),
+        ("pii/analyse", {"text": "Mail ann@example.com"}, "AnalysedText"),
+        ("pii/redact", {"text": "Mail ann@example.com", "language": "en"}, "RedactedText"),
+        ("pii/redact", {"text": "Hej", "language": "sv"}, "ErrorResponse"),
+        ("pii/restore", {"text": "<PERSON_1>", "mapping": {"<PERSON_1>": "A"}}, "RestoredText"),
     ],
 )
-def test_what_is_answered_of_languages_is_in_the_document(
+def test_what_is_answered_of_texts_is_in_the_document(
     served: Document, language_caller: Caller, path: str, members: dict[str, Any], shape: str
 ) -> None:
     answer = language_caller.ask(path=f"/v1/{path}", raw=json.dumps(members).encode())
@@ -301,7 +307,7 @@ def test_what_is_answered_of_languages_is_in_the_document(
     assert_listed(served, shape, answer)
     said = served["paths"][f"/{path}"]["post"]
     assert str(answer.status) in said["responses"]
-    assert said["security"] == [{"key": ["language"]}]
+    assert said["security"] == [{"key": [path.partition("/")[0]]}]
 
 
 def test_a_member_that_is_not_listed_is_seen(served: Document) -> None:
