@@ -13,4 +13,5 @@ def request_rules() -> Rules:
         settings.MAX_STOP_SEQUENCES,
         settings.STRICT_TOOL_PAIRING,
         b"" if settings.FORWARD_USER == "plain" else settings.SECRET_KEY.encode(),
+        settings.MAX_AUDIO_S,
     )

@@ -207,6 +207,8 @@ FORWARD_USER = read_choice("TOLLHOUSE_FORWARD_USER", "plain", ("plain", "hashed"
 CREDITS_INTEGER = read_bool("TOLLHOUSE_CREDITS_INTEGER", False)
 # How many stop sequences a call may have; whether a tool's answer has to name a call of it.
 MAX_STOP_SEQUENCES = read_int("TOLLHOUSE_MAX_STOP_SEQUENCES", 4, least=1, most=MOST_STOP_SEQUENCES)
+# The longest sound of a call, as far as its bytes say how long it is.
+MAX_AUDIO_S = read_int("TOLLHOUSE_MAX_AUDIO_S", 14_400, least=1, most=86_400)
 STRICT_TOOL_PAIRING = read_bool("TOLLHOUSE_STRICT_TOOL_PAIRING", False)
 # Kinds of provider that calls may name, as tensorzero::model_name::<kind>::<its model>.
 SHORTHAND_PROVIDERS = read_choices("TOLLHOUSE_SHORTHAND_PROVIDERS", KINDS)

@@ -16,13 +16,16 @@ from msgspec import Struct
 
 from gateway.core.audio import Recording
 from gateway.core.call_credentials import MEMBER, CallCredentials, read_credentials
-from gateway.core.errors import RequestError
+from gateway.core.errors import InvalidFile, RequestError
 from gateway.core.forms import FormPart, read_boundary, read_form
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.request import RequestHead
+from gateway.media.media_types import find_other_type
+from gateway.media.sounds import ENDINGS, check_length, read_length_ms, sniff_sound
 
 FILE = "file"
 MAX_TYPE_CHARS = 100
+UNKNOWN_TYPE = "application/octet-stream"
 _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+(?:\s*;\s*[\w.+-]+=[\w.+-]+)*")
 # A member of an object in a field of its own, as SDKs write them.
 _MEMBER = re.compile(r"([^\[\]]+)\[([^\[\]]+)\]")
@@ -75,10 +78,21 @@ def read_request(body: bytes, head: RequestHead, rules: FormRules) -> ReadForm:
     return ReadForm(msgspec.json.encode(members), content, credentials)
 
 
-def recording_of(file: UploadedFile, content: bytes) -> Recording:
+def recording_of(file: UploadedFile, content: bytes, most_s: int) -> Recording:
+    """Return the recording, with a type and an ending where it came without, because providers go
+    by them. Raises InvalidFile for what is another kind of file, or lasts too long."""
+    if found := find_other_type(content):
+        raise InvalidFile(f"The file is {found}, not audio.", param=FILE)
+    check_length(read_length_ms(content) or 0, most_s, FILE)
+    filename, content_type = file.filename, file.content_type
+    if sound := sniff_sound(content):
+        if "." not in filename:
+            filename = f"{filename}.{ENDINGS[sound]}"
+        if content_type == UNKNOWN_TYPE:
+            content_type = sound
     return Recording(
-        filename=file.filename,
-        content_type=file.content_type,
+        filename=filename,
+        content_type=content_type,
         content=content,
         size_bytes=file.bytes,
     )
@@ -96,7 +110,7 @@ def _describe(part: FormPart, members: JsonObject) -> JsonObject:
     is_known = len(part.content_type) <= MAX_TYPE_CHARS and _TYPE.fullmatch(part.content_type)
     return {
         "filename": part.filename,
-        "content_type": part.content_type if is_known else "application/octet-stream",
+        "content_type": part.content_type if is_known else UNKNOWN_TYPE,
         "bytes": len(part.content),
         "sha256": sha256(part.content).hexdigest(),
     }

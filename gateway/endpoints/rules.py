@@ -14,6 +14,8 @@ class Rules(msgspec.Struct, frozen=True):
     pairs_tools: bool = False
     # Providers get `user` as a keyed hash with this secret; empty sends it as it is.
     user_secret: bytes = b""
+    # The longest sound that a call may have.
+    audio_s: int = 4 * 3_600
 
 
 USUAL = Rules()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gateway.core.errors import InvalidFile
 from gateway.media.picture_size import size_of
+from gateway.media.sounds import sniff_sound
 
 # Providers take a fraction of it; whoever decodes more than it is made to spend memory.
 MAX_PIXELS = 100_000_000
@@ -17,6 +18,17 @@ _MAGIC: Sequence[tuple[bytes, str]] = (
     (b"\xff\xd8\xff", "image/jpeg"),
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
+)
+# What cameras and scanners write and no provider takes, as errors name it.
+_OTHER_PICTURES: Sequence[tuple[int, bytes, str]] = (
+    (0, b"BM", "a BMP"),
+    (0, b"II*\0", "a TIFF"),
+    (0, b"MM\0*", "a TIFF"),
+    (4, b"ftyphei", "a HEIC"),
+    (4, b"ftyphev", "a HEIC"),
+    (4, b"ftypmif1", "a HEIC"),
+    (4, b"ftypavif", "an AVIF"),
+    (0, b"<svg", "an SVG"),
 )
 _BY_ENDING = {
     "pdf": PDF,
@@ -37,7 +49,7 @@ def find_picture_type(content: bytes, param: str) -> str:
     and for a picture of more pixels than are taken."""
     found = sniff(content)
     if not found.startswith("image/"):
-        raise InvalidFile("The image is not a PNG, JPEG, WebP or GIF.", param=param)
+        raise InvalidFile(_name_picture(content), param=param)
     check_pixels(content, param)
     return found
 
@@ -64,12 +76,26 @@ def find_file_type(content: bytes, declared: str, filename: str, param: str) -> 
     return found
 
 
+def find_other_type(content: bytes) -> str:
+    """Return the type of a picture or a document that came where a recording should be, else ""."""
+    found = sniff(content[:64])
+    return found if found.startswith("image/") or found == PDF else ""
+
+
 def check_pixels(content: bytes, param: str) -> None:
     """Raise InvalidFile for a picture of more pixels than are taken. Nothing is decoded."""
     width, height = size_of(content)
     if width * height > MAX_PIXELS:
         limit = f"{MAX_PIXELS // 1_000_000} million pixels"
         raise InvalidFile(f"The image has more than {limit}.", param=param)
+
+
+def _name_picture(content: bytes) -> str:
+    """Return what is said of a picture that is not taken."""
+    for place, magic, name in _OTHER_PICTURES:
+        if content.startswith(magic, place):
+            return f"The image is {name}. Supported: PNG, JPEG, WebP and GIF."
+    return "The image is not a PNG, JPEG, WebP or GIF."
 
 
 def _kind_of(media_type: str) -> str:
@@ -86,12 +112,10 @@ def sniff(content: bytes) -> str:
     for magic, kind in _MAGIC:
         if content.startswith(magic):
             return kind
-    if content[:4] == b"RIFF" and content[8:12] in (b"WEBP", b"WAVE"):
-        return "image/webp" if content[8:12] == b"WEBP" else "audio/wav"
-    if content[:3] == b"ID3" or (content[:1] == b"\xff" and content[1:2] >= b"\xe0"):
-        return "audio/mpeg"
-    if content[:4] == b"\x1a\x45\xdf\xa3":
-        return "video/webm"
+    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+        return "image/webp"
+    if sound := sniff_sound(content):
+        return sound
     return TEXT if content and _is_text(content) else ""
 
 

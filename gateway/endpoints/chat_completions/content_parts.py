@@ -13,18 +13,19 @@ from collections.abc import Sequence
 import msgspec
 
 from gateway.core.attachment_tokens import Picture
-from gateway.core.errors import FileNotFound, InvalidFile, RequestError
+from gateway.core.errors import FileNotFound, RequestError
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.json_types import JsonObject
 from gateway.core.token_bounds import TOKENS_PER_FILE, bound_file
 from gateway.endpoints.chat_completions import schema
+from gateway.endpoints.rules import USUAL, Rules
 from gateway.media.inline_data import read_inline_data, write_base64, write_data_url
-from gateway.media.media_types import PDF, find_file_type, find_picture_type, sniff
+from gateway.media.media_types import PDF, find_file_type, find_picture_type
 from gateway.media.picture_size import size_of
+from gateway.media.sounds import check_sound
 
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
-_SOUNDS = {"wav": "audio/wav", "mp3": "audio/mpeg", "webm": "video/webm"}
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +45,7 @@ class Blocks(msgspec.Struct, frozen=True, kw_only=True):
     pictures: tuple[Picture, ...] = ()
 
 
-def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
+def read_blocks(messages: Sequence[schema.Message], rules: Rules = USUAL) -> Blocks:
     """Check every block. Raises RequestError with the block's path."""
     needs: set[str] = set()
     respelled: dict[tuple[int, int], JsonObject] = {}
@@ -65,7 +66,7 @@ def read_blocks(messages: Sequence[schema.Message]) -> Blocks:
                 pictures.append(picture)
             elif isinstance(part, schema.AudioPart):
                 needs.add("audio")
-                normal = _read_audio(part.input_audio, f"{path}.input_audio")
+                normal = _read_audio(part.input_audio, rules, f"{path}.input_audio")
             elif isinstance(part, schema.FilePart):
                 file = _read_file(part, row, column)
                 needs |= file.needs
@@ -143,12 +144,11 @@ def _check_address(url: str, param: str) -> None:
         raise RequestError("The URL must begin with https:// or http://.", param=param)
 
 
-def _read_audio(audio: schema.InputAudio, path: str) -> JsonObject | None:
-    """Return the members of a sound in the normal form, None where they are in it already."""
+def _read_audio(audio: schema.InputAudio, rules: Rules, path: str) -> JsonObject | None:
+    """Return the members of a sound in the normal form, None where they are in it already. Raises
+    InvalidFile for one that is of another format, or too long."""
     data = read_inline_data(audio.data, f"{path}.data")
-    found = sniff(data.content)
-    if found != _SOUNDS.get(audio.format, found):
-        raise InvalidFile(f"The audio is not {audio.format}.", param=f"{path}.data")
+    check_sound(data.content, audio.format, rules.audio_s, f"{path}.data")
     if data.is_clean and audio.data[:5].lower() != "data:":
         return None
     return {"input_audio": {"data": write_base64(data.content)}}

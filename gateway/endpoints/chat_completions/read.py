@@ -81,7 +81,7 @@ def read_call(
     bound_tokens = _bound_plain(request.messages)
     if bound_tokens is None:
         message_fields = _check_assistant_messages(request)
-        blocks = read_blocks(request.messages)
+        blocks = read_blocks(request.messages, rules)
         needs, files = blocks.needs, blocks.files
         media_urls, pictures = blocks.media_urls, blocks.pictures
         if blocks.respelled:

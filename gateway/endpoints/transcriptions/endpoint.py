@@ -145,7 +145,7 @@ def read_call(
         raise UnsupportedParameter(
             f"response_format {form} cannot be streamed.", param="response_format"
         )
-    recording = recording_of(request.file, given.content)
+    recording = recording_of(request.file, given.content, rules.audio_s)
     del fields[FILE]
     payload = payload_type(
         fields=fields,

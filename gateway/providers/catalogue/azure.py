@@ -61,6 +61,7 @@ _BY_KEY = ProviderKind(
     drops=NOT_OPENAIS,
     families=FAMILIES,
     tool_choices=ANY_CHOICE,
+    sounds=frozenset({"wav", "mp3"}),
     reasoning_field="",
     takes_base64=True,
     responses_path="responses",

@@ -84,6 +84,9 @@ class ProviderKind:
     tool_choices: frozenset[str] = ANY_CHOICE - {"allowed_tools"}
     # What response_format may be besides text.
     response_formats: frozenset[str] = ANY_FORMAT
+    # Which formats of sounds it takes, and which types of pictures; None where any may go there.
+    sounds: frozenset[str] | None = None
+    pictures: frozenset[str] | None = None
     # It takes reasoning_effort.
     takes_effort: bool = True
     # How reasoning is switched on and off: "thinking" for {"type": "enabled"}, "reasoning" for

@@ -69,6 +69,8 @@ KINDS = (
         drops=NOT_OPENAIS,
         families=FAMILIES,
         tool_choices=ANY_CHOICE,
+        # https://platform.openai.com/docs/guides/audio
+        sounds=frozenset({"wav", "mp3"}),
         # Its answers show none, and unknown fields of messages are refused.
         reasoning_field="",
         takes_base64=True,

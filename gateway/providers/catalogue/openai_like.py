@@ -99,6 +99,8 @@ KINDS = (
         "https://api.x.ai/v1",
         "XAI_API_KEY",
         drops=NOT_OPENAIS,
+        # https://docs.x.ai/docs/guides/image-understanding
+        pictures=frozenset({"image/jpeg", "image/png"}),
         # https://docs.x.ai/docs/guides/image-generations
         paths=paths("images"),
     ),

@@ -8,14 +8,16 @@ A picture's address goes as it is: Google fetches it.
 
 from __future__ import annotations
 
-import base64
 import binascii
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from urllib.parse import urlsplit
 
 from gateway.core.chat import AnyPart, Audio, Document, Image, Text
 from gateway.core.errors import InvalidFile
+from gateway.media.inline_data import write_base64
 from gateway.media.media_types import PDF
+from gateway.media.sounds import write_wav
 
 Part = dict[str, object]
 PICTURES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
@@ -28,6 +30,8 @@ BY_SUFFIX: Mapping[str, str] = {
     "heif": "image/heif",
 }
 SOUNDS: Mapping[str, str] = {"wav": "audio/wav", "mp3": "audio/mp3"}
+# Samples without a head, which get that of a WAV file.
+PCM = "pcm16"
 
 
 def write_parts(parts: Iterable[AnyPart], *, needs_type: bool) -> list[Part]:
@@ -84,6 +88,8 @@ def _picture_by_url(picture: Image, *, needs_type: bool) -> Part:
 
 
 def _sound(sound: Audio) -> Part:
+    if sound.format == PCM:
+        return _inline(SOUNDS["wav"], write_base64(write_wav(b64decode(sound.data))))
     if sound.format not in SOUNDS:
         raise InvalidFile("The audio must be WAV or MP3 for this model.", param=sound.param)
     return _inline(SOUNDS[sound.format], sound.data)
@@ -93,7 +99,7 @@ def _document(document: Document) -> Part:
     if document.media_type == PDF:
         return _inline(PDF, document.data)
     try:
-        base64.b64decode(document.data, validate=True).decode()
+        b64decode(document.data, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         raise InvalidFile(
             "This model only supports PDF and text files.", param=document.param

@@ -26,6 +26,7 @@ from gateway.providers.openai_compatible import (
     answers,
     families,
     guided,
+    media,
     respelling,
     responses_answers,
     thinking,
@@ -80,6 +81,7 @@ class OpenAIChat:
         kind, payload = BY_NAME[target.kind], call.payload
         if payload.n > 1 and not kind.takes_many_choices:
             raise UnsupportedParameter(f"{call.facts.model} only supports n = 1.", param="n")
+        media.check_media(call, kind)
         dropped = respelling.lost(call, target)
         if (native := native_body(call, target)) is not None:
             others = {"encrypted_content"} if has_others_reasoning(native) else set()
@@ -181,4 +183,4 @@ def _say_ourselves(call: ChatCall, grant: Grant, target: TargetRecord) -> dict[s
         ours |= respelling.place_limit(call, kind, limit_tokens)
     if is_quirky(kind.name) or not UNUSUAL.isdisjoint(fields) or call.payload.message_fields:
         ours |= respelling.respell(call, target, ours)
-    return ours
+    return media.place_sounds(call, kind, ours)
