@@ -6,7 +6,9 @@ Types and counts only, never a text that was found.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
@@ -17,6 +19,10 @@ from gateway.core.receipt import ProcessorDetail, ProcessorUse
 
 NS_PER_US = 1_000
 US_PER_MS = 1_000
+# Values of fewer characters may be a part of anything.
+SHORT = 4
+# A string of JSON, closed or cut off, and the colon behind a name.
+_STRING = re.compile(r'"(?:[^"\\]|\\.)*+(?:"(?P<colon>\s*:)?|$)', re.DOTALL)
 # Why a streaming caller's call was asked for a whole answer, as x-stream-mode says it: the caller
 # gets it as a stream, or as JSON.
 StreamMode = Literal["", "buffered-replay", "disabled"]
@@ -82,6 +88,9 @@ class Processing:
         request: this is what may be stored."""
         cut_at = len(text)
         for taken in sorted(self.taken_out, key=len, reverse=True):
+            if len(taken) < SHORT:
+                text = conceal_short(text, taken, self.taken_out[taken])
+                continue
             for found, instead in spellings(taken, self.taken_out[taken]):
                 text = text.replace(found, instead)
                 cut_at = min(cut_at, len(text) - common_end(text, found))
@@ -108,6 +117,28 @@ class Processing:
             language=self.language or UNSET,
             streaming_disabled=True if self.stream_mode else UNSET,
         )
+
+
+def conceal_short(text: str, taken: str, instead: str) -> str:
+    """Return JSON with a placeholder for a value so short that it may be a part of anything: where
+    it is a word of a string that is no name of a member."""
+    written = escape(taken, is_ascii=False)
+
+    def write(found: re.Match[str]) -> str:
+        return found[0] if found["colon"] else replace_word(found[0], written, instead)
+
+    return _STRING.sub(write, text)
+
+
+def replace_word(text: str, word: str, instead: str) -> str:
+    """Return a text with something else for a word, where no word goes on before or behind it."""
+    pieces = text.split(word)
+    done = pieces[0]
+    for before, piece in pairwise(pieces):
+        sides = before[-1:], piece[:1]
+        is_whole = not any(side.isalnum() or side == "_" for side in sides)
+        done += (instead if is_whole else word) + piece
+    return done
 
 
 def common_end(text: str, begun: str) -> int:

@@ -84,7 +84,7 @@ class Anonymise(Processor):
             foreign=placeholders.foreign,
             is_json=answers_in_json(call),
         )
-        call = add_note(await texts.replace(replaced))
+        call = add_system_text(await texts.replace(replaced), NOTE)
         return Processed(call, RestoreStep(restorer), report, taken_out=placeholders.given)
 
 
@@ -109,18 +109,18 @@ def answers_in_json(call: ChatCall) -> bool:
     return is_asked or call.payload.has("guided_json")
 
 
-def add_note(call: ChatCall) -> ChatCall:
-    """Return the call with a system message that says what placeholders are: behind its own first
-    one, or before everything."""
+def add_system_text(call: ChatCall, text: str) -> ChatCall:
+    """Return the call with a text in its system message: behind its own first one, or before
+    everything."""
     messages: list[JsonObject] = msgspec.json.decode(call.payload.fields["messages"])
     first, files = messages[0] if messages else {}, call.payload.files
     content = first.get("content")
     if first.get("role") in SYSTEM and isinstance(content, str) and content:
-        first["content"] = f"{content}\n\n{NOTE}"
+        first["content"] = f"{content}\n\n{text}"
     elif first.get("role") in SYSTEM and isinstance(content, list) and content:
-        content.append({"type": "text", "text": NOTE})
+        content.append({"type": "text", "text": text})
     else:
-        messages.insert(0, {"role": "system", "content": NOTE})
+        messages.insert(0, {"role": "system", "content": text})
         files = tuple([replace(file, row=file.row + 1) for file in files])
     fields = {**call.payload.fields, "messages": msgspec.json.encode(messages)}
     return call.with_payload(fields=fields, files=files)

@@ -55,8 +55,8 @@ class Placeholders:
         """Return the values by their placeholders."""
         return {placeholder: value for value, placeholder in self.given.items()}
 
-    def give(self, kind: str, value: str) -> str:
-        """Return the placeholder of a value."""
+    def give(self, kind: str, value: str, *, is_known: bool = True) -> str:
+        """Return the placeholder of a value. is_known: other texts get it for the same word."""
         known = self.given.get(value)
         if known is not None:
             return known
@@ -67,7 +67,7 @@ class Placeholders:
                 break
         self.given[value] = placeholder
         self.types[kind] += 1
-        if (word := _WORD.search(value)) is not None:
+        if is_known and (word := _WORD.search(value)) is not None:
             values = self._by_word.setdefault(word[0], [])
             values.append((value, word.start()))
             values.sort(key=lambda one: len(one[0]), reverse=True)

@@ -16,13 +16,13 @@ from gateway.core.chat import ChatCall
 from gateway.core.processing import ProcessorReport
 from gateway.core.processor_errors import ProcessorRejected
 from gateway.processors.base import Options, Processed, Processor, ProcessorContext
-from gateway.processors.options import Share
-from gateway.processors.texts import FoundText, read_texts
+from gateway.processors.pii_search import Share
+from gateway.processors.texts import HAYSTACK, FoundText, read_texts
 
 ENGINE = "prompt_shield"
 # Of the score, which is from 0 to 1.
 DEFAULT_THRESHOLD = 0.7
-ROLES = frozenset({"user", "tool", "function"})
+ROLES = frozenset({"user", "tool", "function", HAYSTACK})
 # A long text is read in pieces, which overlap so that nothing is cut in two.
 PIECE_CHARS = 20_000
 OVERLAP_CHARS = 1_000
@@ -96,7 +96,7 @@ def pieces(found: Sequence[FoundText]) -> Iterator[Piece]:
         if one.kind == "file":
             yield from _cut(one.text, one.param)
         else:
-            message = one.param.partition(".")[0]
+            message = one.param if one.role == HAYSTACK else one.param.partition(".")[0]
             together.setdefault(message, []).append(one.text)
     for message, texts in together.items():
         yield from _cut("\n".join(texts), message)

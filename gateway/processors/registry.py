@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from gateway.processors.anonymise import Anonymise
 from gateway.processors.base import Processor
-from gateway.processors.options import NOT_YET_RUN
+from gateway.processors.haystack import Haystack
 from gateway.processors.pii_guard import PiiGuard
 from gateway.processors.prompt_shield import PromptShield
 from gateway.processors.require_local import RequireLocal
@@ -14,6 +14,8 @@ from gateway.processors.spellcheck import Spellcheck
 
 ALL: list[Processor] = [
     RequireLocal(),
+    # Before those that search texts: they read its data as well.
+    Haystack(),
     Anonymise(),
     PiiGuard(),
     PromptShield(),
@@ -25,5 +27,4 @@ PROCESSORS: dict[str, Processor] = {one.name: one for one in ALL}
 
 def option_types() -> dict[str, type[Struct]]:
     """Return the types of the options that requests may have, by the names of processors."""
-    own = {name: one.options for name, one in PROCESSORS.items() if one.options is not None}
-    return {**NOT_YET_RUN, **own}
+    return {name: one.options for name, one in PROCESSORS.items() if one.options is not None}

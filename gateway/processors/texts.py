@@ -2,9 +2,9 @@
 
 What a model reads of the messages: contents and text blocks of every role, reasoning that is given
 back, tool calls' arguments and tools' results (the strings and long numbers in them, where they are
-JSON), and files that are text. Whatever endpoint a request came by, its messages stand in the call
-in OpenAI's spelling, and that is read. The body as the caller wrote it, which is what is stored
-and compared, has the same texts replaced.
+JSON), files that are text, and the data of haystack, which templates can read. Whatever endpoint a
+request came by, its messages stand in the call in OpenAI's spelling, and that is read. The body as
+the caller wrote it, which is what is stored and compared, has the same texts replaced.
 
 Not read are names: of people and tools, members of JSON objects, and what a request says besides
 its messages.
@@ -28,6 +28,8 @@ from gateway.media.inline_data import read_inline_data, write_base64, write_data
 LONG_BYTES = 128 * 1024
 # Numbers of fewer digits identify nobody.
 MIN_DIGITS = 7
+# The processor whose data is read as well.
+HAYSTACK = "haystack"
 TEXT_TYPES = ("text/", "application/json")
 # Where reasoning is, besides the entries of reasoning_details.
 REASONING = ("reasoning", "reasoning_content")
@@ -42,7 +44,7 @@ class FoundText(NamedTuple):
     text: str
     # Its place in the request, as errors name it.
     param: str
-    # Of its message: system, developer, user, assistant, tool or function.
+    # Of its message: system, developer, user, assistant, tool or function; or haystack.
     role: str
     # A text, a value of JSON that a tool is given or returns, or a whole file.
     kind: Kind
@@ -79,6 +81,8 @@ class RequestTexts:
         self.unscannable: list[str] = []
         for index, message in enumerate(self._messages):
             self._read_message(message, f"messages[{index}]")
+        # The object that has the data, where the call has any.
+        self._inferada = self._read_haystack()
 
     async def replace(self, texts: Sequence[str]) -> ChatCall:
         """Return the call with these texts in the places of those that were found; itself where
@@ -108,6 +112,8 @@ class RequestTexts:
                 place = document.place
                 place.container[place.key] = msgspec.json.encode(document.value).decode()
         fields = {**self._call.payload.fields, "messages": msgspec.json.encode(self._messages)}
+        if self._inferada:
+            fields["inferada"] = msgspec.json.encode(self._inferada)
         call = self._call.with_payload(fields=fields)
         if (body := replace_in_body(call.facts.body, replaced)) is None:
             return call
@@ -118,6 +124,16 @@ class RequestTexts:
         if isinstance(value, str) and value:
             self._places.append(place)
             self.found.append(FoundText(value, param, role, kind))
+
+    def _read_haystack(self) -> JsonObject:
+        if HAYSTACK not in self._call.payload.processors:
+            return {}
+        inferada: JsonObject = msgspec.json.decode(self._call.payload.fields["inferada"])
+        given = inferada.get(HAYSTACK)
+        if isinstance(given, dict):
+            inferada[HAYSTACK] = data = {"data": given.get("data")}
+            self._add_leaves(None, f"inferada.{HAYSTACK}.data", HAYSTACK, _leaves(data))
+        return inferada
 
     def _read_message(self, message: JsonObject, param: str) -> None:
         role = str(message.get("role"))
@@ -192,12 +208,20 @@ class RequestTexts:
             return
         document = _Document(place, value)
         self._documents.append(document)
-        for container, key in _leaves(value):
-            leaf = _Place(container, key, document)
+        self._add_leaves(document, param, role, _leaves(value))
+
+    def _add_leaves(
+        self,
+        document: _Document | None,
+        param: str,
+        role: str,
+        leaves: Iterator[tuple[JsonValue, str | int]],
+    ) -> None:
+        for container, key in leaves:
             found = container[key]
             text = found if isinstance(found, str) else str(found)
             if text:
-                self._places.append(leaf)
+                self._places.append(_Place(container, key, document))
                 self.found.append(FoundText(text, param, role, "value"))
 
 

@@ -8,14 +8,16 @@ not end.
 from __future__ import annotations
 
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
+from typing import Any
 
 from jinja2 import Template, TemplateSyntaxError, Undefined, nodes
 from jinja2.meta import find_undeclared_variables
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import missing
 
-from gateway.prompts.variables import Values
+from gateway.core.json_types import JsonValue
 
 MAX_RENDERED_BYTES = 64 * 1024
 TOO_LONG = f"The rendered prompt exceeds {MAX_RENDERED_BYTES // 1024} KB."
@@ -61,10 +63,17 @@ class KeepUndefined(Undefined):
         return self.__getattr__(str(name))
 
 
-def _environment() -> ImmutableSandboxedEnvironment:
-    environment = ImmutableSandboxedEnvironment(
-        undefined=KeepUndefined, autoescape=False, keep_trailing_newline=True
-    )
+class Environment(ImmutableSandboxedEnvironment):
+    """Members of objects go before Python's methods of the same name: data may have any names."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if isinstance(obj, dict) and attribute in obj:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
+def _environment() -> Environment:
+    environment = Environment(undefined=KeepUndefined, autoescape=False, keep_trailing_newline=True)
     # What one rendering says, the next of the same values says too: answers are kept.
     del environment.globals["lipsum"]
     del environment.filters["random"]
@@ -88,7 +97,7 @@ def compile_template(text: str) -> tuple[Template, list[str]]:
         raise InvalidTemplate("The template is nested too deeply.") from None
 
 
-def render(template: Template, values: Values) -> str:
+def render(template: Template, values: Mapping[str, JsonValue]) -> str:
     """Return the rendered text. Raises InvalidTemplate, or MemoryError."""
     parts, size = [], 0
     try:

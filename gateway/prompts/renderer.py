@@ -12,11 +12,12 @@ import logging
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from gateway.core.json_types import JsonValue
 from gateway.core.quarantine import Quarantine
-from gateway.prompts.variables import Values, WorkerAnswer, WorkerRequest
+from gateway.prompts.variables import HAYSTACK, Values, WorkerAnswer, WorkerRequest
 
 logger = logging.getLogger(__name__)
 
@@ -70,13 +71,16 @@ class Renderer:
             except PromptFailed as error:
                 logger.error("A prompt template cannot be used: %s", error)
 
-    async def render(self, text: str, values: Values) -> str:
-        """Return the rendered template. Raises PromptFailed, PromptQuarantined."""
+    async def render(self, text: str, values: Values, haystack: JsonValue = None) -> str:
+        """Return the rendered template. haystack: the data that the call attaches; None for none.
+        Raises PromptFailed, PromptQuarantined."""
         names = self._names.get(text)
         if names is None:
             names = await self._compile(text)
         given = {name: values[name] for name in names if name in values}
-        key = (text, *given.items())
+        key: tuple[object, ...] = (text, *given.items())
+        if haystack is not None and HAYSTACK in names:
+            return await self._render_with(text, given, haystack, key)
         known = self._outputs.get(key)
         if known is None:
             if key in self._quarantine:
@@ -93,6 +97,25 @@ class Renderer:
             raise known
         return known
 
+    async def _render_with(
+        self, text: str, given: Values, haystack: JsonValue, key: tuple[object, ...]
+    ) -> str:
+        """As render, with the data of one call, whose output is not kept."""
+        line = json.dumps(haystack)
+        if len(line) > MAX_LINE_BYTES // 2:
+            raise PromptFailed("The data of the call is too long for a template with logic.")
+        key = (*key, line)
+        if key in self._quarantine:
+            raise PromptQuarantined(OUT_OF_TIME)
+        try:
+            done = await self._render(text, {**given, HAYSTACK: haystack})
+        except SandboxFailed:
+            self._quarantine.add(key)
+            raise
+        if isinstance(done, PromptFailed):
+            raise done
+        return done
+
     async def aclose(self) -> None:
         async with self._lock:
             await self._end()
@@ -104,7 +127,7 @@ class Renderer:
         names = self._names[text] = tuple(answer["names"])
         return names
 
-    async def _render(self, text: str, given: Values) -> str | PromptFailed:
+    async def _render(self, text: str, given: Mapping[str, JsonValue]) -> str | PromptFailed:
         answer = await self._request(text, {"text": text, "values": given})
         return str(answer["output"]) if "output" in answer else PromptFailed(describe_error(answer))
 

@@ -6,19 +6,24 @@ name that nobody knows stays as it was typed.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import NotRequired, TypedDict
 
+from gateway.core.json_types import JsonValue
+
 Values = Mapping[str, str | int]
+# The variable whose members are those of the data that a call attaches (gateway.processors).
+HAYSTACK = "haystack"
 
 
 class WorkerRequest(TypedDict):
     """A line to the sandbox worker: compile a template, and with values render it."""
 
     text: str
-    values: NotRequired[Values]
+    values: NotRequired[Mapping[str, JsonValue]]
 
 
 class WorkerAnswer(TypedDict, total=False):
@@ -85,10 +90,11 @@ def names_in(text: str) -> set[str]:
 class Filling:
     """The values of one call, with a count of what was asked for them."""
 
-    __slots__ = ("_left", "_values")
+    __slots__ = ("_haystack", "_left", "_values")
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, haystack: JsonValue = None) -> None:
         self._values = values
+        self._haystack = haystack
         self._left = MAX_PLACEHOLDERS
 
     def fill(self, text: str) -> str:
@@ -103,4 +109,22 @@ class Filling:
 
     def _value_of(self, found: re.Match[str]) -> str:
         value = self._values.get(found[1])
+        if value is None and self._haystack is not None:
+            return self._find(found[1].split(".")) or found[0]
         return found[0] if value is None else str(value)
+
+    def _find(self, path: list[str]) -> str | None:
+        """Return what the data of the call has at a path; None for nothing."""
+        if path.pop(0) != HAYSTACK:
+            return None
+        value = self._haystack
+        for name in path:
+            if isinstance(value, dict):
+                value = value.get(name)
+            elif isinstance(value, list) and name.isdecimal() and int(name) < len(value):
+                value = value[int(name)]
+            else:
+                return None
+        if value is None or isinstance(value, str):
+            return value
+        return json.dumps(value, ensure_ascii=False)

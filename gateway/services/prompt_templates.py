@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from gateway.prompts.renderer import COMMAND, ENVIRONMENT, OUT_OF_TIME, ROOT, WAIT_S, describe_error
 from gateway.prompts.variables import (
+    HAYSTACK,
     HOURLY,
     KNOWN,
     VOLATILE,
@@ -66,7 +67,7 @@ def preview_prompt(mode: str, text: str, *, model_id: str = "", org_name: str = 
         refusal,
         tuple(name for name in VOLATILE if name in names),
         tuple(name for name in HOURLY if name in names),
-        tuple(sorted(names - KNOWN)),
+        tuple(sorted(name for name in names - KNOWN if name.split(".")[0] != HAYSTACK)),
     )
 
 

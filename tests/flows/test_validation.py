@@ -287,7 +287,7 @@ def test_an_id_that_is_too_long_is_named(site: Site, caller: Caller, name: str) 
     [
         ({"plugins": [{"id": "web"}]}, "plugins[0].id", "plugin_unavailable"),
         (
-            {"inferada": {"processors": ["haystack"]}},
+            {"inferada": {"processors": ["haystacks"]}},
             "inferada.processors[0]",
             "unknown_processor",
         ),

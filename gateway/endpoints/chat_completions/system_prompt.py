@@ -13,12 +13,18 @@ import msgspec
 
 from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, Quarantined, RequestError
-from gateway.core.json_types import JsonObject
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.token_bounds import TOKENS_PER_MESSAGE, bound_tokens
 from gateway.endpoints.chat_completions import schema
 from gateway.endpoints.chat_completions.processor_options import ProcessorOptions
 from gateway.prompts.renderer import PromptFailed, PromptQuarantined, Renderer
-from gateway.prompts.variables import MAX_PLACEHOLDERS, Filling, TooManyPlaceholders, values_at
+from gateway.prompts.variables import (
+    HAYSTACK,
+    MAX_PLACEHOLDERS,
+    Filling,
+    TooManyPlaceholders,
+    values_at,
+)
 from gateway.snapshot.types import ModelRecord, PromptRecord
 
 BETWEEN = "\n\n---\n\n"
@@ -45,6 +51,7 @@ class SystemPrompts:
         prompt: PromptRecord | None = model.prompt
         assert prompt is not None
         settings = _read_settings(call.payload.fields.get("inferada", b"null"))
+        haystack = read_haystack(call)
         settings = settings or ProcessorOptions()
         own = "" if settings.skip_model_default else prompt.text
         if prompt.mode == "off":
@@ -58,9 +65,9 @@ class SystemPrompts:
         )
         try:
             if own and prompt.mode == "logic":
-                own = await self._renderer.render(own, values)
+                own = await self._renderer.render(own, values, haystack)
             elif own:
-                own = Filling(values).fill(own)
+                own = Filling(values, haystack).fill(own)
         except PromptQuarantined:
             raise Quarantined(
                 "The model's prompt template failed with the same values. It is not tried again "
@@ -71,7 +78,7 @@ class SystemPrompts:
                 "The model's prompt template could not be rendered.",
                 detail=f"The prompt template of {model.name}: {error}",
             ) from None
-        filling = Filling(values)
+        filling = Filling(values, haystack)
         try:
             return lead(call, own, filling) if own else fill_in_place(call, filling)
         except TooManyPlaceholders:
@@ -79,6 +86,14 @@ class SystemPrompts:
                 f"System messages can have at most {MAX_PLACEHOLDERS} template variables.",
                 param="messages",
             ) from None
+
+
+def read_haystack(call: ChatCall) -> JsonValue:
+    """Return the data that the call attaches, as its processors have left it; None for none."""
+    if HAYSTACK not in call.payload.processors:
+        return None
+    given = msgspec.json.decode(call.payload.fields["inferada"]).get(HAYSTACK)
+    return given.get("data") if isinstance(given, dict) else None
 
 
 def lead(call: ChatCall, own: str, filling: Filling | None) -> ChatCall:

@@ -20,13 +20,14 @@ from gateway.processors.engines.pii_recognisers.network import (
     find_addresses,
     find_hardware_addresses,
 )
-from gateway.processors.engines.pii_recognisers.overlaps import resolve
+from gateway.processors.engines.pii_recognisers.overlaps import outside, resolve
 from gateway.processors.engines.pii_recognisers.places import find_places
 from gateway.processors.engines.pii_recognisers.text import (
     DEFAULT_THRESHOLD,
     Recogniser,
     Text,
 )
+from gateway.processors.pii_types import NAME_TYPES
 
 RECOGNISERS: tuple[Recogniser, ...] = (
     find_emails,
@@ -57,18 +58,27 @@ def handle(request: dict[str, object]) -> dict[str, object]:
     return answer(request, RECOGNISERS)
 
 
-def answer(request: dict[str, object], recognisers: Iterable[Recogniser]) -> dict[str, object]:
-    """Return what these recognisers find in every text."""
+def answer(
+    request: dict[str, object],
+    recognisers: Iterable[Recogniser],
+    *,
+    beside: Recogniser | None = None,
+) -> dict[str, object]:
+    """Return what these recognisers find in every text. beside: one that counts only where none of
+    the others finds anything but names and places, which it is likelier to get wrong."""
     asked = msgspec.convert(request, Request)
     languages = frozenset(() if asked.language is None else (asked.language,))
     wanted = frozenset(asked.entities or ())
     findings = []
     for written in asked.texts:
         text = Text(written)
+        seen = [one for recogniser in recognisers for one in recogniser(text, languages)]
+        if beside is not None:
+            sure = [one for one in resolve(seen, written) if one.type not in NAME_TYPES]
+            seen += outside(beside(text, languages), sure, written)
         found = [
             one
-            for recogniser in recognisers
-            for one in recogniser(text, languages)
+            for one in seen
             if one.score >= asked.score_threshold and (not wanted or one.type in wanted)
         ]
         findings.append([list(one) for one in resolve(found, written)])

@@ -8,7 +8,6 @@ import pytest
 from bench.prompt_attacks import read_corpus
 from gateway.processors.engines.language import handle as detect
 from gateway.processors.engines.spelling import handle, read_words
-from gateway.processors.options import NOT_YET_RUN
 from gateway.processors.registry import PROCESSORS
 from gateway.processors.spellcheck import BATCH_CHARS, parts_of, put
 from gateway.processors.spelling_levels import LANGUAGES
@@ -26,7 +25,6 @@ def test_there_is_a_list_of_words_for_every_language() -> None:
         assert len(words.counts) > 50_000
         assert set("aeiou") < set(words.letters)
     assert PROCESSORS["spellcheck"].languages == LANGUAGES
-    assert "spellcheck" not in NOT_YET_RUN
 
 
 SLIPS = {

@@ -20,6 +20,11 @@ def resolve(findings: Iterable[Finding], written: str) -> list[Finding]:
     return [one for group in _groups(findings) for one in _choose(group, written)]
 
 
+def outside(findings: Iterable[Finding], kept: list[Finding], written: str) -> list[Finding]:
+    """Return what of the findings stands outside those that are kept."""
+    return [rest for one in findings for rest in _outside(one, kept, written)]
+
+
 def _groups(findings: Iterable[Finding]) -> Iterator[list[Finding]]:
     """Yield the findings by the stretches of text that they cover together; of those in the same
     place the likeliest alone."""
