@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from copy import copy
-from ipaddress import IPv4Network, IPv6Network
 
 from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall, ChatRequest
@@ -14,14 +13,13 @@ from gateway.core.completions import CompletionsRequest
 from gateway.core.errors import GatewayError, NoUpstreamAvailable, PdfNotSupported
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
+from gateway.egress.egress import Egress, requester_of
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.chat_completions import attach
 from gateway.endpoints.chat_completions.reread import reread
 from gateway.endpoints.chat_completions.system_prompt import SystemPrompts
 from gateway.endpoints.completions.read import read_as_chat
 from gateway.files.attachment_loader import AttachmentLoader, unless_gone
-from gateway.files.fetch_process import FetchProcess
-from gateway.files.media_urls import MediaUrls
 from gateway.files.pdf import PdfReader
 from gateway.processors.base import ProcessorContext
 from gateway.processors.engine_pool import BoundEngines, EnginePool
@@ -47,24 +45,23 @@ class PromptPrep:
     """For all calls of a process.
 
     hold_minimum: keeps money set aside while files are loaded, for a caller who could pay.
-    networks: those that may be fetched from beside the public ones. page_nusd: what a page of a
+    egress: fetches what calls name. page_nusd: what a page of a
     PDF costs that becomes a picture.
     """
 
     def __init__(
         self,
         hold_minimum: HoldMinimum,
-        networks: Sequence[IPv4Network | IPv6Network],
+        egress: Egress,
         page_nusd: int,
     ) -> None:
+        self.egress = egress
         self._hold_minimum = hold_minimum
         self._page_nusd = page_nusd
         self._renderer = Renderer()
         self._prompts = SystemPrompts(self._renderer)
-        self._fetcher = FetchProcess(networks)
-        self._media_urls = MediaUrls(networks)
         self._engines = EnginePool()
-        self._loader = AttachmentLoader(self._fetcher, PdfReader(), attach)
+        self._loader = AttachmentLoader(egress, PdfReader(), attach)
 
     def engines_for(self, workspace_id: str) -> BoundEngines:
         """Return what a workspace's texts are processed with."""
@@ -76,9 +73,8 @@ class PromptPrep:
 
     async def aclose(self) -> None:
         await self._renderer.aclose()
-        await self._fetcher.aclose()
+        await self.egress.aclose()
         await self._engines.aclose()
-        self._media_urls.close()
 
     def rehearsal(self, hold_minimum: HoldMinimum) -> PromptPrep:
         """Return the same with another way to hold (gateway.explain)."""
@@ -98,18 +94,18 @@ class PromptPrep:
 
         Addresses that stay in the call are judged where a provider of ours would ask there.
         """
-        owner = caller.key.workspace_id
+        requester = requester_of(caller.key)
         if call.payload.media_urls:
             has_others = call.facts.fallback_names is not None or bool(model.fallbacks)
-            work = self._media_urls.check(
-                call.payload.media_urls, model.targets, owner, may_go_elsewhere=has_others
+            work = self.egress.check_media(
+                call.payload.media_urls, model.targets, requester, may_go_elsewhere=has_others
             )
             await unless_gone(hang_up, work)
         wanted = self._loader.wanted(call, model)
         if not wanted:
             return call
         async with self._hold_minimum(caller, call, endpoint, model):
-            loading = self._loader.load(call, model, wanted, owner)
+            loading = self._loader.load(call, model, wanted, requester)
             loaded: AnyCall = await unless_gone(hang_up, loading)
         if not loaded.payload.pdf_pages:
             return loaded

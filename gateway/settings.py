@@ -56,11 +56,13 @@ SECRET_KEY = read_secret("TOLLHOUSE_SECRET_KEY") or find_or_make_secret(HOME, "s
 SEALING_KEYS = read_secrets("TOLLHOUSE_SEALING_KEYS") or [find_or_make_secret(HOME, "sealing_key")]
 _PUBLIC = urlsplit(PUBLIC_URL)
 _IS_HTTPS = _PUBLIC.scheme == "https"
-ALLOWED_HOSTS = [
-    *("127.0.0.1", "localhost", "[::1]"),
+_NAMED_HOSTS = [
     *([_PUBLIC.hostname] if _PUBLIC.hostname else []),
     *read_list("TOLLHOUSE_ALLOWED_HOSTS"),
 ]
+ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]", *_NAMED_HOSTS]
+# Nobody has the gateway fetch from itself. Patterns of hosts may be those of others, too.
+OWN_HOSTS = [host.lower() for host in _NAMED_HOSTS if host[0] not in ".*"]
 
 INSTALLED_APPS = [
     # Daphne is for development: it teaches `runserver` ASGI (docs/adr/0013).
@@ -222,6 +224,8 @@ BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) *
 BODY_MEMORY_BYTES = read_int("TOLLHOUSE_BODY_MEMORY_MB", 256, least=16, most=65_536) * 1024 * 1024
 # Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
+# How many URLs are fetched for one key a minute, at most (docs/adr/0070).
+FETCHES_PER_MINUTE = read_int("TOLLHOUSE_FETCHES_PER_MINUTE", 300, least=1, most=1_000_000)
 # Whether a provider's address may be link-local, or one of a cloud's metadata service.
 LINK_LOCAL_PROVIDERS = read_bool("TOLLHOUSE_LINK_LOCAL_PROVIDERS", False)
 # HTTPS_PROXY, HTTP_PROXY and NO_PROXY, for providers that have no proxy of their own.

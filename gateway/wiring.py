@@ -40,6 +40,7 @@ from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
 from gateway.counter_backends import CounterParts, make_counters
+from gateway.egress_limits import open_egress
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.registry import make_endpoints, make_token_counters
 from gateway.explain.explainer import Explainer
@@ -120,8 +121,8 @@ class Runtime:
         )
         self.shedder = LoadShedder(settings.SHED_LAG_S)
         self.admission = self._make_admission()
-        networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
-        self.prompt_prep = PromptPrep(self.admission.hold_minimum, networks, settings.PDF_PAGE_NUSD)
+        egress = open_egress(self.limits.counters)
+        self.prompt_prep = PromptPrep(self.admission.hold_minimum, egress, settings.PDF_PAGE_NUSD)
         self.credentials = CredentialPools(
             TokenMaker(open_proxied_client, self.note_credential).make, self.note_credential
         )

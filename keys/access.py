@@ -16,6 +16,7 @@ from accounts.models import ConfigChange, Workspace
 from accounts.text import is_visible
 from gateway.core.json_types import JsonObject
 from keys.countries import CODES
+from keys.fetch_hosts import read_allowed_hosts, read_denied_hosts
 from keys.models import AccessRules, ApiKey
 from keys.rules import (
     read_all,
@@ -50,6 +51,8 @@ def set_access_rules(
     denied_user_agents: Sequence[str] = (),
     allowed_countries: Sequence[str] = (),
     denied_countries: Sequence[str] = (),
+    allowed_hosts: Sequence[str] = (),
+    denied_hosts: Sequence[str] = (),
     max_key_days: int | None = None,
     allow_any_address: bool = False,
     actor: str,
@@ -59,8 +62,10 @@ def set_access_rules(
     Rules of models and IPs are as keys.services.issue_key takes them: a call has to pass those of
     the workspace and of its key. denied_user_agents: parts of the header, or with `*` all of it, in
     any case. Countries: ISO 3166 codes, XX for unknown; allowed_countries: empty means all.
-    max_key_days: new keys expire within so many days, and those there are as many days from now;
-    None is no limit. Raises ValidationError with one entry for each field that cannot be taken.
+    Hosts: those that URLs of calls, tools and files are fetched from, as keys.fetch_hosts reads
+    them; allowed_hosts: empty means all. max_key_days: new keys expire within so many days, and
+    those there are as many days from now; None is no limit. Raises ValidationError with one entry
+    for each field that cannot be taken.
     """
     stored = access_rules_of(workspace)
     confirmed = allow_any_address or allowed_ips == stored.allowed_ips
@@ -73,6 +78,8 @@ def set_access_rules(
             "denied_user_agents": lambda: read_user_agents(denied_user_agents),
             "allowed_countries": lambda: read_countries(allowed_countries, "allowed_countries"),
             "denied_countries": lambda: read_countries(denied_countries, "denied_countries"),
+            "allowed_hosts": lambda: read_allowed_hosts(allowed_hosts),
+            "denied_hosts": lambda: read_denied_hosts(denied_hosts),
             "max_key_days": lambda: _read_days(max_key_days),
         }
     )

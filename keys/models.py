@@ -209,7 +209,11 @@ class AccessRules(LimitedAccess):
         default=list, help_text="ISO 3166 codes, XX for unknown; empty means all."
     )
     denied_countries = models.JSONField(default=list, help_text="ISO 3166 codes, as above.")
-
+    # As gateway.core.egress.HostRules has them.
+    allowed_hosts = models.JSONField(
+        default=list, help_text="Hosts that may be fetched from; empty means all."
+    )
+    denied_hosts = models.JSONField(default=list, help_text="Hosts that may not, as above.")
     max_key_days = models.PositiveIntegerField(
         null=True, blank=True, help_text="How long a secret may work at most; null: no limit."
     )

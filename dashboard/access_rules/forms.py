@@ -17,6 +17,7 @@ from dashboard.keys.rules_form import (
 from keys.models import AccessRules
 
 COUNTRIES = ("allowed_countries", "denied_countries")
+HOSTS = ("allowed_hosts", "denied_hosts")
 
 
 def _countries_field(label: str, help_text: str) -> forms.CharField:
@@ -40,6 +41,17 @@ class AccessRulesForm(DenyForm):
     denied_countries = _countries_field(
         "Denied countries", "ISO 3166 codes. Add XX to refuse calls from an unknown country."
     )
+    allowed_hosts = lines_field(
+        "Allowed hosts",
+        "One per line. *.example.com covers all names under example.com, not example.com itself."
+        " Default: all public hosts.",
+        "example.com\n*.example.com",
+    )
+    denied_hosts = lines_field(
+        "Denied hosts",
+        "One per line, as above. A denied host is refused even if it is allowed. * denies all.",
+        "*.example.net",
+    )
     max_key_days = forms.IntegerField(
         required=False,
         label="Maximum key lifetime (days)",
@@ -56,6 +68,7 @@ class AccessRulesForm(DenyForm):
             **self.access(),
             "denied_user_agents": written_lines(data["denied_user_agents"]),
             "max_key_days": data["max_key_days"],
+            **{name: written_lines(data[name]) for name in HOSTS},
             **{name: written_networks(data[name]) for name in COUNTRIES},
         }
 
@@ -67,6 +80,7 @@ def initial_rules(rules: AccessRules) -> FormValues:
         **initial_denied(rules),
         "denied_user_agents": "\n".join(rules.denied_user_agents),
         **{name: ", ".join(getattr(rules, name)) for name in COUNTRIES},
+        **{name: "\n".join(getattr(rules, name)) for name in HOSTS},
         "max_key_days": rules.max_key_days,
         "seen": rules_version(rules),
     }
@@ -75,4 +89,6 @@ def initial_rules(rules: AccessRules) -> FormValues:
 def rules_version(rules: AccessRules) -> str:
     """Return a token that differs when anything that the form shows differs."""
     names = ("allowed_models", "denied_models", "allowed_ips", "denied_ips", "denied_user_agents")
-    return version_token([getattr(rules, name) for name in (*names, *COUNTRIES, "max_key_days")])
+    return version_token(
+        [getattr(rules, name) for name in (*names, *COUNTRIES, *HOSTS, "max_key_days")]
+    )

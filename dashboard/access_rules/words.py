@@ -24,6 +24,8 @@ def _lines(rules: AccessRules) -> Iterator[str]:
         "Blocked user agents": rules.denied_user_agents,
         "Allowed countries": rules.allowed_countries,
         "Denied countries": rules.denied_countries,
+        "Hosts of fetched URLs": rules.allowed_hosts,
+        "Denied hosts of fetched URLs": rules.denied_hosts,
     }
     for label, names in kinds.items():
         if names:

@@ -116,6 +116,8 @@ _CALLED = {
     "max_key_days": "maximum key lifetime (days)",
     "capped_keys": "keys that expire earlier",
     "denied_user_agents": "blocked user agents",
+    "allowed_hosts": "hosts of fetched URLs",
+    "denied_hosts": "denied hosts of fetched URLs",
     "expires_at": "expiry",
     "compat_profile": "profile",
     "stores_bodies": "request logging",

@@ -13,8 +13,10 @@ from functools import partial
 from typing import Protocol, TypeVar
 
 from gateway.core.call import AnyCall
-from gateway.core.errors import CallerLeft, PdfNotSupported
+from gateway.core.egress import NotFetched, Requester
+from gateway.core.errors import CallerLeft, InvalidFile, PdfNotSupported
 from gateway.core.files import Attachment, Page, Placed, ReadyFile
+from gateway.egress.orders import Fetched
 from gateway.snapshot.types import ModelRecord
 
 T = TypeVar("T")
@@ -22,9 +24,9 @@ PDF = "application/pdf"
 
 
 class Fetches(Protocol):
-    """Who fetches (gateway.files.fetch_process)."""
+    """Who fetches (gateway.egress.egress)."""
 
-    async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]: ...
+    async def fetch(self, url: str, requester: Requester) -> Fetched: ...
 
 
 class ReadsPdfs(Protocol):
@@ -62,26 +64,38 @@ class AttachmentLoader:
         return [file for file in call.payload.files if file.address or converts(model)]
 
     async def load(
-        self, call: AnyCall, model: ModelRecord, wanted: Sequence[Attachment], owner: str
+        self,
+        call: AnyCall,
+        model: ModelRecord,
+        wanted: Sequence[Attachment],
+        requester: Requester,
     ) -> AnyCall:
         """Return the call with these files as the model gets them.
 
-        owner: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.
+        requester: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.
         """
-        placed = await all_of([self._bring_one(file, model, owner) for file in wanted])
+        placed = await all_of([self._bring_one(file, model, requester) for file in wanted])
         # In threads, like all that looks at files as a whole: they may be long.
         return await asyncio.to_thread(
             self._form.place, call, list(zip(wanted, placed, strict=True))
         )
 
-    async def _bring_one(self, file: Attachment, model: ModelRecord, owner: str) -> Placed:
+    async def _bring_one(
+        self, file: Attachment, model: ModelRecord, requester: Requester
+    ) -> Placed:
         if file.address:
-            content, name = await self._fetcher.fetch(file.address, owner=owner, param=file.param)
-            ready = await asyncio.to_thread(self._form.read_fetched, content, file, name)
+            try:
+                fetched = await self._fetcher.fetch(file.address, requester)
+            except NotFetched as error:
+                raise InvalidFile(error.message, param=file.param) from None
+            ready = await asyncio.to_thread(
+                self._form.read_fetched, fetched.content, file, fetched.name
+            )
         else:
             ready = await asyncio.to_thread(self._form.read_inline, file)
         if ready.kind != PDF or not converts(model):
             return await asyncio.to_thread(self._form.as_file, ready)
+        owner = requester.workspace_id
         pages = await self._read_pages(ready.content, model, owner, file.param)
         return await asyncio.to_thread(self._form.as_pages, ready.filename, pages)
 

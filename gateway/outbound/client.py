@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import NamedTuple
@@ -60,6 +60,7 @@ class Reply(NamedTuple):
 
     status: int
     content: bytes
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class GuardedClient:
@@ -84,10 +85,20 @@ class GuardedClient:
         # The transport alone: a client would read cookies and the environment.
         self._transport = GuardedTransport(self._backend)
 
-    async def get(self, url: URL) -> Answer:
-        """Return what is there, redirects followed. Raises TooLarge, or one of FAILURES."""
+    async def get(
+        self,
+        url: URL,
+        *,
+        permits_host: Callable[[str], bool] = lambda host: True,
+        headers: Mapping[str, str] = MappingProxyType({}),
+    ) -> Answer:
+        """Return what is there, redirects followed. permits_host: asked about the host of each.
+        headers: sent to the first alone. Raises TooLarge, or one of FAILURES."""
         for _ in range(MAX_REDIRECTS + 1):
-            response = await self._transport.handle_async_request(self._write(url))
+            if not permits_host(url.raw_host or ""):
+                raise Forbidden("the host is not allowed")
+            request = self._write(url, headers=headers)
+            response = await self._transport.handle_async_request(request)
             try:
                 location = response.headers.get("location", "")
                 if response.status_code not in REDIRECTS or not location:
@@ -96,6 +107,7 @@ class GuardedClient:
                     return Answer(url, response.headers, await self._read(response))
             finally:
                 await response.aclose()
+            headers = MappingProxyType({})
             try:
                 url = next_locator(url, location, self._allowed)
             except BadAddress as error:
@@ -110,7 +122,7 @@ class GuardedClient:
         request = self._write(url, method=method, headers=headers, content=content)
         response = await self._transport.handle_async_request(request)
         try:
-            return Reply(response.status_code, await self._read(response))
+            return Reply(response.status_code, await self._read(response), response.headers)
         finally:
             await response.aclose()
 

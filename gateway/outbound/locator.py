@@ -49,8 +49,25 @@ def read_locator(text: str, allowed: Sequence[Network]) -> URL:
     if parts.port == 0 or not seen_alike:
         raise BadAddress("The URL is not valid.")
     if not isinstance(host, str) and not may_connect(host, port, allowed):
-        raise BadAddress("Files cannot be fetched from this URL.")
+        raise BadAddress("This URL cannot be fetched.")
     return url.with_fragment(None)
+
+
+def read_url_host(text: str) -> str:
+    """Return the host of an address that somebody else will read, too. Raises BadAddress for one
+    with two readings."""
+    return str(_read_checked_host(text))
+
+
+def _read_checked_host(text: str) -> str | Address:
+    if len(text) > MAX_URL_CHARS or _NO_URL.search(text):
+        raise BadAddress("The URL is too long or has invalid characters.")
+    try:
+        return read_host(urlsplit(text))
+    except BadAddress:
+        raise
+    except ValueError:
+        raise BadAddress("The URL is not valid.") from None
 
 
 def read_media_host(text: str, allowed: Sequence[Network]) -> str:
@@ -58,14 +75,7 @@ def read_media_host(text: str, allowed: Sequence[Network]) -> str:
 
     Raises BadAddress for an address that is not public, and for a host with two readings.
     """
-    if len(text) > MAX_URL_CHARS or _NO_URL.search(text):
-        raise BadAddress("The URL is too long or has invalid characters.")
-    try:
-        host = read_host(urlsplit(text))
-    except BadAddress:
-        raise
-    except ValueError:
-        raise BadAddress("The URL is not valid.") from None
+    host = _read_checked_host(text)
     if isinstance(host, str):
         return host
     if not (is_public(host) or any(host in network for network in allowed)):

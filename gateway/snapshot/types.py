@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from gateway.core.budget_owner import BudgetOwner
 from gateway.core.calendar import UTC_NAME
+from gateway.core.egress import HostRules
 from gateway.core.money import Price, highest
 from gateway.core.name_patterns import NamePatterns
 from gateway.core.provider_connection import ConnectionSettings
@@ -357,6 +358,8 @@ class KeyRecord:
     models: ModelRules | None = None
     addresses: AddressRules | None = None
     callers: CallerRules | None = None
+    # Which hosts may be fetched from; None: any.
+    hosts: HostRules | None = None
     profile: str = ""
     may_override_profile: bool = True
     may_use_chat_template: bool = False

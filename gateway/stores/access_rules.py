@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
+from gateway.core.egress import HostRules
 from gateway.core.name_patterns import NamePatterns, compile_names
 from gateway.snapshot.types import AddressRules, CallerRules, CountryRules, ModelRules
 from keys.models import AccessRules, LimitedAccess
@@ -57,6 +58,18 @@ def compile_callers(rules: AccessRules | None) -> CallerRules | None:
         return None
     denied = compile_names(tuple(agents)) if agents else None
     return CallerRules(denied_user_agents=denied, countries=countries)
+
+
+def compile_hosts(rules: AccessRules | None) -> HostRules | None:
+    """Return which hosts may be fetched from."""
+    if rules is None or not (rules.allowed_hosts or rules.denied_hosts):
+        return None
+    return _shared_hosts(tuple(rules.allowed_hosts), tuple(rules.denied_hosts))
+
+
+@lru_cache(maxsize=4096)
+def _shared_hosts(allowed: tuple[str, ...], denied: tuple[str, ...]) -> HostRules:
+    return HostRules(allowed, denied)
 
 
 def _as_pattern(text: str) -> str:

@@ -16,7 +16,12 @@ from accounts.models import BudgetHolder, LimitedCalls, Membership, Workspace
 from gateway.models import UsageRollup
 from gateway.selectors.budget_lines import limits_of, owner_of
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
-from gateway.stores.access_rules import compile_addresses, compile_callers, compile_models
+from gateway.stores.access_rules import (
+    compile_addresses,
+    compile_callers,
+    compile_hosts,
+    compile_models,
+)
 from gateway.stores.limit_rules import rules_of_keys, workspace_has_rules
 from keys.models import AccessRules, ApiKey, RetiredSecret
 from keys.selectors import scopes_in_effect, scopes_of_role
@@ -134,6 +139,7 @@ def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
         models=compile_models(key, of_workspace),
         addresses=compile_addresses(key, of_workspace),
         callers=compile_callers(of_workspace),
+        hosts=compile_hosts(of_workspace),
         expires_at=key.expires_at.timestamp() if key.expires_at else None,
         revoked=key.revoked_at is not None,
         workspace_locked=key.workspace.locked_at is not None,

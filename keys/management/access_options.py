@@ -20,6 +20,16 @@ _OF_WORKSPACE = {
         "Part of a blocked User-Agent, or all of it with *. Repeatable.",
     ),
     "country": ("allowed_countries", "CODE", "Allowed country (ISO 3166). Repeatable."),
+    "host": (
+        "allowed_hosts",
+        "HOST",
+        "Allowed host of fetched URLs, or *.example.com. Repeatable.",
+    ),
+    "deny_host": (
+        "denied_hosts",
+        "HOST",
+        "Denied host of fetched URLs, *.example.com, or * for all. Repeatable.",
+    ),
     "deny_country": ("denied_countries", "CODE", "Denied country (ISO 3166). Repeatable."),
 }
 ACCESS_FIELDS = [name for name, _, _ in _FIELDS.values()]

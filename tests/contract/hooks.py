@@ -38,8 +38,8 @@ MESSAGES = re.compile(
             r"\S+ is not valid JSON\.",
             # What the bytes of a file are, and which of its spellings are complete.
             r"A file part needs file_data, file_url, data or file_id",
-            r"The file (could not be fetched|is larger than|is empty)",
-            r"Files cannot be fetched from this URL",
+            r"The (URL could not be fetched|response is larger than|file is empty)",
+            r"This URL cannot be fetched",
             r"A request can have at most 5 files",
             r"A request can have at most 128 completions",
             r"best_of must be at least n",

@@ -74,6 +74,8 @@ def test_every_wrong_rule_is_named_at_once(settings: Any) -> None:
         "denied_ips": ["0.0.0.0/0", "::/0"],
         "denied_user_agents": ["*", "ü", "x" * 201],
         "allowed_countries": ["UK"],
+        "allowed_hosts": ["*"],
+        "denied_hosts": ["https://example.com/"],
     }
 
     with pytest.raises(ValidationError) as refusal:

@@ -31,6 +31,8 @@ def test_rules_are_saved_and_shown() -> None:
         "allowed_ips": "203.0.113.0/24",
         "denied_ips": "203.0.113.7",
         "denied_user_agents": "curl/*\npython-requests",
+        "allowed_hosts": "Example.com\n*.example.com",
+        "denied_hosts": "secret.example.com",
     }
 
     answer = visitor.post(path_of("settings-access"), form(workspace, **fields))
@@ -43,7 +45,12 @@ def test_rules_are_saved_and_shown() -> None:
     assert rules.allowed_models == ["openai/*", "claude-*"]
     assert rules.denied_ips == ["203.0.113.7/32"]
     assert rules.denied_user_agents == ["curl/*", "python-requests"]
+    assert (rules.allowed_hosts, rules.denied_hosts) == (
+        ["example.com", "*.example.com"],
+        ["secret.example.com"],
+    )
     assert "Denied IPs: 203.0.113.7/32" in settings
+    assert "Denied hosts of fetched URLs: secret.example.com" in settings
     assert "Models: openai/*, claude-*" in key
     assert again["allowed_patterns"].value() == "openai/*\nclaude-*"
 

@@ -24,6 +24,7 @@ from gateway.admission.memory_spending import MemorySpendings
 from gateway.core.errors import GatewayError
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
+from gateway.egress_limits import open_egress
 from gateway.endpoints.chat_completions.endpoint import ChatCompletions
 from gateway.endpoints.rules import Rules
 from gateway.explain.explainer import Explainer, Parts
@@ -102,7 +103,7 @@ class World:
             country_header="x-country",
         )
         self.written: list[Grant] = []
-        prep = PromptPrep(self.admission.hold_minimum, (), 0)
+        prep = PromptPrep(self.admission.hold_minimum, open_egress(counters), 0)
         fallbacks = Fallbacks(snapshot, prep.check_other, prep.assemble)
         unused: Any = None
         self.stages = Stages(

@@ -13,10 +13,11 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 
 import pytest
 
-from gateway.core.errors import InvalidFile
-from gateway.files import fetch_process
-from gateway.files.fetch import FAILED
-from gateway.files.fetch_process import FetchProcess
+from gateway.core.egress import NotFetched
+from gateway.egress import fetch_process
+from gateway.egress.fetch import FAILED
+from gateway.egress.fetch_process import FetchProcess
+from gateway.egress.orders import Order
 from gateway.outbound.permitted_addresses import read_networks
 from tests.support.file_server import serving_files
 
@@ -92,10 +93,10 @@ HOSTILE: dict[str, tuple[Feed, str]] = {
         forever(OK + b"content-encoding: gzip\r\n\r\n", BOMB),
         FAILED,
     ),
-    "no end": (forever(OK + b"\r\n", b"x" * MB), "The file is larger than 20 MB."),
+    "no end": (forever(OK + b"\r\n", b"x" * MB), "The response is larger than 20 MB."),
     "a length too much": (
         forever(OK + b"content-length: 99999999999999999999\r\n\r\n", b"x" * MB),
-        "The file is larger than 20 MB.",
+        "The response is larger than 20 MB.",
     ),
     "a switch of protocols": (
         forever(b"HTTP/1.1 101 Switching Protocols\r\nupgrade: h2c\r\n\r\n", b"x" * MB),
@@ -106,9 +107,8 @@ HOSTILE: dict[str, tuple[Feed, str]] = {
 
 
 async def refusal(process: FetchProcess, url: str) -> str:
-    with pytest.raises(InvalidFile) as caught:
-        await process.fetch(url, owner="a", param="p")
-    assert caught.value.param == "p"
+    with pytest.raises(NotFetched) as caught:
+        await process.fetch(Order(url=url, owner="a"))
     return caught.value.message
 
 
@@ -119,7 +119,8 @@ async def test_what_a_server_floods_us_with_is_cut(feed: Feed, told: str) -> Non
             assert await refusal(process, url) == told
         # Whoever comes next gets what is there.
         with serving_files(lambda path: (200, {}, b"hello")) as server:
-            assert await process.fetch(server.url("/a"), owner="a", param="p") == (b"hello", "a")
+            found = await process.fetch(Order(url=server.url("/a"), owner="a"))
+            assert (found.content, found.name) == (b"hello", "a")
 
 
 async def test_a_file_comes_whole_from_the_process() -> None:
@@ -128,10 +129,11 @@ async def test_a_file_comes_whole_from_the_process() -> None:
         async with fetching() as process:
             urls = [server.url(f"/{number}") for number in range(3)]
             found = await asyncio.gather(
-                *(process.fetch(url, owner="a", param="p") for url in urls)
+                *(process.fetch(Order(url=url, owner="a")) for url in urls)
             )
 
-    assert found == [(content, "0"), (content, "1"), (content, "2")]
+    assert [one.content == content for one in found] == [True] * 3
+    assert [one.name for one in found] == ["0", "1", "2"]
 
 
 async def test_a_process_that_was_killed_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +161,8 @@ async def test_a_process_that_was_killed_is_replaced(monkeypatch: pytest.MonkeyP
             os.kill(started[0], signal.SIGKILL)
 
             assert await waiting == FAILED
-            assert (await process.fetch(server.url("/a"), owner="a", param="p"))[0] == b"hello"
+            again = await process.fetch(Order(url=server.url("/a"), owner="a"))
+            assert again.content == b"hello"
             going_on.set()
     assert len(set(started)) == 2
 
@@ -183,7 +186,7 @@ async def test_whoever_leaves_ends_the_fetch() -> None:
 
     with serving_files(serve) as server:
         async with fetching() as process:
-            leaving = asyncio.ensure_future(process.fetch(server.url(), owner="a", param="p"))
+            leaving = asyncio.ensure_future(process.fetch(Order(url=server.url(), owner="a")))
             await asyncio.to_thread(asked.wait, 60)
             leaving.cancel()
             assert await asyncio.to_thread(closed.wait, 60)

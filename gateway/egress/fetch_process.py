@@ -1,7 +1,7 @@
-"""Files fetched in a process of their own (gateway.files.fetch_worker), for all calls of a process.
+"""Fetches in a process of their own (gateway.egress.fetch_worker), for all calls of a process.
 
-It is started when a file is first wanted. One that gives no answer in time is killed, and the
-next file gets a fresh one.
+It is started when something is first wanted. One that gives no answer in time is killed, and the
+next fetch gets a fresh one.
 """
 
 from __future__ import annotations
@@ -16,22 +16,21 @@ from itertools import count
 import msgspec
 
 from gateway.core.child_process import read_frame, start_child, write_frame
-from gateway.core.errors import InvalidFile
-from gateway.files.fetch import FAILED, FETCH_S
-from gateway.files.fetch_worker import Outcome, Wish
-from gateway.outbound.locator import BadAddress, read_locator
+from gateway.core.egress import NotFetched
+from gateway.egress.fetch import FAILED
+from gateway.egress.orders import Fetched, Order, Outcome, Wish
 from gateway.outbound.permitted_addresses import Network
 
 logger = logging.getLogger(__name__)
 
-WORKER = "gateway.files.fetch_worker"
+WORKER = "gateway.egress.fetch_worker"
 # It keeps the time of a fetch itself; this long after that it is taken for dead.
 GRACE_S = 10.0
 _read_outcome = msgspec.msgpack.Decoder(Outcome).decode
 
 
 class FetchProcess:
-    """Fetches files elsewhere. For one event loop.
+    """Fetches elsewhere. For one event loop.
 
     allowed: networks that may be connected to although they are not public, at any port.
     """
@@ -41,24 +40,17 @@ class FetchProcess:
         self._link: Link | None = None
         self._starting = asyncio.Lock()
 
-    async def fetch(self, address: str, *, owner: str, param: str) -> tuple[bytes, str]:
-        """Return the file's bytes, and its name as far as its server tells it.
-
-        Raises InvalidFile, whose message says nothing about what was found where.
-        """
-        try:
-            read_locator(address, self._allowed)
-        except BadAddress as error:
-            raise InvalidFile(str(error), param=param) from None
+    async def fetch(self, order: Order) -> Fetched:
+        """Return what is there. Raises NotFetched, which tells nothing of what is where."""
         try:
             link = await self._open()
-            outcome = await link.ask(address, owner)
+            outcome = await link.ask(order)
         except OSError as error:
-            logger.error("The file fetching process did not answer: %r", error)
-            raise InvalidFile(FAILED, param=param) from None
-        if outcome.refusal:
-            raise InvalidFile(outcome.refusal, param=param)
-        return outcome.content, outcome.name
+            logger.error("The fetching process did not answer: %r", error)
+            raise NotFetched(FAILED) from None
+        if outcome.fetched is None:
+            raise NotFetched(outcome.refusal)
+        return outcome.fetched
 
     async def aclose(self) -> None:
         if self._link is not None:
@@ -91,7 +83,7 @@ class Link:
         self._asked: dict[int, asyncio.Future[Outcome]] = {}
         self._reading = asyncio.ensure_future(self._read(reader))
 
-    async def ask(self, address: str, owner: str) -> Outcome:
+    async def ask(self, order: Order) -> Outcome:
         """Raises ConnectionError when the process ends before it has answered, TimeoutError when
         it is taken for dead and ended: both are OSErrors."""
         if self.has_ended:
@@ -99,9 +91,9 @@ class Link:
         number = next(self._numbers)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
-        self._writer.write(write_frame(Wish(number, address, owner)))
+        self._writer.write(write_frame(Wish(number, order)))
         try:
-            async with asyncio.timeout(FETCH_S + GRACE_S):
+            async with asyncio.timeout(order.limit_s + GRACE_S):
                 return await answer
         except TimeoutError:
             self.end()

@@ -9,7 +9,7 @@ import pytest
 
 from gateway.core.errors import InvalidFile
 from gateway.core.money import Price
-from gateway.files.media_urls import MediaUrls
+from gateway.egress.media_urls import MediaUrls
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.snapshot.types import TargetRecord
 

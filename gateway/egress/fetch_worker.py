@@ -1,6 +1,6 @@
-"""The process that fetches files for a serving process: `python -m gateway.files.fetch_worker`.
+"""The process that fetches for a serving process: `python -m gateway.egress.fetch_worker`.
 
-    python -m gateway.files.fetch_worker [NETWORK…]        NETWORK: may be fetched from, too
+    python -m gateway.egress.fetch_worker [NETWORK…]        NETWORK: may be fetched from, too
 
 Standard input is a socket to who started it (gateway.core.child_process). What it is asked is a
 Wish, what it says an Outcome; it ends with the socket. It runs at a lower priority than who carries
@@ -19,30 +19,14 @@ from collections.abc import Sequence
 import msgspec
 
 from gateway.core.child_process import read_frame, write_frame
-from gateway.core.errors import InvalidFile
-from gateway.files.fetch import Fetcher
+from gateway.core.egress import NotFetched
+from gateway.egress.fetch import Fetcher
+from gateway.egress.orders import Order, Outcome, Wish
 from gateway.outbound.permitted_addresses import read_networks
 
 NICENESS = 10
 # All files at once, their copies and the program. Beyond it a fetch fails, and no more than that.
 MEMORY_BYTES = 3 * 1024**3
-
-
-class Wish(msgspec.Struct, array_like=True):
-    """Fetch from the address; none: the number is no longer wanted. owner: for whom."""
-
-    number: int
-    address: str = ""
-    owner: str = ""
-
-
-class Outcome(msgspec.Struct, array_like=True):
-    """A file and its name, or why there is none, to be shown to the caller."""
-
-    number: int
-    content: bytes = b""
-    name: str = ""
-    refusal: str = ""
 
 
 class Worker:
@@ -59,23 +43,22 @@ class Worker:
                 wish = read_wish(await read_frame(reader))
             except (EOFError, ConnectionError):
                 return
-            if wish.address:
-                self._running[wish.number] = asyncio.ensure_future(self._run(wish))
+            if wish.order is not None:
+                running = asyncio.ensure_future(self._run(wish.number, wish.order))
+                self._running[wish.number] = running
             elif task := self._running.get(wish.number):
                 task.cancel()
 
-    async def _run(self, wish: Wish) -> None:
-        outcome = Outcome(wish.number)
+    async def _run(self, number: int, order: Order) -> None:
+        outcome = Outcome(number)
         try:
-            outcome.content, outcome.name = await self._fetcher.fetch(
-                wish.address, owner=wish.owner, param=""
-            )
-        except InvalidFile as error:
+            outcome.fetched = await self._fetcher.fetch(order)
+        except NotFetched as error:
             outcome.refusal = error.message
         except MemoryError:
-            outcome.refusal = "No memory is free for the file. Try again in a moment."
+            outcome.refusal = "No memory is free for the response. Try again in a moment."
         finally:
-            del self._running[wish.number]
+            del self._running[number]
         self._writer.write(write_frame(outcome))
         await self._writer.drain()
 

@@ -9,9 +9,9 @@ from itertools import cycle
 
 import pytest
 
-from gateway.core.errors import InvalidFile
-from gateway.files import fetch
-from gateway.files.fetch import FAILED, Fetcher
+from gateway.core.egress import HostRules, NotFetched
+from gateway.egress.fetch import FAILED, Fetcher
+from gateway.egress.orders import Fetched, Order
 from gateway.outbound import guarded_sockets
 from gateway.outbound.guarded_sockets import LookUp
 from gateway.outbound.permitted_addresses import read_networks
@@ -19,8 +19,8 @@ from tests.support.file_server import Answer, FileServer, serving_files
 
 # The test's servers are at the first; nobody may be sent to the second.
 OPEN, CLOSED = "127.0.0.1", "127.0.0.2"
-PARAM = "messages[0].content[0].file.file_url"
 MB = 2**20
+ANY_HOST = HostRules()
 
 
 @asynccontextmanager
@@ -32,12 +32,16 @@ async def fetching(look_up: LookUp = guarded_sockets.look_up) -> AsyncIterator[F
         await fetcher.aclose()
 
 
-async def refusal(fetcher: Fetcher, url: str) -> str:
+async def fetch(
+    fetcher: Fetcher, url: str, *, hosts: HostRules = ANY_HOST, limit_s: float = 20.0
+) -> Fetched:
+    return await fetcher.fetch(Order(url=url, owner="a", hosts=hosts, limit_s=limit_s))
+
+
+async def refusal(fetcher: Fetcher, url: str, *, limit_s: float = 20.0) -> str:
     """Return in which words fetching from here is refused."""
-    with pytest.raises(InvalidFile) as caught:
-        await fetcher.fetch(url, owner="a", param=PARAM)
-    assert caught.value.param == PARAM
-    assert caught.value.detail == ""
+    with pytest.raises(NotFetched) as caught:
+        await fetch(fetcher, url, limit_s=limit_s)
     return caught.value.message
 
 
@@ -57,13 +61,11 @@ async def test_a_file_is_fetched_with_nothing_of_ours_in_the_request(
     cookie = {"set-cookie": "a=b; Path=/"}
     with serving_files(lambda path: (200, cookie, b"hello")) as server:
         async with fetching() as fetcher:
-            first = await fetcher.fetch(
-                server.url("/a%2Fb/report%20one.pdf?sig=%2f"), owner="a", param=PARAM
-            )
-            again = await fetcher.fetch(server.url("/x"), owner="a", param=PARAM)
+            first = await fetch(fetcher, server.url("/a%2Fb/report%20one.pdf?sig=%2f"))
+            again = await fetch(fetcher, server.url("/x"))
 
-    assert first == (b"hello", "report one.pdf")
-    assert again == (b"hello", "x")
+    assert (first.content, first.name) == (b"hello", "report one.pdf")
+    assert (again.content, again.name) == (b"hello", "x")
     assert server.paths == ["/a%2Fb/report%20one.pdf?sig=%2f", "/x"]
     for _, headers in server.requests:
         assert set(headers) == {"host", "accept", "accept-encoding", "user-agent", "connection"}
@@ -82,9 +84,9 @@ async def test_a_file_is_called_what_its_server_calls_it(disposition: str, name:
     headers = {"content-disposition": disposition}
     with serving_files(lambda path: (200, headers, b"x")) as server:
         async with fetching() as fetcher:
-            found = await fetcher.fetch(server.url("/path.bin"), owner="a", param=PARAM)
+            found = await fetch(fetcher, server.url("/path.bin"))
 
-    assert found == (b"x", name)
+    assert found.name == name
 
 
 async def test_redirects_are_followed_three_times(canary: FileServer) -> None:
@@ -94,7 +96,7 @@ async def test_redirects_are_followed_three_times(canary: FileServer) -> None:
 
     with serving_files(serve) as server:
         async with fetching() as fetcher:
-            assert (await fetcher.fetch(server.url("/3"), owner="a", param=PARAM))[0] == b"here"
+            assert (await fetch(fetcher, server.url("/3"))).content == b"here"
             assert await refusal(fetcher, server.url("/4")) == FAILED
             assert "/0" not in server.paths[4:]
 
@@ -126,7 +128,7 @@ async def test_addresses_that_only_look_like_redirects_are_not_followed(canary: 
     page = f'<meta http-equiv="refresh" content="0;url={canary.url()}">'.encode()
     with serving_files(lambda path: (200, {"refresh": f"0; url={canary.url()}"}, page)) as server:
         async with fetching() as fetcher:
-            assert (await fetcher.fetch(server.url(), owner="a", param=PARAM))[0] == page
+            assert (await fetch(fetcher, server.url())).content == page
 
 
 @pytest.mark.parametrize(
@@ -165,8 +167,8 @@ async def test_a_name_is_resolved_once_however_its_answers_change(canary: FileSe
             url = f"http://turning.example:{server.port}/"
             for tries in range(1, 101):
                 try:
-                    assert (await fetcher.fetch(url, owner="a", param=PARAM))[0] == b"outside"
-                except InvalidFile:
+                    assert (await fetch(fetcher, url)).content == b"outside"
+                except NotFetched:
                     assert tries % 2 == 0
                 assert len(asked) == tries
         assert len(server.requests) == 50
@@ -219,6 +221,46 @@ async def test_this_host_by_its_name_is_inside(host: str) -> None:
         assert await refusal(fetcher, f"http://{host}:80/") == FAILED
 
 
+async def test_a_redirect_leads_to_no_host_that_the_workspace_denies(canary: FileServer) -> None:
+    where = {"location": "/again"}
+    with serving_files(
+        lambda path: (302, where, b"") if path == "/" else (200, {}, b"x")
+    ) as server:
+        names = iter(["first.example", "second.example"])
+
+        def look_up(host: str, port: int) -> list[str]:
+            assert host == next(names)
+            return [OPEN]
+
+        where["location"] = f"http://second.example:{server.port}/again"
+        async with fetching(look_up) as fetcher:
+            url = f"http://first.example:{server.port}/"
+            with pytest.raises(NotFetched):
+                await fetch(fetcher, url, hosts=HostRules(denied=("second.example",)))
+
+        assert server.paths == ["/"]
+
+
+async def test_names_that_nobody_answers_for_in_time_are_given_up() -> None:
+    answered = threading.Event()
+
+    def look_up(host: str, port: int) -> list[str]:
+        answered.wait(30)
+        return [OPEN]
+
+    async with fetching(look_up) as fetcher:
+        assert "within" in await refusal(fetcher, "http://slow.example/", limit_s=0.2)
+        answered.set()
+
+
+async def test_a_name_with_a_thousand_addresses_is_refused_for_one_of_them(
+    canary: FileServer,
+) -> None:
+    many = [f"8.8.{one >> 8}.{one & 255}" for one in range(1_000)]
+    async with fetching(lambda host, port: [*many, CLOSED]) as fetcher:
+        assert await refusal(fetcher, f"http://many.example:{canary.port}/") == FAILED
+
+
 @pytest.mark.parametrize("status", [201, 204, 206, 304, 401, 403, 404, 500])
 async def test_nothing_is_told_of_what_was_answered(status: int) -> None:
     with serving_files(lambda path: (status, {"x-secret": "hush"}, b"")) as server:
@@ -240,17 +282,15 @@ async def test_twenty_megabytes_are_taken_and_not_a_byte_more() -> None:
 
     with serving_files(serve) as server:
         async with fetching() as fetcher:
-            assert (
-                len((await fetcher.fetch(server.url("/0"), owner="a", param=PARAM))[0]) == 20 * MB
-            )
-            assert await refusal(fetcher, server.url("/1")) == "The file is larger than 20 MB."
+            assert len((await fetch(fetcher, server.url("/0"))).content) == 20 * MB
+            assert await refusal(fetcher, server.url("/1")) == "The response is larger than 20 MB."
 
 
 async def test_bytes_are_counted_whatever_length_is_declared() -> None:
     endless = {"connection": "close"}
     with serving_files(lambda path: (200, endless, cycle([bytes(MB)]))) as server:
         async with fetching() as fetcher:
-            assert await refusal(fetcher, server.url()) == "The file is larger than 20 MB."
+            assert await refusal(fetcher, server.url()) == "The response is larger than 20 MB."
 
 
 async def test_a_body_that_breaks_off_is_no_file() -> None:
@@ -259,8 +299,7 @@ async def test_a_body_that_breaks_off_is_no_file() -> None:
             assert await refusal(fetcher, server.url()) == FAILED
 
 
-async def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "FETCH_S", 0.2)
+async def test_what_takes_too_long_is_given_up() -> None:
     given_up = threading.Event()
 
     def dripping() -> Iterator[bytes]:
@@ -269,7 +308,7 @@ async def test_what_takes_too_long_is_given_up(monkeypatch: pytest.MonkeyPatch) 
 
     with serving_files(lambda path: (200, {"content-length": "10"}, dripping())) as server:
         async with fetching() as fetcher:
-            assert "within" in await refusal(fetcher, server.url())
+            assert "within" in await refusal(fetcher, server.url(), limit_s=0.2)
         given_up.set()
 
 

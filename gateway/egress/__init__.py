@@ -1,0 +1,1 @@
+"""Everything that is fetched because a caller, a model or a workspace names its address."""
