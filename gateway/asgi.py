@@ -24,6 +24,7 @@ from django.urls import re_path  # noqa: E402
 
 from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount, ServingMount  # noqa: E402
+from gateway.api.uploads import Uploads  # noqa: E402
 from gateway.consumers import CallConsumer, TokenCountConsumer  # noqa: E402
 from gateway.core.asgi import Application, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
@@ -140,7 +141,7 @@ consumers_by_target = {
 }
 metrics = make_metrics(runtime, GuardedHttpProtocol.limiter)
 pages = UnknownPaths(ServingMount(runtime, cast(Application, django_application)))
-api = ApiMount(runtime, pages)
+api = ApiMount(runtime, Uploads(pages))
 
 
 def route(pattern: str, application: Application) -> Any:

@@ -38,6 +38,16 @@ app.conf.beat_schedule = {
         "schedule": MINUTE_S,
         "options": {"expires": MINUTE_S},
     },
+    "clean files": {
+        "task": "gateway.clean_files",
+        "schedule": MINUTE_S,
+        "options": {"expires": MINUTE_S},
+    },
+    "find orphans": {
+        "task": "gateway.find_orphans",
+        "schedule": HOUR_S,
+        "options": {"expires": HOUR_S},
+    },
     "prune": {"task": "gateway.prune", "schedule": HOUR_S, "options": {"expires": HOUR_S}},
 }
 

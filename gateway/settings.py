@@ -222,6 +222,22 @@ CORS_ORIGINS = read_origins("TOLLHOUSE_CORS_ORIGINS")
 BODY_LIMIT_BYTES = read_int("TOLLHOUSE_BODY_LIMIT_MB", 50, least=1, most=1024) * 1024 * 1024
 # The memory that the bodies of all requests may take together (gateway.edge.body_budget).
 BODY_MEMORY_BYTES = read_int("TOLLHOUSE_BODY_MEMORY_MB", 256, least=16, most=65_536) * 1024 * 1024
+# What a workspace may store where an operator has set no other limits: the size of one file, their
+# number, and all of them together (gateway.services.files.limits).
+MAX_FILE_BYTES = read_int("TOLLHOUSE_MAX_FILE_MB", 512, least=1, most=65_536) * 1024 * 1024
+MAX_FILES = read_int("TOLLHOUSE_MAX_FILES", 10_000, least=0, most=10_000_000)
+MAX_STORAGE_BYTES = (
+    read_int("TOLLHOUSE_MAX_STORAGE_MB", 10_240, least=0, most=1_000_000_000) * 1024 * 1024
+)
+# Where their bytes are: a folder, which all hosts must share, or a bucket of storage that speaks
+# S3's API. Without access keys, boto3 looks for credentials itself.
+FILES_DIR = Path(read_str("TOLLHOUSE_FILES_DIR", str(HOME / "files"))).resolve()
+FILES_S3_BUCKET = read_str("TOLLHOUSE_FILES_S3_BUCKET")
+FILES_S3_ENDPOINT = read_url("TOLLHOUSE_FILES_S3_ENDPOINT")
+FILES_S3_REGION = read_str("TOLLHOUSE_FILES_S3_REGION")
+FILES_S3_PREFIX = read_str("TOLLHOUSE_FILES_S3_PREFIX", "tollhouse")
+FILES_S3_ACCESS_KEY = read_secret("TOLLHOUSE_FILES_S3_ACCESS_KEY")
+FILES_S3_SECRET_KEY = read_secret("TOLLHOUSE_FILES_S3_SECRET_KEY")
 # Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
 # How many URLs are fetched for one key a minute, at most (docs/adr/0070).

@@ -11,6 +11,7 @@ from accounts.ledger_days import add_up_ledger
 from gateway.partitions import make_partitions
 from gateway.services.checkpointing import checkpoint
 from gateway.services.error_backfill import backfill_errors
+from gateway.services.files.cleaning import clean_in_background
 from gateway.services.leases import hold_lease
 from gateway.services.periodic_proof import prove_what_is_due
 from gateway.services.proving import record_proof
@@ -68,6 +69,20 @@ def ask_versions_task() -> None:
     """Ask vLLM servers for their versions, each once an hour."""
     if hold_lease():
         ask_versions()
+
+
+@shared_task(name="gateway.clean_files")
+def clean_files_task() -> None:
+    """Delete expired files, and what is left of uploads that never came to their end."""
+    if hold_lease():
+        clean_in_background(looks_for_orphans=False)
+
+
+@shared_task(name="gateway.find_orphans")
+def find_orphans_task() -> None:
+    """Delete bytes of files that no row knows."""
+    if hold_lease():
+        clean_in_background(looks_for_orphans=True)
 
 
 @shared_task(name="gateway.checkpoint")

@@ -25,7 +25,9 @@ from drf_spectacular.openapi import AutoSchema
 
 import gateway
 from gateway.api.errors import READS, json_error
+from gateway.api.files import SCOPE as FILES_SCOPE
 from gateway.api.schemas.explanation import ExplainRequest, ExplanationResponse
+from gateway.api.schemas.files import DeletedFile, FileList, FileObject, FileUpload
 from gateway.api.schemas.generation import GenerationResponse
 from gateway.api.schemas.installation import Health, Status
 from gateway.api.schemas.key import KeyResponse
@@ -46,6 +48,7 @@ from gateway.api.schemas.pii import (
 from gateway.api.schemas.processors import ProcessorList
 from gateway.api.schemas.responses import DeletedResponse, InputItemList
 from gateway.api.schemas.usage import UsageResponse
+from gateway.api.upload_description import describe_upload
 from gateway.core.error_page import every_class
 from gateway.core.errors import CallerGone, MethodNotAllowed
 from gateway.core.json_types import JsonObject
@@ -67,12 +70,16 @@ RESPONSES = (
     AnthropicErrorResponse,
     CorrectedText,
     CorrectRequest,
+    DeletedFile,
     DeletedResponse,
     DetectedLanguage,
     DetectRequest,
     ErrorResponse,
     ExplainRequest,
     ExplanationResponse,
+    FileList,
+    FileObject,
+    FileUpload,
     GenerationResponse,
     Health,
     InputItemList,
@@ -94,6 +101,8 @@ SENDING = frozenset({413})
 # And those of endpoints that run an engine of processors.
 PROCESSING = frozenset({422, 502})
 PROCESSING_PATHS = ("/language/", "/pii/")
+# And those of uploads.
+STORING = frozenset({409, 415, 422})
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -147,6 +156,7 @@ def _document() -> JsonObject:
         **made["paths"],
         "/openapi.json": {"get": _openapi()},
     }
+    made["paths"]["/files"]["post"] = describe_upload(FILES_SCOPE)
     components = made.setdefault("components", {})
     components["schemas"] = _schemas([said for _, said in described])
     made["security"] = [{"key": []}]
@@ -159,6 +169,8 @@ def _document() -> JsonObject:
                 operation["requestBody"]["required"] = True
             if path.startswith(PROCESSING_PATHS):
                 statuses |= PROCESSING
+            if path == "/files" and is_sent_a_body:
+                statuses |= STORING
             operation["responses"] |= _error_responses(
                 None if path in calls else statuses,
                 errors.get(path, ErrorResponse),

@@ -6,6 +6,7 @@ from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
 from gateway.api.explain import ExplainView
+from gateway.api.files import FileContentView, FileListView, FileView
 from gateway.api.health import HealthView, StatusView
 from gateway.api.key import KeyInfoView
 from gateway.api.language import LanguageCorrectView, LanguageDetectView
@@ -22,6 +23,9 @@ urlpatterns = [
     path("status", StatusView.as_view()),
     path("models", ModelListView.as_view()),
     path("models/<path:name>", ModelView.as_view()),
+    path("files", FileListView.as_view()),
+    path("files/<str:file_id>", FileView.as_view()),
+    path("files/<str:file_id>/content", FileContentView.as_view()),
     path("processors", ProcessorListView.as_view()),
     path("generation", GenerationView.as_view()),
     path("responses/<str:response_id>", StoredResponseView.as_view()),

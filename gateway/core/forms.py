@@ -54,41 +54,42 @@ def read_form(body: bytes, boundary: bytes) -> list[FormPart]:
     delimiter = b"--" + boundary
     parts: list[FormPart] = []
     if not body.startswith(delimiter):
-        raise _malformed("it does not begin with its boundary")
+        raise malformed("it does not begin with its boundary")
     position = len(delimiter)
     while body[position : position + 2] != b"--":
         if len(parts) == MAX_PARTS:
             raise RequestError(f"The form has more than {MAX_PARTS} parts.")
         head_end = body.find(CRLF + CRLF, position, position + MAX_HEAD_BYTES)
         if body[position : position + 2] != CRLF or head_end < 0:
-            raise _malformed("a part has no header, or one that is too long")
+            raise malformed("a part has no header, or one that is too long")
         end = body.find(CRLF + delimiter, head_end + 4)
         if end < 0:
-            raise _malformed("it ends within a part")
-        parts.append(_read_part(body[position + 2 : head_end], body[head_end + 4 : end]))
+            raise malformed("it ends within a part")
+        parts.append(read_part(body[position + 2 : head_end], body[head_end + 4 : end]))
         position = end + 2 + len(delimiter)
     if body[position + 2 :] not in (b"", CRLF):
-        raise _malformed("something follows its end")
+        raise malformed("something follows its end")
     return parts
 
 
-def _read_part(head: bytes, content: bytes) -> FormPart:
+def read_part(head: bytes, content: bytes) -> FormPart:
+    """Return the part that a head and a content are. Raises RequestError."""
     headers: dict[str, str] = {}
     try:
         lines = head.decode().split("\r\n")
     except UnicodeDecodeError:
-        raise _malformed("the header of a part is not UTF-8") from None
+        raise malformed("the header of a part is not UTF-8") from None
     for line in lines:
         name, colon, value = line.partition(":")
         if not colon or name.strip().lower() in headers:
-            raise _malformed("the header of a part cannot be read")
+            raise malformed("the header of a part cannot be read")
         headers[name.strip().lower()] = value.strip()
     kind, separator, rest = headers.get("content-disposition", "").partition(";")
     parameters = _read_parameters(separator + rest)
     if kind.strip().lower() != "form-data" or parameters is None or not parameters.get("name"):
-        raise _malformed("a part has no name")
+        raise malformed("a part has no name")
     if headers.get("content-transfer-encoding", "binary").lower() not in ("7bit", "8bit", "binary"):
-        raise _malformed("a part is encoded")
+        raise malformed("a part is encoded")
     return FormPart(
         parameters["name"],
         content,
@@ -114,7 +115,7 @@ def _read_parameters(text: str) -> dict[str, str] | None:
     return found
 
 
-def _malformed(reason: str) -> RequestError:
+def malformed(reason: str) -> RequestError:
     return RequestError(f"The form cannot be read: {reason}.")
 
 

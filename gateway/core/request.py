@@ -46,6 +46,9 @@ class Reply(Protocol):
     def take_body(self) -> bytes | None:
         """Return a short body that has come whole; None for any other, which `receive` has."""
 
+    def give_back(self, size_bytes: int) -> None:
+        """Give back the memory of a piece of a body that is handed on as it arrives."""
+
     def release_body(self) -> None:
         """Give back what the body takes of the memory for bodies."""
 

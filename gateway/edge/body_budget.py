@@ -108,6 +108,13 @@ class BodyHold:
         self._budget.change(self.owner, size_bytes)
         self.size_bytes += size_bytes
 
+    def shrink(self, size_bytes: int) -> None:
+        """Give back so much of it."""
+        if not self._is_closed:
+            size_bytes = min(size_bytes, self.size_bytes)
+            self._budget.change(self.owner, -size_bytes)
+            self.size_bytes -= size_bytes
+
     def check(self, size_bytes: int) -> None:
         """Raise Overloaded where so much more would neither fit nor be made room for."""
         if not self._budget.may_grow(self, size_bytes):

@@ -14,7 +14,11 @@ from gateway.core.profiles import ALL
 from gateway.endpoints.registry import body_paths
 
 CALL_PATHS = "|".join(map(re.escape, body_paths()))
+FILES = re.compile(f"/{ANY_MOUNT}/files")
 CALLS = re.compile(f"/{ANY_MOUNT}/(?:{CALL_PATHS})")
+# Uploads of files. A body that may be so long is handed on as it arrives, and nowhere kept whole;
+# what its workspace may store is not known here (gateway.api.uploads).
+STREAMED_BYTES = 65 * 1024**3
 # No body is longer, so this is none.
 UNLIMITED = 1 << 62
 READS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
@@ -36,4 +40,6 @@ class BodyLimits:
             return 0
         if CALLS.fullmatch(path):
             return self._call_bytes if method == "POST" else 0
+        if FILES.fullmatch(path):
+            return STREAMED_BYTES if method == "POST" else 0
         return self._form_bytes(method, path)

@@ -11,7 +11,7 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from gateway.core.errors import GatewayError, RequestError
 from gateway.core.overload import overloaded
 from gateway.edge.body_budget import COUNTED_BYTES, NO_ROOM
-from gateway.edge.body_limits import UNLIMITED
+from gateway.edge.body_limits import STREAMED_BYTES, UNLIMITED
 from gateway.edge.limits import LEAST_PIECE_BYTES, MAX_SMALL_PIECES
 from gateway.edge.reply import Reply
 from gateway.edge.reply_protocol import ReplyProtocol
@@ -47,6 +47,7 @@ class BodyProtocol(ReplyProtocol):
             cycle.message_event.set()
         elif length_bytes > limit_bytes:
             raise too_large(limit_bytes)
+        cycle.is_streamed = limit_bytes == STREAMED_BYTES
         self._limit_bytes = limit_bytes
 
     def on_body(self, body: bytes) -> None:

@@ -28,7 +28,8 @@ EXPOSED = (
     b"x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-limit-requests, "
     b"x-ratelimit-remaining-requests, x-ratelimit-reset-requests, x-ratelimit-limit-tokens, "
     b"x-ratelimit-remaining-tokens, x-ratelimit-reset-tokens, x-limit-level, x-limit-metric, "
-    b"x-limit-period, x-limit-resets-at"
+    b"x-limit-period, x-limit-resets-at, x-storage-used-bytes, x-storage-limit-bytes, "
+    b"x-files-used, x-files-limit"
 )
 
 

@@ -35,6 +35,8 @@ class Reply(RequestResponseCycle):
     # application has that body: it gives the memory back then, else the protocol does.
     hold: BodyHold | None = None
     body_owner = ""
+    # Its body is handed on as it arrives: only what waits to be taken is in memory.
+    is_streamed = False
     # The client is told that the connection ends with this answer.
     says_close = False
     # The head of an answer whose length is known, until its body comes.
@@ -87,7 +89,7 @@ class Reply(RequestResponseCycle):
     def check_length(self, hold: BodyHold) -> None:
         """Raise Overloaded when the length that the head tells is more than there is room for."""
         length_bytes = int(dict(self.scope["headers"]).get(b"content-length", 0))
-        if self.more_body and length_bytes:
+        if self.more_body and length_bytes and not self.is_streamed:
             hold.check(COPIES * length_bytes - hold.size_bytes)
 
     def take_body(self) -> bytes | None:
@@ -98,6 +100,11 @@ class Reply(RequestResponseCycle):
         body, self.body = bytes(self.body), bytearray()
         self.message_event.clear()
         return body
+
+    def give_back(self, size_bytes: int) -> None:
+        """Give back the memory of so much of a body that is handed on as it arrives."""
+        if self.hold is not None:
+            self.hold.shrink(size_bytes)
 
     def release_body(self) -> None:
         """Give the memory of the body back, and what is left of it."""

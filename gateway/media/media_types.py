@@ -30,6 +30,7 @@ _OTHER_PICTURES: Sequence[tuple[int, bytes, str]] = (
     (4, b"ftypavif", "an AVIF"),
     (0, b"<svg", "an SVG"),
 )
+_TEXTS = frozenset({"application/json", "application/jsonl", "application/x-ndjson"})
 _BY_ENDING = {
     "pdf": PDF,
     "png": "image/png",
@@ -38,6 +39,10 @@ _BY_ENDING = {
     "gif": "image/gif",
     "webp": "image/webp",
     "json": "application/json",
+    "jsonl": "application/jsonl",
+    "wav": "audio/wav",
+    "mp3": "audio/mpeg",
+    "webm": "video/webm",
     "csv": "text/csv",
     "txt": TEXT,
     "md": "text/markdown",
@@ -64,10 +69,8 @@ def find_file_type(content: bytes, declared: str, filename: str, param: str) -> 
     if not found or found.startswith(("audio/", "video/")):
         taken = "PDF, PNG, JPEG, WebP, GIF, and text in UTF-8"
         raise InvalidFile(f"The file type is not supported. Supported: {taken}.", param=param)
-    said = declared.partition(";")[0].strip().lower()
-    if not _kind_of(said):  # odd types say nothing, application/octet-stream among them
-        said = _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")
-    if _kind_of(said) not in ("", _kind_of(found)):
+    said = declared_kind(declared, filename)
+    if kind_of(said) not in ("", kind_of(found)):
         raise InvalidFile(f"The file is {found}, not {said[:64]}.", param=param)
     if found == TEXT:
         return said or TEXT
@@ -98,25 +101,40 @@ def _name_picture(content: bytes) -> str:
     return "The image is not a PNG, JPEG, WebP or GIF."
 
 
-def _kind_of(media_type: str) -> str:
+def declared_kind(declared: str, filename: str) -> str:
+    """Return the media type that a file says it has: by its declared type, else by its name."""
+    said = declared.partition(";")[0].strip().lower()
+    if kind_of(said):
+        return said
+    # Odd types say nothing, application/octet-stream among them.
+    return _BY_ENDING.get(filename.rpartition(".")[2].lower(), "")
+
+
+def kind_of(media_type: str) -> str:
     """Return which of the kinds that are taken here a type is of, empty for none."""
     if media_type == PDF:
         return "pdf"
-    if media_type.startswith("text/") or media_type == "application/json":
+    if media_type.startswith("text/") or media_type in _TEXTS:
         return "text"
-    return "image" if media_type.startswith("image/") else ""
+    kind = media_type.partition("/")[0]
+    # The same container has sounds and films.
+    return {"image": "image", "audio": "audio", "video": "audio"}.get(kind, "")
 
 
 def sniff(content: bytes) -> str:
     """Return the media type that the bytes show, text/plain for text, else ""."""
+    found = sniff_head(content)
+    return found or (TEXT if content and _is_text(content) else "")
+
+
+def sniff_head(head: bytes) -> str:
+    """Return the media type that the first bytes show, "" for text as for what is unknown."""
     for magic, kind in _MAGIC:
-        if content.startswith(magic):
+        if head.startswith(magic):
             return kind
-    if content[:4] == b"RIFF" and content[8:12] == b"WEBP":
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
-    if sound := sniff_sound(content):
-        return sound
-    return TEXT if content and _is_text(content) else ""
+    return sniff_sound(head) or ""
 
 
 def _is_text(content: bytes) -> bool:

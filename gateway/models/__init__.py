@@ -4,6 +4,7 @@ from gateway.models.budget import Allotment, Budget
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
 from gateway.models.credential import ProviderCredential
+from gateway.models.file import FileStorageMark, StoredFile, WorkspaceStorage
 from gateway.models.list_price import ListPrice
 from gateway.models.process import (
     JournalFault,
@@ -33,6 +34,7 @@ __all__ = [
     "CallBody",
     "CallRecord",
     "ErrorMark",
+    "FileStorageMark",
     "JournalFault",
     "JournalLoss",
     "KeptAnswer",
@@ -53,9 +55,11 @@ __all__ = [
     "RollupMark",
     "SealingKey",
     "ServingProcess",
+    "StoredFile",
     "Target",
     "UsageRollup",
     "WorkspaceErrors",
     "WorkspaceLatency",
+    "WorkspaceStorage",
     "WorkspaceUsage",
 ]

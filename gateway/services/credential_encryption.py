@@ -1,4 +1,4 @@
-"""Encryption at rest of the credentials that providers gave us.
+"""Encryption at rest of the credentials that providers gave us, and of the keys for files.
 
 An encrypted value is: version (1 byte) | key id (4) | nonce (12) | AES-256-GCM ciphertext and tag.
 The row's id and the header are authenticated with it, so that a value copied into another row
@@ -18,9 +18,10 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
+from django.db.models import Model
 
 from accounts.changes import record_audit
-from gateway.models import Provider, ProviderCredential
+from gateway.models import Provider, ProviderCredential, WorkspaceStorage
 
 MIN_KEY_CHARS = 32
 # What a provider has beside its credentials, by field, and what it is called.
@@ -82,6 +83,15 @@ def reencrypt_all(*, actor: str) -> int:
         _reencrypt(each, "secret", each.pk, f"The credential {each} of {each.provider}")
         for each in ProviderCredential.objects.select_related("provider")
     )
+    reencrypted += sum(
+        _reencrypt(
+            each,
+            "data_key",
+            data_key_id(each.workspace_id),
+            f"The key for files of the workspace {each.workspace_id}",
+        )
+        for each in WorkspaceStorage.objects.iterator()
+    )
     if reencrypted:
         record_audit(
             actor=actor, action="provider.reseal", target="all", details={"resealed": reencrypted}
@@ -94,7 +104,12 @@ def secret_id(provider: Provider, name: str) -> UUID:
     return uuid5(provider.pk, name)
 
 
-def _reencrypt(row: Provider | ProviderCredential, name: str, row_id: UUID, said: str) -> int:
+def data_key_id(workspace_id: UUID) -> UUID:
+    """Return what the key for the files of a workspace is encrypted for."""
+    return uuid5(workspace_id, "files")
+
+
+def _reencrypt(row: Model, name: str, row_id: UUID, said: str) -> int:
     """Encrypt one secret with the first key. Returns how many there were to be."""
     stored: bytes | None = getattr(row, name)
     old = bytes(stored or b"")

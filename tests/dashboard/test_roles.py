@@ -31,6 +31,7 @@ from dashboard.forms.submit_once import new_form_token
 from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
 from gateway.api.explain import ExplainView
+from gateway.api.files import FileView
 from gateway.api.language import LanguageCorrectView, LanguageDetectView
 from gateway.api.pii import PiiAnalyseView, PiiRedactView, PiiRestoreView
 from gateway.api.responses import StoredResponseView
@@ -184,7 +185,7 @@ def test_the_api_writes_nothing_that_a_role_would_govern() -> None:
     # StoredResponseView a key deletes what its own calls said.
     pii = {PiiAnalyseView, PiiRedactView, PiiRestoreView}
     reads_only = {ExplainView, LanguageDetectView, LanguageCorrectView} | pii
-    governed_by_keys = {None, *reads_only, StoredResponseView}
+    governed_by_keys = {None, *reads_only, StoredResponseView, FileView}
     classes = {getattr(p.callback, "cls", None) for _, p in patterns() if is_api(p)}
     writes = {
         (str(view), method)

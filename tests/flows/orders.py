@@ -53,6 +53,7 @@ from keys.access import set_access_rules  # noqa: E402
 from keys.models import ApiKey  # noqa: E402
 from keys.rotation import rotate_key  # noqa: E402
 from keys.rules import KeyRules  # noqa: E402
+from tests.flows import file_orders  # noqa: E402
 
 ACTOR = "operator"
 FIELDS = [field.name for field in CallRecord._meta.fields]
@@ -375,7 +376,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
             breaks,
         ),
     )
-}
+} | file_orders.ORDERS
 
 
 def main() -> None:

@@ -1,0 +1,252 @@
+"""GET /files, GET and DELETE /files/{id}, GET /files/{id}/content, under every mount."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from django.db import Error as DatabaseError
+from django.http import QueryDict, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from gateway.api.authentication import inbound_of
+from gateway.api.errors import READS
+from gateway.api.schemas.files import (
+    DeletedFile,
+    FileList,
+    FileObject,
+    write_file_list,
+    write_file_object,
+)
+from gateway.api.views import KeyView, answers
+from gateway.core.errors import DatabaseUnavailable, NotFound, RequestError
+from gateway.core.file_errors import FileExpired
+from gateway.file_storage.encryption import Damaged, DecryptingReader
+from gateway.models import StoredFile
+from gateway.models.file import PURPOSES
+from gateway.selectors.files import (
+    find_cursor,
+    find_file,
+    find_storage,
+    has_expired,
+    list_files,
+)
+from gateway.services.files.deleting import delete_file
+from gateway.services.files.limits import limits_of
+from gateway.services.files.reading import damaged, open_file
+
+SCOPE = "files"
+MOST_FILES, USUAL_FILES = 100, 20
+LIMIT = re.compile(r"[0-9]{1,3}")
+ONCE = ("limit", "order", "after", "purpose")
+PIECE_BYTES = 256 * 1024
+
+
+class FilesView(KeyView):
+    """A view of the files of the API key's workspace."""
+
+    scope = SCOPE
+
+    def finalize_response(
+        self, request: Request, response: Response, *args: object, **kwargs: object
+    ) -> Response:
+        final = super().finalize_response(request, response, *args, **kwargs)
+        caller = inbound_of(request).caller
+        if caller is not None and inbound_of(request).error is None:
+            for name, value in storage_headers(UUID(caller.key.workspace_id)).items():
+                final[name] = value
+        return final
+
+
+class FileListView(FilesView):
+    """List the files of the workspace, the newest first."""
+
+    methods = (*READS, "POST")
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        """Say that there are uploads, which are none of this view's (gateway.api.uploads)."""
+        return {**super().default_response_headers, "Allow": ", ".join(self.methods)}
+
+    @answers(
+        FileList,
+        operation_id="listFiles",
+        tags=["files"],
+        parameters=[
+            OpenApiParameter("purpose", {"enum": list(PURPOSES)}),
+            OpenApiParameter(
+                "limit",
+                {"type": "integer", "minimum": 1, "maximum": MOST_FILES, "default": USUAL_FILES},
+            ),
+            OpenApiParameter("order", {"enum": ["asc", "desc"], "default": "desc"}),
+            OpenApiParameter("after", str, description="The last file of the previous page."),
+        ],
+    )
+    def get(self, request: Request) -> Response:
+        page = read_page(request.query_params, workspace_of(request))
+        return Response(page)
+
+
+class FileView(FilesView):
+    """Get a file, or delete it."""
+
+    methods = (*READS, "DELETE")
+
+    @answers(FileObject, operation_id="getFile", tags=["files"])
+    def get(self, request: Request, file_id: str) -> Response:
+        return Response(write_file_object(find(request, file_id)))
+
+    @answers(DeletedFile, operation_id="deleteFile", tags=["files"])
+    def delete(self, request: Request, file_id: str) -> Response:
+        found = find(request, file_id)
+        try:
+            was_there = delete_file(found)
+        except DatabaseError as error:
+            raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+        if not was_there:
+            raise missing(file_id)
+        return Response(DeletedFile(id=found.public_id))
+
+
+class FileContentView(FilesView):
+    """Get the content of a file: its bytes, as they were uploaded."""
+
+    @extend_schema(
+        operation_id="getFileContent",
+        tags=["files"],
+        responses={(200, "application/octet-stream"): {"type": "string", "format": "binary"}},
+    )
+    def get(self, request: Request, file_id: str) -> HttpResponseBase:
+        return content_of(find(request, file_id))
+
+    def finalize_response(
+        self, request: Request, response: Any, *args: object, **kwargs: object
+    ) -> Any:
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if final.status_code == 200 and final.streaming:
+            final["cache-control"] = "private, max-age=0"
+        return final
+
+
+def workspace_of(request: Request) -> UUID:
+    caller = inbound_of(request).caller
+    assert caller is not None
+    return UUID(caller.key.workspace_id)
+
+
+def find(request: Request, file_id: str) -> StoredFile:
+    """Return the file. Raises NotFound, FileExpired, DatabaseUnavailable."""
+    workspace_id = workspace_of(request)
+    try:
+        found = find_file(workspace_id, file_id)
+        if found is None and has_expired(workspace_id, file_id):
+            raise FileExpired(param="file_id")
+    except DatabaseError as error:
+        raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+    if found is None:
+        raise missing(file_id)
+    return found
+
+
+def missing(file_id: str) -> NotFound:
+    return NotFound(f"The file {file_id[:64]} does not exist.", param="file_id")
+
+
+def content_of(file: StoredFile) -> StreamingHttpResponse:
+    """Return the bytes of a file as an answer that is sent piece by piece."""
+    reader = open_file(file)
+    # The first piece shows whether the bytes are those that were written.
+    try:
+        first = reader.read(PIECE_BYTES)
+    except Damaged as error:
+        reader.close()
+        raise damaged(file, error) from None
+    response = StreamingHttpResponse(
+        Pieces(file, reader, first), content_type="application/octet-stream"
+    )
+    response["content-length"] = str(file.size_bytes)
+    response["content-disposition"] = disposition(file.filename)
+    response["x-content-type-options"] = "nosniff"
+    return response
+
+
+class Pieces:
+    """The pieces of a file. The answer ends early where the bytes turn out to be damaged."""
+
+    def __init__(self, file: StoredFile, reader: DecryptingReader, first: bytes) -> None:
+        self._file = file
+        self._reader = reader
+        self._first = first
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        piece = self._first
+        try:
+            while piece:
+                yield piece
+                piece = await asyncio.to_thread(self._reader.read, PIECE_BYTES)
+        except Damaged as error:
+            raise damaged(self._file, error) from None
+
+    def close(self) -> None:
+        """Django calls it at the end of the answer, whether or not anything was sent of it."""
+        self._reader.close()
+
+
+def disposition(filename: str) -> str:
+    """Return the header that has a file saved under its name (RFC 6266)."""
+    plain = "".join(char if " " <= char <= "~" and char not in '"\\%' else "_" for char in filename)
+    header = f'attachment; filename="{plain}"'
+    return header if plain == filename else f"{header}; filename*=UTF-8''{quote(filename, safe='')}"
+
+
+def read_page(query: QueryDict, workspace_id: UUID) -> FileList:
+    """Return the part of the files that is asked for. Raises RequestError."""
+    for name in ONCE:
+        if len(query.getlist(name)) > 1:
+            raise RequestError(f"{name} was sent twice.", param=name)
+    order, limit, after, purpose = (
+        query.get(name) for name in ("order", "limit", "after", "purpose")
+    )
+    if order not in (None, "asc", "desc"):
+        raise RequestError("order must be asc or desc.", param="order")
+    if limit is not None and (not LIMIT.fullmatch(limit) or not 1 <= int(limit) <= MOST_FILES):
+        raise RequestError(f"limit must be a number from 1 to {MOST_FILES}.", param="limit")
+    if purpose is not None and purpose not in PURPOSES:
+        raise RequestError(f"purpose must be one of: {', '.join(PURPOSES)}.", param="purpose")
+    try:
+        cursor = None if after is None else find_cursor(workspace_id, after)
+        if after is not None and cursor is None:
+            raise RequestError("after is not a file of this list.", param="after")
+        page = list_files(
+            workspace_id,
+            limit=int(limit or USUAL_FILES),
+            purpose=purpose or "",
+            after=cursor,
+            ascending=order == "asc",
+        )
+    except DatabaseError as error:
+        raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
+    return write_file_list([write_file_object(file) for file in page.files], has_more=page.has_more)
+
+
+def storage_headers(workspace_id: UUID) -> dict[str, str]:
+    """Return what a workspace stores and may store, as every answer about files says it; nothing
+    where the database is away."""
+    try:
+        storage = find_storage(workspace_id)
+    except DatabaseError:
+        return {}
+    limits = limits_of(storage)
+    return {
+        "x-storage-used-bytes": str(0 if storage is None else storage.size_bytes),
+        "x-storage-limit-bytes": str(limits.max_storage_bytes),
+        "x-files-used": str(0 if storage is None else storage.files),
+        "x-files-limit": str(limits.max_files),
+    }

@@ -1,0 +1,1 @@
+"""Stored files: written, read, deleted and cleaned up."""

@@ -1,0 +1,1 @@
+"""Stored files: uploaded, listed, read, deleted and sent to models."""
