@@ -328,6 +328,8 @@ class ConfigChange(models.Model):
         BUDGET = "budget"
         # ref: the id in hex of a workspace, or of the owner of a budget; return what you have idle
         RECALL = "recall"
+        # ref: the workspace's id in hex, or empty for all; other server tools or prices
+        TOOLS = "tools"
 
     kind = models.CharField(max_length=12, choices=Kind.choices)
     ref = models.CharField(max_length=64, blank=True)

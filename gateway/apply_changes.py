@@ -33,6 +33,7 @@ class ChangeApplier:
         read: RunQuery,
         load_snapshot: Callable[[], Coroutine[object, None, None]],
         recall_budget: Callable[[str], None],
+        forget_tools: Callable[[str], None],
     ) -> None:
         self._keyring = keyring
         self._limits = limits
@@ -41,6 +42,7 @@ class ChangeApplier:
         self._read = read
         self._load_snapshot = load_snapshot
         self._recall_budget = recall_budget
+        self._forget_tools = forget_tools
         self._background: set[asyncio.Task[None]] = set()
 
     def apply(self, changes: Changes) -> None:
@@ -58,13 +60,20 @@ class ChangeApplier:
                 self._on_workspace_changed(as_uuid_text(ref))
             elif kind == "wallet":
                 self._credits.on_wallet_changed(as_uuid_text(ref))
-            elif kind == "budget":
-                self._limits.spending.invalidate(as_uuid_text(ref) if ref else "")
-            elif kind == "recall":
-                self._credits.on_recall(as_uuid_text(ref))
-                self._recall_budget(as_uuid_text(ref))
+            else:
+                self._forget(kind, as_uuid_text(ref) if ref else "")
         if reload:
             self._spawn(self._load_snapshot())
+
+    def _forget(self, kind: str, owner: str) -> None:
+        """Drop what is kept of an owner, or of all."""
+        if kind == "budget":
+            self._limits.spending.invalidate(owner)
+        elif kind == "recall":
+            self._credits.on_recall(owner)
+            self._recall_budget(owner)
+        elif kind == "tools":
+            self._forget_tools(owner)
 
     async def _follow_key(self, digest: str, stale: KeyRecord | None) -> None:
         """End the live calls of a key that is no longer good, and let those that wait for their
@@ -92,9 +101,9 @@ class ChangeApplier:
     def _spawn(self, work: Coroutine[object, None, None]) -> None:
         task = asyncio.ensure_future(work)
         self._background.add(task)
-        task.add_done_callback(self._forget)
+        task.add_done_callback(self._end)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _end(self, task: asyncio.Task[None]) -> None:
         self._background.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("A change could not be applied: %r", error, exc_info=error)

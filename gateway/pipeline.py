@@ -60,7 +60,7 @@ async def admit(
         body = await caller.read_body(known.key.key_id)
         call = await read_call(stages, endpoint, body, head, profile)
         call = call if call.payload.earlier is None else await stages.recall(known, call)
-        model, dropped = stages.choose_model(known, call, profile)
+        call, model, dropped = await choose(stages, known, call, head, profile)
         if call.payload.processors:
             call = await stages.process(known, call, head, profile, endpoint, model, hang_up)
         if call.facts.idempotency_key:
@@ -110,6 +110,18 @@ async def count_tokens(
     meter.target = next(iter(model.targets), None)
     counted = await stages.count(endpoint, call, meter)
     return counted.prompt_tokens
+
+
+async def choose(
+    stages: Stages, known: Caller, call: AnyCall, head: RequestHead, profile: Profile
+) -> tuple[AnyCall, ModelRecord, tuple[str, ...]]:
+    """Return the call with the server tools that it names, its model, and the parameters that this
+    will not get."""
+    model, dropped = stages.choose_model(known, call, profile)
+    if call.payload.server_tools:
+        call = await stages.choose_tools(known, call, model, head.request_id)
+        model, dropped = stages.choose_model(known, call, profile)
+    return call, model, dropped
 
 
 async def read_call(
@@ -185,7 +197,7 @@ async def carry(stages: Stages, admitted: Admitted, head: RequestHead, caller: C
                 passes = grant.fallback_models
                 grant, call = await closer.pass_to(target, refusal) if passes else (grant, call)
                 meter.begin_attempt(target)
-                meter.exchange = exchange = stages.prepare(call, grant, target)
+                meter.exchange = exchange = stages.prepare(call, grant, target, meter)
                 if call.facts.stream:
                     covered = (grant.limit_tokens, call.payload.n)
                     await relay_stream(exchange, caller, meter, live, closer.close_well, *covered)

@@ -15,10 +15,10 @@ from gateway.providers.parts import PartsExchange
 from gateway.providers.registry import adapter_of
 from gateway.providers.transports.lookup import Transports
 from gateway.snapshot.types import TargetRecord
+from gateway.streaming.meter import Meter
 from gateway.streaming.relay import Exchange
 from gateway.tools.hold_bounds import most_fees_nusd
 from gateway.tools.loop import ToolLoop
-from gateway.tools.registry import TOOLS
 from gateway.tools.round_hold import GrowHold, RoundHold
 
 
@@ -32,14 +32,15 @@ class Preparation:
         self._credentials = credentials
         self._grow_hold = grow_hold
 
-    def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
-        """Return the attempt at one target. Nothing is sent yet."""
+    def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord, meter: Meter) -> Exchange:
+        """Return the attempt at one target. Nothing is sent yet. meter: the call's, for what wraps
+        several exchanges to note what each comes to."""
         payload = call.payload
-        if isinstance(payload, ChatRequest) and (payload.server_tools or payload.answer_steps):
-            return self._wrap(call, grant, target)
-        return self._ask(call, grant, target)
+        if isinstance(payload, ChatRequest) and (payload.tools or payload.answer_steps):
+            return self._wrap(call, grant, target, meter)
+        return self.ask(call, grant, target)
 
-    def _ask(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
+    def ask(self, call: AnyCall, grant: Grant, target: TargetRecord) -> Exchange:
         if target.has_choice:
 
             def make(secret: str) -> Exchange:
@@ -57,27 +58,26 @@ class Preparation:
         requests = (request, *request.further)
         return PartsExchange([ProviderExchange(adapter, transport, each) for each in requests])
 
-    def _wrap(self, call: ChatCall, grant: Grant, target: TargetRecord) -> Exchange:
+    def _wrap(self, call: ChatCall, grant: Grant, target: TargetRecord, meter: Meter) -> Exchange:
         """Return an exchange that runs tools, and changes the answer that comes of it."""
         payload = call.payload
         if needs_answer(payload.answer_steps):
             call = call.buffered()
         exchange: Exchange
-        if payload.server_tools:
-            exchange = self._loop(call, grant, target)
+        if payload.tools:
+            exchange = self._loop(call, grant, target, meter)
         else:
-            exchange = self._ask(call, grant, target)
+            exchange = self.ask(call, grant, target)
         if payload.answer_steps:
             assert payload.processing is not None
             exchange = ProcessedExchange(exchange, payload.answer_steps, payload.processing)
         return exchange
 
-    def _loop(self, call: ChatCall, grant: Grant, target: TargetRecord) -> ToolLoop:
-        tools = {name: (TOOLS[name], is_shown) for name, is_shown in call.payload.server_tools}
-        fees_nusd = most_fees_nusd(tool for tool, _ in tools.values())
+    def _loop(self, call: ChatCall, grant: Grant, target: TargetRecord, meter: Meter) -> ToolLoop:
+        fees_nusd = most_fees_nusd(call.payload.tools)
         hold = RoundHold(self._grow_hold, grant, target.price, fees_nusd=fees_nusd)
 
         def ask(call: ChatCall, grant: Grant) -> Exchange:
-            return self._ask(call, grant, target)
+            return self.ask(call, grant, target)
 
-        return ToolLoop(ask, call, grant, tools=tools, hold=hold)
+        return ToolLoop(ask, call, grant, hold=hold, meter=meter)

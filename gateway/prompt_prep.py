@@ -10,7 +10,12 @@ from copy import copy
 from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall, ChatRequest
 from gateway.core.completions import CompletionsRequest
-from gateway.core.errors import GatewayError, NoUpstreamAvailable, PdfNotSupported
+from gateway.core.errors import (
+    GatewayError,
+    NoUpstreamAvailable,
+    PdfNotSupported,
+    UnsupportedParameter,
+)
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.egress.egress import Egress, requester_of
@@ -60,12 +65,13 @@ class PromptPrep:
         self._page_nusd = page_nusd
         self._renderer = Renderer()
         self._prompts = SystemPrompts(self._renderer)
-        self._engines = EnginePool()
-        self._loader = AttachmentLoader(egress, PdfReader(), attach)
+        self.pdf_reader = PdfReader()
+        self.engines = EnginePool()
+        self._loader = AttachmentLoader(egress, self.pdf_reader, attach)
 
     def engines_for(self, workspace_id: str) -> BoundEngines:
         """Return what a workspace's texts are processed with."""
-        return self._engines.bind(workspace_id)
+        return self.engines.bind(workspace_id)
 
     async def prepare(self, templates: Iterable[str]) -> None:
         """Compile the prompts that are programs, and forget all others."""
@@ -74,7 +80,7 @@ class PromptPrep:
     async def aclose(self) -> None:
         await self._renderer.aclose()
         await self.egress.aclose()
-        await self._engines.aclose()
+        await self.engines.aclose()
 
     def rehearsal(self, hold_minimum: HoldMinimum) -> PromptPrep:
         """Return the same with another way to hold (gateway.explain)."""
@@ -130,7 +136,7 @@ class PromptPrep:
             model=model.name,
             is_model_local=model.has_local,
             workspace_id=owner,
-            engines=self._engines.bind(owner),
+            engines=self.engines.bind(owner),
         )
         async with self._hold_minimum(caller, call, endpoint, model):
             work = self._run(call, wanted, context)
@@ -156,7 +162,10 @@ class PromptPrep:
             raise NoUpstreamAvailable
         if call.payload.files and self._loader.wanted(call, model):
             raise PdfNotSupported
-        return check_parameters(call, model)
+        dropped = check_parameters(call, model)
+        if call.payload.tools and "tools" in dropped:
+            raise UnsupportedParameter(f"{model.name} does not support tools.", param="plugins")
+        return dropped
 
     async def assemble(
         self, call: AnyCall, model: ModelRecord, caller: Caller, head: RequestHead

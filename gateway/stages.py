@@ -124,6 +124,14 @@ class CountRequest(Protocol):
         """Count a request that calls no model in the limits on requests. Raises AdmissionError."""
 
 
+class ChooseTools(Protocol):
+    async def __call__(
+        self, caller: Caller, call: AnyCall, model: ModelRecord, request_id: str
+    ) -> AnyCall:
+        """Return a call that names plugins with the tools that they stand for. Raises RequestError,
+        PluginUnavailable, DatabaseUnavailable."""
+
+
 class MakeClaim(Protocol):
     async def __call__(self, caller: Caller, call: AnyCall, head: RequestHead) -> Claim:
         """Claim the call's idempotency key. Raises IdempotencyConflict and the like."""
@@ -212,7 +220,9 @@ class Route(Protocol):
 
 
 class Prepare(Protocol):
-    def __call__(self, call: AnyCall, grant: Grant, target: TargetRecord) -> relay.Exchange:
+    def __call__(
+        self, call: AnyCall, grant: Grant, target: TargetRecord, meter: Meter
+    ) -> relay.Exchange:
         """Return the attempt at one target. Nothing is sent yet."""
 
 
@@ -258,6 +268,7 @@ class Stages:
     recall: Recall
     choose_model: ChooseModel
     count_request: CountRequest
+    choose_tools: ChooseTools
     process: Process
     claim: MakeClaim
     load_files: LoadFiles

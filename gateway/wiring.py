@@ -18,9 +18,7 @@ from typing import Any
 from django.conf import settings
 from msgspec.structs import replace
 
-from gateway.accounting.prompt import count_prompt
 from gateway.accounting.settle import needs_estimate, settle
-from gateway.accounting.tokenizer import count_output
 from gateway.admission.admit import Admission
 from gateway.admission.counter_protocols import QueueLimits
 from gateway.admission.fallback import Fallbacks
@@ -30,12 +28,10 @@ from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.apply_changes import ChangeApplier
-from gateway.core.attachment_tokens import rules_of
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import GatewayError, ServerStopping, UpstreamError
 from gateway.core.grant import Grant
-from gateway.core.money import Usage, with_output
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
@@ -49,6 +45,7 @@ from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.metrics.call_totals import CallTotals
 from gateway.outbound.permitted_addresses import read_networks
+from gateway.own_count import count_call
 from gateway.prepare import Preparation
 from gateway.prompt_prep import PromptPrep
 from gateway.providers.credentials.making import TokenMaker
@@ -58,9 +55,11 @@ from gateway.providers.transports.lookup import open_transports
 from gateway.recall import Recall
 from gateway.request_rules import request_rules
 from gateway.routing.plan import Plan
-from gateway.services.outbound_clients import open_proxied_client
+from gateway.services.outbound_clients import open_client, open_proxied_client
+from gateway.services.snapshot_tools import load_workspace_tools
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
+from gateway.snapshot.tools import WorkspaceTools
 from gateway.snapshot.types import KeyRecord
 from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
@@ -80,6 +79,12 @@ from gateway.streaming.call_supervisor import CallSupervisor
 from gateway.streaming.meter import Meter
 from gateway.streaming.timeouts import StreamTimeouts
 from gateway.telemetry.setup import make_exporter
+from gateway.tool_images import ImageMaker
+from gateway.tool_prep import ToolPrep
+from gateway.tools.backends import MAX_BACKEND_BYTES
+from gateway.tools.base import ToolServices
+from gateway.tools.choose import ToolChooser
+from gateway.tools.workspace_tools import WorkspaceToolsCache
 
 logger = logging.getLogger(__name__)
 
@@ -123,6 +128,9 @@ class Runtime:
         self.admission = self._make_admission()
         egress = open_egress(self.limits.counters)
         self.prompt_prep = PromptPrep(self.admission.hold_minimum, egress, settings.PDF_PAGE_NUSD)
+        tools: Batches[str, WorkspaceTools]
+        tools = Batches(QueryThreads("tool-queries", 1).run, load_workspace_tools)
+        self.workspace_tools = WorkspaceToolsCache(tools.ask)
         self.credentials = CredentialPools(
             TokenMaker(open_proxied_client, self.note_credential).make, self.note_credential
         )
@@ -137,6 +145,7 @@ class Runtime:
             read=read,
             load_snapshot=self._loader.load,
             recall_budget=self.budgets.recall,
+            forget_tools=self.workspace_tools.invalidate,
         )
         self.endpoints = make_endpoints(request_rules())
         self.token_counters = make_token_counters(request_rules())
@@ -173,6 +182,16 @@ class Runtime:
     def _make_stages(self) -> Stages:
         prep = self.prompt_prep
         fallbacks = Fallbacks(self.snapshot, prep.check_other, prep.assemble)
+        preparation = Preparation(
+            self.transports, self.credentials, HoldGrowth(self.stores.credits).grow
+        )
+        services = ToolServices(
+            egress=prep.egress,
+            run_engine=prep.engines.run,
+            read_pdf=prep.pdf_reader.read,
+            make_images=ImageMaker(self.snapshot, preparation.ask).make,
+            open_client=partial(open_client, max_bytes=MAX_BACKEND_BYTES),
+        )
         return Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
@@ -181,6 +200,7 @@ class Runtime:
             recall=Recall(read).recall,
             choose_model=self.admission.choose_model,
             count_request=self.admission.count_request,
+            choose_tools=ToolPrep(ToolChooser(services, self.workspace_tools.find)).choose_tools,
             process=prep.process,
             claim=self.claim,
             load_files=prep.load_files,
@@ -189,9 +209,7 @@ class Runtime:
             admit=self.admission.admit,
             refuse=self.refuse,
             route=Plan(self.credentials.choose).plan,
-            prepare=Preparation(
-                self.transports, self.credentials, HoldGrowth(self.stores.credits).grow
-            ).prepare,
+            prepare=preparation.prepare,
             needs_count=needs_estimate,
             count=count_call,
             settle=settle,
@@ -362,23 +380,6 @@ read = QueryThreads("queries", 4).run
 async def run_in_writer(writer: Writer, query: Callable[..., Any], *arguments: object) -> Any:
     """Run a query that writes in the thread of the process's writer."""
     return await asyncio.wrap_future(writer.run(query, *arguments))
-
-
-async def count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
-    """Return our own count of what a call was."""
-    return await asyncio.to_thread(_count_call, endpoint, call, meter)
-
-
-def _count_call(endpoint: AnyEndpoint, call: AnyCall, meter: Meter) -> Usage:
-    output_tokens = count_output(meter.pieces, meter.deltas, meter.chars)
-    if per_token := call.payload.bytes_per_token:
-        output_tokens += -(-meter.sound_bytes // per_token)
-    if meter.usage_so_far is not None:
-        return with_output(meter.usage_so_far, output_tokens)
-    native_model = "" if meter.target is None else meter.target.native_model
-    parts = endpoint.prompt_parts(call)
-    prompt_tokens = count_prompt(parts, rules_of(native_model))
-    return Usage(prompt_tokens, output_tokens, others=dict(parts.units))
 
 
 def make_explainer(runtime: Runtime) -> Explainer:

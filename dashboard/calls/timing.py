@@ -41,6 +41,7 @@ def timing_parts(call: CallRecord) -> list[Part]:
     admit, rest = _take(call.admit_us, rest)
     queued, rest = _take(call.queued_us, rest)
     processors, rest = _take(call.processors_us, rest)
+    tools, rest = _take(call.tools_us, rest)
     failed, rest = _take(call.failed_us, rest)
     upstream, gateway = _take(call.upstream_us, rest)
     wait = upstream
@@ -50,6 +51,7 @@ def timing_parts(call: CallRecord) -> list[Part]:
         Part("admit", "Admission", "Rules and balance checked, files fetched, credit held.", admit),
         Part("queued", "Queued", "Waited for a free slot.", queued),
         Part("processors", "Processors", "Request and response processed.", processors),
+        Part("tools", "Server tools", "Plugins ran between requests to the model.", tools),
         Part("failed", "Failed attempts", "Providers that failed.", failed),
         Part("gateway", "Gateway", "Parsing, routing, relaying and billing.", gateway),
         Part("wait", "Provider, time to first event", "Request sent, no response yet.", wait),

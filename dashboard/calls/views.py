@@ -19,6 +19,7 @@ from dashboard.calls.filters import CallQuery, read_call_query
 from dashboard.calls.processors import ProcessorLine, processor_table
 from dashboard.calls.rows import CallRow, call_rows
 from dashboard.calls.table import Attempt, attempt_table, call_pager, call_table, no_calls
+from dashboard.calls.tool_runs import ToolRunLine, tool_run_table
 from dashboard.explain.links import explain_again_url
 from dashboard.http.current_workspace import current_workspace
 from dashboard.http.htmx import PageRequest, go_to, render_page, variables
@@ -53,6 +54,7 @@ class CallDetailContext:
     detail: CallDetail
     attempts: Table[Attempt]
     processors: Table[ProcessorLine]
+    tool_runs: Table[ToolRunLine]
     explain_url: str
 
 
@@ -110,7 +112,11 @@ def show_call(request: PageRequest, call_id: uuid.UUID) -> HttpResponse:
     detail = describe_call(visible, call, find_body(call), workspace=workspace)
     explain_url = explain_again_url(request.user, workspace, call)
     context = CallDetailContext(
-        detail, attempt_table(detail.attempts), processor_table(call.processors), explain_url
+        detail,
+        attempt_table(detail.attempts),
+        processor_table(call.processors),
+        tool_run_table(call.tool_runs),
+        explain_url,
     )
     return render(request, "dashboard/calls/detail.html", variables(context))
 

@@ -64,6 +64,8 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
         if meter.first_event_ns
         else None,
         processors=() if processing is None else processing.uses(),
+        tool_runs=() if meter.loop is None else tuple(meter.loop.runs),
+        tools_us=0 if meter.loop is None else meter.loop.tools_ns // NS_PER_US,
     )
 
 

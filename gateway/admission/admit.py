@@ -264,7 +264,7 @@ class Admission:
             model=model.name,
             price=bound.price,
             hold_nusd=hold_nusd,
-            more_holds=[] if call.payload.server_tools else None,
+            more_holds=[] if call.payload.tools else None,
             bound=bound,
             limit_tokens=cap * bound.n,
             cap_tokens=sent_cap,

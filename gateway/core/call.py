@@ -13,6 +13,7 @@ from gateway.core.errors import GatewayError
 from gateway.core.files import Attachment
 from gateway.core.json_types import JsonObject
 from gateway.core.processing import Processing
+from gateway.core.server_tools import CallTool, WantedTool
 
 
 class CallFacts(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,8 +122,9 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     processors: tuple[str, ...] = ()
     # What they did; None for calls without.
     processing: Processing | None = None
-    # Names of the tools that the gateway runs for the model, and whether callers see them run.
-    server_tools: tuple[tuple[str, bool], ...] = ()
+    # The plugins that the call names, and the tools that they stand for once those are known.
+    server_tools: tuple[WantedTool, ...] = ()
+    tools: tuple[CallTool, ...] = ()
     # Stored answers that have to be found first; nothing else here is known then.
     earlier: Earlier | None = None
     # Pages of PDFs that were made into pictures, each for pdf_page_nusd.

@@ -20,14 +20,16 @@ class Durations(Protocol):
     def upstream_us(self) -> int: ...
     @property
     def processors_us(self) -> int: ...
+    @property
+    def tools_us(self) -> int: ...
 
 
 def gateway_us(call: Durations) -> int:
     """Return what is left of the total: reading, routing, relaying and settling."""
     known_us = call.admit_us + call.queued_us + call.failed_us + call.upstream_us
-    return max(0, call.total_us - known_us - call.processors_us)
+    return max(0, call.total_us - known_us - call.processors_us - call.tools_us)
 
 
 def added_us(call: Durations) -> int:
-    """Return what the call took beyond its providers, those that failed included."""
-    return max(0, call.total_us - call.upstream_us - call.failed_us)
+    """Return what the call took beyond its providers, those that failed included, and its tools."""
+    return max(0, call.total_us - call.upstream_us - call.failed_us - call.tools_us)

@@ -7,7 +7,7 @@ The fields of a delta or a message are OpenAI's, plus `reasoning` and `reasoning
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Literal, Protocol
 
 import msgspec
 
@@ -57,18 +57,24 @@ class StreamEnd(msgspec.Struct, frozen=True):
 
 
 class ToolEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool of the gateway's has run."""
+    """A tool of the gateway begins to run, or has run."""
 
-    tool: str
+    type: Literal["tool_start", "tool_result", "tool_error"]
+    # The plugin that the tool belongs to, and its function as the model named it.
+    plugin: str
+    function: str
     call_id: str
     # The place of the event in the call, 1 the first.
     seq: int
-    failed: bool
-    duration_ms: int
-    # What the use costs, in nano-USD.
-    nusd: int
     # Callers see it.
     is_shown: bool
+    # Of the beginning.
+    arguments: JsonValue = None
+    # Of the end.
+    preview: str = ""
+    duration_ms: int = 0
+    # What the run costs, in nano-USD.
+    nusd: int = 0
 
 
 StreamEvent = Delta | AudioPiece | Finish | UsageReported | ToolEvent | StreamEnd
@@ -90,8 +96,6 @@ class AnswerMeter(Protocol):
     def note_tool_calls(self, choice: int, calls: object) -> None: ...
 
     def finish(self, choice: int, reason: str, native: str = "") -> None: ...
-
-    def note_tool_use(self, tool: str, nusd: int) -> None: ...
 
 
 class Answer(Protocol):
@@ -135,8 +139,6 @@ class ChatAnswer(msgspec.Struct, frozen=True):
                 meter.note_tool_calls(choice.index, choice.message["tool_calls"])
             if self.usage is None:
                 meter.keep(text_of(choice.message))
-        for event in self.tool_events:
-            meter.note_tool_use(event.tool, event.nusd)
 
     def forget(self) -> None:
         for choice in self.choices:

@@ -11,6 +11,7 @@ import msgspec
 from gateway.core.units import CACHE_WRITE, CACHE_WRITE_1H, UNITS, Unit, other_units, parts_of
 
 NUSD_PER_USD = 1_000_000_000
+NUSD_PER_MICRO_USD = 1_000
 PUSD_PER_NUSD = 1_000
 PUSD_PER_TOKEN_PER_USD_PER_MTOK = 1_000_000
 CREDITS_PER_USD = 100
@@ -92,6 +93,12 @@ def with_output(usage: Usage, completion_tokens: int) -> Usage:
         usage.cached_tokens,
         others={name: count for name, count in usage.others.items() if name in parts},
     )
+
+
+def write_micro_usd(nusd: int) -> str:
+    """Return micro-USD as a decimal string, exact."""
+    whole, rest = divmod(nusd, NUSD_PER_MICRO_USD)
+    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".") if rest else str(whole)
 
 
 def sum_usage(one: Usage, other: Usage) -> Usage:

@@ -24,6 +24,8 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     fallback: str = ""
     # The name of the provider's credential; empty where it had no other.
     credential: str = ""
+    # Which round of a call with server tools it was, 1 the first; 0 for other calls.
+    round: int = 0
 
 
 # The tool that makes pages of PDFs into images.
@@ -36,6 +38,23 @@ class ToolUse(Struct, frozen=True, gc=False, omit_defaults=True):
     name: str = field(name="n")
     uses: int = field(name="u")
     nusd_each: int = field(default=0, name="e")
+
+
+class ToolRun(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
+    """A run of a server tool. As JSON it is what readers of call records get. Nothing of what was
+    said: of the arguments the names alone."""
+
+    # The plugin, and the function where that has another name.
+    plugin: str
+    function: str = ""
+    # Which round of the call asked for it, 1 the first.
+    round: int
+    # ok, failed, timeout, refused (it was not run) or cancelled.
+    status: str
+    us: int = 0
+    units: int = 0
+    nusd: int = 0
+    arguments: tuple[str, ...] = ()
 
 
 # A count, or the types or rules of what was found; never a text of the call's.
@@ -71,6 +90,9 @@ class Receipt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     # From the request to the first event of the provider; None where there was none.
     ttft_us: int | None = field(default=None, name="y")
     processors: tuple[ProcessorUse, ...] = field(default=(), name="r")
+    tool_runs: tuple[ToolRun, ...] = field(default=(), name="w")
+    # In which tools ran and no provider was asked.
+    tools_us: int = field(default=0, name="l")
 
     @property
     def processors_us(self) -> int:

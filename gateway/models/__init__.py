@@ -27,6 +27,7 @@ from gateway.models.rollup import (
     WorkspaceLatency,
     WorkspaceUsage,
 )
+from gateway.models.tool import ToolSetting
 
 __all__ = [
     "Allotment",
@@ -57,6 +58,7 @@ __all__ = [
     "ServingProcess",
     "StoredFile",
     "Target",
+    "ToolSetting",
     "UsageRollup",
     "WorkspaceErrors",
     "WorkspaceLatency",

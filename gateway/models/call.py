@@ -94,6 +94,13 @@ class CallRecord(models.Model):
         null=True,
         help_text="What processors did (gateway.core.receipt.ProcessorUse); empty: none ran.",
     )
+    tool_runs = models.JSONField(
+        null=True,
+        help_text="Runs of server tools (gateway.core.receipt.ToolRun); empty: none.",
+    )
+    tools_us = models.BigIntegerField(
+        db_default=0, help_text="Time in which server tools ran and no provider was asked."
+    )
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)
     output_pusd_per_token = models.BigIntegerField(default=0)

@@ -51,7 +51,10 @@ COMMON_COLUMNS = (
 )
 # Numbers of a call's usage and of its receipt; columns are called as the fields are.
 USAGE = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-DURATIONS = ("total_us", "admit_us", "queued_us", "failed_us", "ttft_us", "upstream_us")
+DURATIONS = (
+    *("total_us", "admit_us", "queued_us", "failed_us", "ttft_us", "upstream_us"),
+    "tools_us",
+)
 NUMBERS = (
     *USAGE,
     "num_tool_calls",
@@ -67,6 +70,7 @@ OWN_COLUMNS = (
     "units",
     "attempts",
     "processors",
+    "tool_runs",
     "user",
     "client_request_id",
     "episode_id",
@@ -113,6 +117,7 @@ BLANK: dict[str, object] = {
     "units": None,
     "tool_uses": None,
     "processors": None,
+    "tool_runs": None,
     "streamed": False,
     "attempts": "[]",
     "dropped_params": "[]",
@@ -240,6 +245,7 @@ class Rows:
             _units(usage.others, record.served.price) if usage.others else None,
             _as_json(record.attempts),
             _as_json(receipt.processors) if receipt.processors else None,
+            _as_json(receipt.tool_runs) if receipt.tool_runs else None,
             identity.user[:256],
             identity.client_request_id[:128],
             self._id(identity.episode_id) if identity.episode_id else None,
@@ -300,8 +306,9 @@ def _tools(tools: tuple[ToolUse, ...]) -> tuple[int, int, str | None]:
     as JSON."""
     pages = page_nusd = 0
     others = []
-    for tool in tools:
-        if tool.name == PDF and not pages:
+    for place, tool in enumerate(tools):
+        # What was done before the call stands first: a plugin has the same name.
+        if tool.name == PDF and not place:
             pages, page_nusd = tool.uses, tool.nusd_each
         else:
             others.append({"name": tool.name, "uses": tool.uses, "nusd_each": tool.nusd_each})

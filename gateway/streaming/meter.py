@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from gateway.core.money import Price, Usage
 from gateway.core.processing import Processing
-from gateway.core.receipt import Attempt, ToolUse
+from gateway.core.receipt import Attempt, ToolRun, ToolUse
+from gateway.streaming.loop_notes import LoopNotes
 
 if TYPE_CHECKING:
     from gateway.core.errors import GatewayError
@@ -55,7 +56,8 @@ class Meter:
     model that is tried in the place of the one asked for, empty for that itself. exchange: the
     attempt, which knows whether its request has gone out. pieces: the first texts of the output,
     all of them while `keeps` is true: they are counted if the provider does not. processing: what
-    processors do; None for calls without.
+    processors do; None for calls without. loop: what the rounds of a tool loop have come to; None
+    for calls without. Outputs are then those of the running round.
     """
 
     __slots__ = (
@@ -72,6 +74,7 @@ class Meter:
         "first_event_ns",
         "has_answered",
         "keeps",
+        "loop",
         "native_finish_reason",
         "other_outputs",
         "pieces",
@@ -113,6 +116,7 @@ class Meter:
         self.pieces: list[str] = []
         self.keeps = True
         self.processing = processing
+        self.loop: LoopNotes | None = None
 
     @property
     def was_sent(self) -> bool:
@@ -121,7 +125,9 @@ class Meter:
 
     @property
     def has_output(self) -> bool:
-        return self.deltas > 0 or self.other_outputs > 0
+        if self.deltas > 0 or self.other_outputs > 0:
+            return True
+        return self.loop is not None and self.loop.round > 1
 
     def begin_attempt(self, target: MeteredTarget) -> None:
         """Start the clock of an attempt, and forget what one before it said of its end."""
@@ -131,7 +137,35 @@ class Meter:
         self.finish_reason = self.native_finish_reason = ""
         self.finished.clear()
         self.tool_calls.clear()
+        self.tool_uses.clear()
+        self.loop = None
         self.attempt_ns = perf_counter_ns()
+
+    def begin_round(self, exchange: MeteredExchange) -> None:
+        """A provider is asked for a round of a tool loop."""
+        if self.loop is None:
+            self.loop = LoopNotes()
+        now_ns = perf_counter_ns()
+        if self.loop.tools_since_ns:
+            self.attempt_ns = now_ns
+            self.usage = None
+        self.loop.begin(exchange, now_ns)
+
+    def end_round(self, usage: Usage | None) -> None:
+        """A round has ended well, and its tools run. usage: None where the provider counted
+        nothing; what it said is then counted with what follows."""
+        loop, now_ns = self.loop, perf_counter_ns()
+        assert loop is not None
+        spent_ns = now_ns - self.attempt_ns
+        self.upstream_ns += spent_ns
+        self._note_attempt(spent_ns, None)
+        loop.end(usage, now_ns)
+        self.usage_so_far = None
+        if usage is not None:
+            self.deltas = self.chars = 0
+            self.pieces.clear()
+            self.keeps = True
+        self.usage = loop.counted if loop.is_complete else None
 
     def count_delta(self, chars: int) -> None:
         """Count a piece of output; the first one marks the time to first token."""
@@ -167,9 +201,19 @@ class Meter:
                 index = call.get("index") if isinstance(call, dict) else None
                 self.tool_calls.add((choice, index if isinstance(index, int) else position))
 
-    def note_tool_use(self, tool: str, nusd: int) -> None:
-        """Note that a tool of the gateway has run, for so much."""
-        self.tool_uses.append(ToolUse(tool, 1, nusd))
+    def note_tool_run(self, run: ToolRun, nusd_each: int) -> None:
+        """Note that a tool of the gateway has run. nusd_each: what each of its units costs."""
+        assert self.loop is not None
+        self.loop.runs.append(run)
+        if run.units:
+            self._add_use(run.plugin, run.units, nusd_each)
+
+    def _add_use(self, plugin: str, units: int, nusd_each: int) -> None:
+        for place, use in enumerate(self.tool_uses):
+            if (use.name, use.nusd_each) == (plugin, nusd_each):
+                self.tool_uses[place] = ToolUse(plugin, use.uses + units, nusd_each)
+                return
+        self.tool_uses.append(ToolUse(plugin, units, nusd_each))
 
     def finish(self, choice: int, reason: str, native: str = "") -> None:
         """Note that a choice is complete."""
@@ -182,7 +226,13 @@ class Meter:
         target = self.target
         if target is None or not self.attempt_ns:
             return
-        spent_ns = perf_counter_ns() - self.attempt_ns
+        now_ns = perf_counter_ns()
+        if self.loop is not None and self.loop.tools_since_ns:
+            # It ended while tools ran, and no provider was asked.
+            self.loop.stop_tools(now_ns)
+            self.attempt_ns = 0
+            return
+        spent_ns = now_ns - self.attempt_ns
         if self.processing is not None:
             spent_ns -= self.processing.take_answer_ns()
             self._note_lost(self.processing)
@@ -191,6 +241,11 @@ class Meter:
             self.upstream_ns += spent_ns
         else:
             self.failed_ns += spent_ns
+        self._note_attempt(spent_ns, error)
+
+    def _note_attempt(self, spent_ns: int, error: GatewayError | None) -> None:
+        target = self.target
+        assert target is not None
         self.attempts.append(
             Attempt(
                 provider=target.provider,
@@ -200,6 +255,7 @@ class Meter:
                 us=spent_ns // NS_PER_US,
                 fallback=self.fallback,
                 credential=target.credential,
+                round=0 if self.loop is None else self.loop.round,
             )
         )
 

@@ -254,7 +254,7 @@ def take(
     elif isinstance(event, Finish):
         meter.finish(event.index, event.reason, event.native)
     elif isinstance(event, ToolEvent):
-        meter.note_tool_use(event.tool, event.nusd)
+        pass  # who ran it has noted it on the meter
     elif event.usage is not None:
         meter.usage = event.usage
     elif event.so_far is not None:

@@ -46,6 +46,10 @@ def find_overdue(live: LiveCall, timeouts: StreamTimeouts, now: float) -> Gatewa
 def _find_silent(live: LiveCall, timeouts: StreamTimeouts, now: float) -> GatewayError | None:
     """Return why a stream's provider must not be waited for any longer, or None."""
     meter = live.meter
+    if meter is not None and meter.loop is not None and meter.loop.tools_since_ns:
+        # Tools run, each within its own time: what follows is asked for anew.
+        live.asked_at, live.heard_at = now, 0.0
+        return None
     # Output that is no text is not looked at piece by piece (gateway.streaming.relay).
     if meter is not None and meter.other_outputs != live.other_outputs:
         live.other_outputs, live.output_at = meter.other_outputs, now

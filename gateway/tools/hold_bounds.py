@@ -1,27 +1,21 @@
-"""What tools of the gateway may add to the cost of a call: fees, and their definitions' tokens."""
+"""What tools of the gateway may add to the cost of a call at most: their fees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from gateway.core.token_bounds import bound_tokens
-from gateway.tools.base import ServerTool
-from gateway.tools.registry import TOOLS
-from gateway.tools.rounds import define
+from gateway.core.server_tools import CallTool
 
 MAX_USES = 20
 
 
-def most_fees_nusd(tools: Iterable[ServerTool]) -> int:
-    """Return the most that the uses of these tools can cost."""
-    return MAX_USES * max(tool.nusd_each for tool in tools)
-
-
-def named_tools(server_tools: Sequence[tuple[str, bool]]) -> list[ServerTool]:
-    """Return the tools that a call names."""
-    return [TOOLS[name] for name, _ in server_tools]
-
-
-def bound_definitions(tools: Iterable[ServerTool]) -> int:
-    """Return how many tokens the definitions add to a prompt at most."""
-    return sum(bound_tokens(define(tool).decode()) for tool in tools)
+def most_fees_nusd(tools: Iterable[CallTool]) -> int:
+    """Return the most that the runs of these tools can cost: of the most expensive ones as many as
+    a call may have."""
+    fees = [(tool.nusd_each * tool.max_units, tool.max_runs) for tool in tools]
+    total_nusd, left = 0, MAX_USES
+    for nusd, runs in sorted(fees, reverse=True):
+        taken = min(runs, left)
+        total_nusd += taken * nusd
+        left -= taken
+    return total_nusd

@@ -6,14 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from gateway.core import reasoning
 from gateway.core.chat import ChatCall
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.money import Usage, sum_usage
+from gateway.core.server_tools import CallTool
 from gateway.core.token_bounds import TOKENS_PER_MESSAGE, bound_tokens
-from gateway.tools.base import ServerTool
 
 # What tools of the gateway are called towards the model: no tool of a caller's is.
 PREFIX = "hi_"
 _encode = msgspec.json.encode
+_read_details = msgspec.json.Decoder(list[reasoning.AnyDetail]).decode
 
 
 class ToolRequest(msgspec.Struct):
@@ -22,10 +25,6 @@ class ToolRequest(msgspec.Struct):
     id: str = ""
     name: str = ""
     arguments: str = ""
-
-    @property
-    def is_ours(self) -> bool:
-        return self.name.startswith(PREFIX)
 
     def add(self, piece: object) -> None:
         """Add a piece of a stream, or the whole of a message."""
@@ -37,9 +36,41 @@ class ToolRequest(msgspec.Struct):
         self.name += _text(function.get("name"))
         self.arguments += _text(function.get("arguments"))
 
-    def as_message_part(self) -> dict[str, object]:
+    def as_message_part(self) -> JsonObject:
         function = {"name": self.name, "arguments": self.arguments or "{}"}
         return {"id": self.id, "type": "function", "function": function}
+
+
+class Said(msgspec.Struct):
+    """What the model said in a round after which tools run."""
+
+    content: str = ""
+    # As in messages and deltas; its pieces are put together for the next request.
+    reasoning_details: list[JsonValue] = []
+
+    def add(self, fields: Mapping[str, JsonValue]) -> None:
+        self.content += _text(fields.get("content"))
+        details = fields.get(reasoning.FIELD)
+        if isinstance(details, list):
+            self.reasoning_details += details
+
+    def as_message(self, requests: Iterable[ToolRequest]) -> JsonObject:
+        message: JsonObject = {
+            "role": "assistant",
+            "content": self.content or None,
+            "tool_calls": [request.as_message_part() for request in requests],
+        }
+        if self.reasoning_details:
+            # A provider takes tool results only behind the thoughts that it has signed.
+            message[reasoning.FIELD] = _merge(self.reasoning_details)
+        return message
+
+
+def _merge(details: list[JsonValue]) -> JsonValue:
+    try:
+        return reasoning.merge(_read_details(_encode(details)))
+    except msgspec.ValidationError:
+        return details
 
 
 def read_requests(calls: object) -> list[ToolRequest]:
@@ -52,21 +83,14 @@ def read_requests(calls: object) -> list[ToolRequest]:
     return requests
 
 
-def define(tool: ServerTool) -> bytes:
+def define(tool: CallTool) -> bytes:
     """Return the definition of a tool, raw JSON."""
     function = {
-        "name": PREFIX + tool.name,
+        "name": PREFIX + tool.function,
         "description": tool.description,
         "parameters": tool.parameters,
     }
     return _encode({"type": "function", "function": function})
-
-
-def with_tools(call: ChatCall, tools: Iterable[ServerTool]) -> ChatCall:
-    """Return the call with the definitions of tools after its own."""
-    own = msgspec.json.decode(call.payload.fields.get("tools") or b"[]", type=list[msgspec.Raw])
-    own += [msgspec.Raw(define(tool)) for tool in tools]
-    return call.with_payload(fields={**call.payload.fields, "tools": _encode(own)})
 
 
 def without_tools(call: ChatCall) -> ChatCall:
@@ -76,26 +100,27 @@ def without_tools(call: ChatCall) -> ChatCall:
 
 
 def next_round(
-    call: ChatCall, content: str, requests: Sequence[ToolRequest], results: Sequence[object]
-) -> tuple[ChatCall, int]:
-    """Return the call with what the model said and what its tools returned, and a bound of the
-    tokens that this adds to its prompt."""
-    said = {
-        "role": "assistant",
-        "content": content or None,
-        "tool_calls": [request.as_message_part() for request in requests],
-    }
-    messages = [_encode(said)]
+    call: ChatCall, said: Said, requests: Sequence[ToolRequest], results: Sequence[JsonValue]
+) -> tuple[ChatCall, list[str]]:
+    """Return the call with what the model said and what its tools returned, and the texts of the
+    results."""
+    messages = [_encode(said.as_message(requests))]
+    texts = []
     for request, result in zip(requests, results, strict=True):
         text = result if isinstance(result, str) else _encode(result).decode()
+        texts.append(text)
         messages.append(_encode({"role": "tool", "tool_call_id": request.id, "content": text}))
-    added_tokens = TOKENS_PER_MESSAGE * len(messages)
-    added_tokens += sum(bound_tokens(message.decode()) for message in messages)
     before = bytes(call.payload.fields["messages"]).rstrip()[:-1]
     fields = {**call.payload.fields, "messages": b",".join([before, *messages]) + b"]"}
     if fields.get("tool_choice") not in (None, b'"auto"', b'"none"', b"null"):
         fields["tool_choice"] = b'"auto"'  # what was forced has been called
-    return call.with_payload(fields=fields), added_tokens
+    return call.with_payload(fields=fields), texts
+
+
+def bound_added(said: Said, requests: Sequence[ToolRequest], texts: Sequence[str]) -> int:
+    """Return a bound of the tokens that a round adds to the prompt of the next."""
+    written = [_encode(said.as_message(requests)).decode(), *texts]
+    return TOKENS_PER_MESSAGE * len(written) + sum(map(bound_tokens, written))
 
 
 def add_usage(one: Usage | None, other: Usage | None) -> Usage | None:

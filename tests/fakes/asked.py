@@ -28,6 +28,7 @@ class Chat(msgspec.Struct):
     max_completion_tokens: int | None = None
     n: int | None = 1
     tools: list[dict[str, Any]] | None = None
+    tool_choice: Any = None
     response_format: dict[str, Any] | None = None
     logprobs: bool | None = False
     top_logprobs: int | None = None
@@ -38,6 +39,21 @@ class Chat(msgspec.Struct):
     def limit_tokens(self) -> int | None:
         limits = [n for n in (self.max_tokens, self.max_completion_tokens) if n is not None]
         return min(limits, default=None)
+
+    @property
+    def may_call(self) -> bool:
+        return not (isinstance(self.tool_choice, str) and self.tool_choice == "none")
+
+    @property
+    def tool_turns(self) -> int:
+        """Return how many times the model has got results of tools since the user spoke."""
+        turns, role = 0, ""
+        for message in self.messages:
+            if message.role == "user":
+                turns = 0
+            turns += message.role == "tool" and role != "tool"
+            role = message.role
+        return turns
 
     @property
     def wants_usage(self) -> bool:

@@ -52,7 +52,7 @@ class Generation:
         script, chat = self._script, self._chat
         for i in range(script.reasoning):
             yield Step("reasoning", f"think{i} ")
-        if script.tools and chat.messages[-1].role != "tool":
+        if script.tools and chat.may_call and chat.tool_turns < script.rounds:
             yield from self._tool_steps()
             self.finish = "tool_calls"
             return

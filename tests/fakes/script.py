@@ -40,6 +40,7 @@ class Script:
     reasoning_field: str = "reasoning_content"
     details: bool = False  # reasoning_details beside it, with a signature, as OpenRouter has them
     tools: int = 0  # so many tool calls instead of text, unless the last message is a tool's
+    rounds: int = 1  # as many times as there are tool results before it
     cites: str = ""  # where the text is from: page, char or web; Anthropic's API only
     redacted: bool = False  # thinking that cannot be read comes first; Anthropic's API only
     args: str = '{"city":"Paris"}'  # the arguments of each tool call, cut into 4-character tokens

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
@@ -11,11 +12,10 @@ from msgspec import Meta, Struct
 
 from gateway.core.durations import gateway_us
 from gateway.core.json_types import JsonObject
-from gateway.core.money import credits_used, usd
+from gateway.core.money import credits_used, usd, write_micro_usd
 from gateway.endpoints.registry import ENDPOINTS
 from gateway.models import CallRecord
 
-NUSD_PER_MICRO_USD = 1_000
 Status = Literal["ok", "error", "aborted", "in_progress"]
 # The contract's words for a call's state; "error" for every other.
 STATUS: dict[CallRecord.Status, Status] = {
@@ -31,6 +31,7 @@ class GenerationTimings(Struct, kw_only=True):
     admit_ms: float
     queued_ms: float
     processors_ms: float
+    tools_ms: float
     failed_ms: float
     upstream_ms: float
     gateway_ms: float
@@ -41,6 +42,16 @@ class ProcessorRun(Struct, kw_only=True):
     status: str
     duration_ms: float
     details: JsonObject
+
+
+class PluginRun(Struct, kw_only=True):
+    plugin: str
+    function: Annotated[str, Meta(description="As the model named it, without hi_.")]
+    round: Annotated[int, Meta(description="1 is the first request to the model.")]
+    status: Annotated[str, Meta(description="ok, failed, timeout, refused or cancelled.")]
+    duration_ms: float
+    cost_micro_usd: Annotated[str, Meta(description="Exact.")]
+    arguments: Annotated[list[str], Meta(description="Names of the arguments.")]
 
 
 class Generation(Struct, kw_only=True):
@@ -72,7 +83,7 @@ class Generation(Struct, kw_only=True):
     cost_nano_usd: Annotated[str, Meta(description="Exact.")]
     tool_costs_micro_usd: Annotated[
         dict[str, str],
-        Meta(description="The part of the cost that is for tools. pdf: PDF pages as images."),
+        Meta(description="The part of the cost that is for tools. pdf: PDF pages as images, too."),
     ]
     latency_ms: int
     status: Status
@@ -93,6 +104,9 @@ class Generation(Struct, kw_only=True):
     processors: Annotated[
         list[ProcessorRun],
         Meta(description="What each processor did: its verdict, counts, types and time."),
+    ]
+    tool_runs: Annotated[
+        list[PluginRun], Meta(description="Runs of plugins, in the order in which they ended.")
     ]
     credits_used: float
     absorbed_cost: Annotated[float, Meta(description="USD that was not charged.")]
@@ -147,15 +161,8 @@ def write_generation(record: CallRecord, shown_id: str = "") -> Generation:
         generation_time_ms=round(record.upstream_us / 1000),
         queued_ms=round(record.queued_us / 1000),
         processors_ms=round(record.processors_us / 1000),
-        processors=[
-            ProcessorRun(
-                name=use["name"],
-                status=use["status"],
-                duration_ms=use.get("us", 0) / 1000,
-                details=use.get("details", {}),
-            )
-            for use in record.processors or ()
-        ],
+        processors=write_processors(record.processors),
+        tool_runs=write_tool_runs(record.tool_runs),
         credits_used=credits_used(record.charge_nusd, whole=settings.CREDITS_INTEGER),
         absorbed_cost=usd(record.absorbed_nusd),
         fallback_from=record.fallback_from or None,
@@ -174,12 +181,40 @@ def write_generation(record: CallRecord, shown_id: str = "") -> Generation:
     )
 
 
+def write_processors(uses: Sequence[JsonObject] | None) -> list[ProcessorRun]:
+    return [
+        ProcessorRun(
+            name=use["name"],
+            status=use["status"],
+            duration_ms=use.get("us", 0) / 1000,
+            details=use.get("details", {}),
+        )
+        for use in uses or ()
+    ]
+
+
+def write_tool_runs(runs: Sequence[JsonObject] | None) -> list[PluginRun]:
+    return [
+        PluginRun(
+            plugin=run["plugin"],
+            function=run.get("function") or run["plugin"],
+            round=run["round"],
+            status=run["status"],
+            duration_ms=run.get("us", 0) / 1000,
+            cost_micro_usd=write_micro_usd(run.get("nusd", 0)),
+            arguments=run.get("arguments", []),
+        )
+        for run in runs or ()
+    ]
+
+
 def write_timings(record: CallRecord) -> GenerationTimings:
     return GenerationTimings(
         total_ms=record.total_us / 1000,
         admit_ms=record.admit_us / 1000,
         queued_ms=record.queued_us / 1000,
         processors_ms=record.processors_us / 1000,
+        tools_ms=record.tools_us / 1000,
         failed_ms=record.failed_us / 1000,
         upstream_ms=record.upstream_us / 1000,
         gateway_ms=gateway_us(record) / 1000,
@@ -195,9 +230,3 @@ def write_tool_costs(record: CallRecord) -> dict[str, str]:
             charged[name] = write_micro_usd(part_nusd)
             left_nusd -= part_nusd
     return charged
-
-
-def write_micro_usd(nusd: int) -> str:
-    """Return micro-USD as a decimal string, exact."""
-    whole, rest = divmod(nusd, NUSD_PER_MICRO_USD)
-    return f"{whole}.{rest:03d}".rstrip("0").rstrip(".") if rest else str(whole)

@@ -10,7 +10,7 @@ from gateway.core.errors import PromptTooLong
 from gateway.core.money import PUSD_PER_NUSD
 from gateway.endpoints.chat_completions.read import least_prompt_tokens
 from gateway.snapshot.types import ModelRecord
-from gateway.tools.hold_bounds import bound_definitions, most_fees_nusd, named_tools
+from gateway.tools.hold_bounds import most_fees_nusd
 
 
 def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
@@ -19,16 +19,13 @@ def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
     prompt_tokens = payload.prompt_tokens_bound
     if payload.pictures:
         prompt_tokens += bound_pictures(call, model)
-    tools = named_tools(payload.server_tools) if payload.server_tools else ()
-    if tools:
-        prompt_tokens += bound_definitions(tools)
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
     prompt_pusd = prompt_tokens * model.max_prompt_pusd
     if payload.pdf_pages:
         prompt_pusd += payload.pdf_pages * payload.pdf_page_nusd * PUSD_PER_NUSD
-    if tools:
-        prompt_pusd += most_fees_nusd(tools) * PUSD_PER_NUSD
+    if payload.tools:
+        prompt_pusd += most_fees_nusd(payload.tools) * PUSD_PER_NUSD
     most_tokens = model.max_output_tokens
     return CostBound(
         price=model.max_price,

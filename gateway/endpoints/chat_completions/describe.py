@@ -30,9 +30,10 @@ from gateway.endpoints.json_schema import (
     reference,
     unless,
 )
+from gateway.endpoints.plugins import MAX_PLUGINS
 from gateway.endpoints.rules import Rules
 from gateway.processors.registry import PROCESSORS
-from gateway.tools.registry import TOOLS
+from gateway.tools.registry import ALIASES, FAMILIES, TOOLS
 
 PATTERN: JsonObject = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS}
 CHOICE: JsonObject = {"type": "array", "items": {"type": "string"}, "minItems": 1}
@@ -154,6 +155,17 @@ def _processors() -> JsonObject:
 
 
 def _plugins() -> JsonObject:
-    if not TOOLS:
-        return NONE_OF_THEM | {"description": "Not available."}
-    return optional({"type": "array", "items": given("id", {"enum": sorted(TOOLS)}) | AN_OBJECT})
+    spellings: list[JsonObject] = [{"enum": sorted([*TOOLS, *ALIASES])}]
+    if FAMILIES:
+        spellings.append({"type": "string", "pattern": f"^({'|'.join(sorted(FAMILIES))}):"})
+    plugin: JsonObject = {
+        "type": "object",
+        "required": ["id"],
+        "properties": {
+            "id": spellings[0] if len(spellings) == 1 else {"anyOf": spellings},
+            "events": optional({"type": "boolean"}),
+            "enabled": optional({"type": "boolean"}),
+        },
+        "description": "A server tool, and its options.",
+    }
+    return optional({"type": "array", "items": plugin, "maxItems": MAX_PLUGINS})

@@ -19,6 +19,7 @@ from gateway.core.errors import RequestError
 from gateway.core.files import Attachment
 from gateway.core.profiles import UNIFIED, Profile
 from gateway.core.request import RequestHead
+from gateway.core.server_tools import WantedTool
 from gateway.core.token_bounds import (
     TOKENS_PER_FILE,
     TOKENS_PER_MESSAGE,
@@ -28,9 +29,10 @@ from gateway.core.token_bounds import (
 from gateway.endpoints.chat_completions import guided_decoding, schema
 from gateway.endpoints.chat_completions.content_parts import read_blocks, respell
 from gateway.endpoints.chat_completions.request_rules import check_rules
-from gateway.endpoints.chat_completions.requested_steps import read_processors, read_server_tools
+from gateway.endpoints.chat_completions.requested_steps import read_processors
 from gateway.endpoints.chat_completions.response_format import read_format
 from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
+from gateway.endpoints.plugins import read_plugins
 from gateway.endpoints.reading import (
     check_unknown,
     explain,
@@ -111,9 +113,14 @@ def read_call(
         media_urls=media_urls,
         pictures=pictures,
         processors=read_processors(request.inferada) if request.inferada is not None else (),
-        server_tools=read_server_tools(request) if request.plugins else (),
+        server_tools=_read_plugins(request) if request.plugins else (),
     )
     return Call(facts, payload)
+
+
+def _read_plugins(request: ChatCompletionRequest) -> tuple[WantedTool, ...]:
+    events, n = bool(request.hi_tool_events), request.n or 1
+    return read_plugins(request.plugins, shows_events=events, n=n)
 
 
 def share(raws: dict[str, msgspec.Raw]) -> dict[str, bytes]:

@@ -47,6 +47,7 @@ class Timings(Struct, kw_only=True):
     processors_ms: Annotated[int, Meta(description="Where some ran.")] | UnsetType = UNSET
     queued_ms: int | UnsetType = UNSET
     failed_ms: Annotated[int, Meta(description="Attempts that failed.")] | UnsetType = UNSET
+    tools_ms: Annotated[int, Meta(description="Server tools.")] | UnsetType = UNSET
     gateway_ms: int | UnsetType = UNSET
 
 
@@ -67,7 +68,13 @@ class AnswerMessage(Struct, kw_only=True):
         | UnsetType
     ) = UNSET
     refusal: str | UnsetType = UNSET
-    annotations: list[JsonObject] | UnsetType = UNSET
+    annotations: (
+        Annotated[list[JsonObject], Meta(description="Citations of pages, as url_citation.")]
+        | UnsetType
+    ) = UNSET
+    images: (
+        Annotated[list[JsonObject], Meta(description="Images that a plugin has made.")] | UnsetType
+    ) = UNSET
     audio: JsonObject | UnsetType = UNSET
 
 
@@ -76,6 +83,21 @@ class AnswerChoice(Struct):
     message: AnswerMessage
     finish_reason: FinishReason
     logprobs: JsonObject | None
+
+
+class HiToolEvent(Struct, kw_only=True):
+    """A plugin has begun to run, or has run. Of its beginning there are the arguments, of its end
+    the rest."""
+
+    type: Literal["tool_start", "tool_result", "tool_error"]
+    plugin: str
+    function: Annotated[str, Meta(description="As the model knows the tool.")]
+    call_id: str
+    seq: Annotated[int, Meta(description="Position among the events of the call.")]
+    arguments: JsonObject | UnsetType = UNSET
+    preview: Annotated[str, Meta(description="First characters of the result.")] | UnsetType = UNSET
+    duration_ms: int | UnsetType = UNSET
+    cost_micro_usd: str | UnsetType = UNSET
 
 
 class ChatCompletion(Struct, kw_only=True):
@@ -93,6 +115,7 @@ class ChatCompletion(Struct, kw_only=True):
     credits_used: float
     episode_id: str | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
+    hi_tool_events: list[HiToolEvent] | UnsetType = UNSET
 
 
 class ChunkChoice(Struct):
@@ -129,3 +152,4 @@ class ChatCompletionChunk(ChunkHead, kw_only=True):
     credits_used: float | UnsetType = UNSET
     fallback: Fallback | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
+    hi_tool_event: HiToolEvent | UnsetType = UNSET

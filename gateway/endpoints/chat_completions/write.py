@@ -25,7 +25,7 @@ from gateway.core.events import (
     WrittenEvent,
 )
 from gateway.core.json_types import JsonObject
-from gateway.core.money import Usage, count_cache_writes, usd
+from gateway.core.money import Usage, count_cache_writes, usd, write_micro_usd
 from gateway.core.profiles import Profile
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
@@ -39,6 +39,7 @@ from gateway.endpoints.chat_completions.response_schema import (
     CompletionTokensDetails,
     CompletionUsage,
     Fallback,
+    HiToolEvent,
     PromptTokensDetails,
     Timings,
 )
@@ -130,6 +131,8 @@ class AnswerWriter:
                 credits_used=form.credits(receipt),
                 episode_id=form.episode_id or UNSET,
                 inferada=form.summary(),
+                hi_tool_events=[write_tool_event(one) for one in answer.tool_events if one.is_shown]
+                or UNSET,
             )
         )
 
@@ -277,16 +280,22 @@ def _write_event(chunk: ChatCompletionChunk) -> bytes:
     return DATA + _encode(chunk) + END
 
 
-def write_tool_event(event: ToolEvent) -> dict[str, str | int]:
+def write_tool_event(event: ToolEvent) -> HiToolEvent:
     """Return a tool event as callers see it (gateway contract, section 6.10)."""
-    return {
-        "type": "tool_error" if event.failed else "tool_result",
-        "plugin": event.tool,
-        "call_id": event.call_id,
-        "seq": event.seq,
-        "duration_ms": event.duration_ms,
-        "cost_micro_usd": str(event.nusd // 1000),
-    }
+    written = HiToolEvent(
+        type=event.type,
+        plugin=event.plugin,
+        function=event.function,
+        call_id=event.call_id,
+        seq=event.seq,
+    )
+    if event.type == "tool_start":
+        written.arguments = event.arguments or {}
+    else:
+        written.preview = event.preview
+        written.duration_ms = event.duration_ms
+        written.cost_micro_usd = write_micro_usd(event.nusd)
+    return written
 
 
 def write_choice(choice: Choice, profile: Profile) -> AnswerChoice:
@@ -314,6 +323,7 @@ def write_timings(receipt: Receipt) -> Timings:
     failed_ms = min((receipt.failed_us + 500) // 1000, rest_ms)
     rest_ms -= failed_ms
     processors_ms = min((receipt.processors_us + 500) // 1000, rest_ms)
+    tools_ms = min((receipt.tools_us + 500) // 1000, rest_ms - processors_ms)
     return Timings(
         total_ms=total_ms,
         upstream_ms=upstream_ms,
@@ -321,5 +331,6 @@ def write_timings(receipt: Receipt) -> Timings:
         processors_ms=processors_ms if receipt.processors else UNSET,
         queued_ms=queued_ms or UNSET,
         failed_ms=failed_ms or UNSET,
-        gateway_ms=rest_ms - processors_ms or UNSET,
+        tools_ms=tools_ms or UNSET,
+        gateway_ms=rest_ms - processors_ms - tools_ms or UNSET,
     )

@@ -172,9 +172,11 @@ def row_of(call: Drawn, process: str, workspace: str, moment: str) -> Row:
         0,  # failed
         n.ttft_us,
         n.upstream_us,
+        0,  # tools
         None,  # units
         "[]",  # attempts
         None,  # processors
+        None,  # runs of tools
         f"user-{call.number % 1_000}",
         client_id,
         None,  # episode

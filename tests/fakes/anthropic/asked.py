@@ -19,6 +19,7 @@ def read_chat(body: dict[str, Any]) -> Chat:
         stream=body.get("stream"),
         max_tokens=body["max_tokens"],
         tools=[{"function": {"name": tool["name"]}} for tool in body.get("tools") or ()] or None,
+        tool_choice=(body.get("tool_choice") or {}).get("type"),
         response_format=wanted and {"type": "json_schema", "json_schema": wanted},
     )
 

@@ -25,10 +25,17 @@ def read_chat(body: dict[str, Any], model: str, *, stream: bool) -> Chat:
         max_tokens=config.get("maxOutputTokens"),
         n=config.get("candidateCount", 1),
         tools=[{"function": {"name": function["name"]}} for function in functions] or None,
+        tool_choice=_read_choice(body),
         response_format=_read_form(config),
         logprobs=config.get("responseLogprobs"),
         top_logprobs=config.get("logprobs"),
     )
+
+
+def _read_choice(body: dict[str, Any]) -> str | None:
+    """Return whether tools may be called, in OpenAI's words."""
+    config = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
+    return "none" if config.get("mode") == "NONE" else None
 
 
 def tells_thoughts(body: dict[str, Any]) -> bool:

@@ -114,6 +114,7 @@ class World:
             recall=unused,
             count_request=self.admission.count_request,
             choose_model=self.admission.choose_model,
+            choose_tools=unused,
             process=prep.process,
             claim=unused,
             load_files=prep.load_files,

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from gateway.core.server_tools import ToolResult
+from gateway.tools.base import ServerTool, ToolContext
 
-class Sum:
+
+class Sum(ServerTool):
     """A ServerTool (gateway.tools.base)."""
 
     name = "sum"
@@ -17,7 +20,7 @@ class Sum:
     }
     nusd_each = 7_000
 
-    async def run(self, arguments: Mapping[str, object]) -> object:
+    async def run(self, arguments: Mapping[str, object], context: ToolContext) -> ToolResult:
         numbers = arguments["numbers"]
         assert isinstance(numbers, list)
-        return {"sum": sum(numbers)}
+        return ToolResult(content={"sum": sum(numbers)})

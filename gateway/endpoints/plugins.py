@@ -1,0 +1,82 @@
+"""The `plugins` of a request (gateway contract, section 6.10): which server tools it names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from gateway.core.errors import PluginUnavailable, RequestError
+from gateway.core.json_types import JsonObject
+from gateway.core.server_tools import WantedTool
+from gateway.endpoints.reading import explain
+from gateway.tools.registry import ALIASES, TOOLS, family_of
+
+MAX_PLUGINS = 32
+_COMMON = ("id", "events", "enabled")
+
+
+S = TypeVar("S", bound=Struct)
+
+
+class Plugin(Struct):
+    """What every plugin may say."""
+
+    id: str
+    events: bool | None = None
+    enabled: bool | None = None
+
+
+def read_plugins(
+    given: Sequence[JsonObject] | None, *, shows_events: bool, n: int = 1, place: str = "plugins"
+) -> tuple[WantedTool, ...]:
+    """Return the enabled plugins. place: the name of the list in the request.
+
+    Raises PluginUnavailable for one that does not exist here, RequestError for one that is named
+    twice, for options that it does not have, or for more than one answer.
+    """
+    if len(given or ()) > MAX_PLUGINS:
+        raise RequestError(f"A request can have at most {MAX_PLUGINS} plugins.", param=place)
+    found: dict[str, WantedTool] = {}
+    seen: set[str] = set()
+    for index, member in enumerate(given or ()):
+        param = f"{place}[{index}]"
+        plugin = _convert(member, Plugin, param)
+        name = ALIASES.get(plugin.id, plugin.id)
+        options_type = _options_of(name)
+        if options_type is None:
+            message = f"The plugin {plugin.id[:64]} does not exist."
+            raise PluginUnavailable(message, param=f"{param}.id")
+        if name in seen:
+            raise RequestError(f"The plugin {name} is named twice.", param=f"{param}.id")
+        seen.add(name)
+        own = {key: value for key, value in member.items() if key not in _COMMON}
+        options = _convert(own, options_type, param)
+        if plugin.enabled is not False:
+            events = shows_events if plugin.events is None else plugin.events
+            found[name] = WantedTool(id=name, param=param, shows_events=events, options=options)
+    if found and n > 1:
+        raise RequestError("n must be 1 with plugins.", param="n")
+    return tuple(found.values())
+
+
+def _options_of(name: str) -> type[Struct] | None:
+    if name in TOOLS:
+        return TOOLS[name].options
+    family = family_of(name)
+    return None if family is None else family[0].options
+
+
+def _convert(given: JsonObject, kind: type[S], param: str) -> S:
+    """Raises RequestError with the path of what is no such value."""
+    try:
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        refusal = explain(error, lambda path: path)
+        path = f"{param}.{refusal.param}" if refusal.param else param
+        message = refusal.message
+        if refusal.param:
+            message = message.replace(refusal.param, path)
+        raise RequestError(message, param=path) from None

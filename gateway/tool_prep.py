@@ -1,0 +1,92 @@
+"""Gives a call the tools that its plugins stand for, as its model can be told of them."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from gateway.core.call import AnyCall
+from gateway.core.chat import ChatCall, ChatRequest
+from gateway.core.errors import GatewayError, RequestError, UnsupportedParameter
+from gateway.core.server_tools import CallTool
+from gateway.core.token_bounds import bound_tokens
+from gateway.egress.egress import requester_of
+from gateway.endpoints.chat_completions.system_prompt import lead
+from gateway.providers.parameters import check_parameters
+from gateway.snapshot.caller import Caller
+from gateway.snapshot.types import ModelRecord
+from gateway.tools.bound import BoundTool
+from gateway.tools.choose import ToolChooser
+from gateway.tools.rounds import PREFIX, define
+
+_read_tools = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_encode = msgspec.json.encode
+
+
+class ToolPrep:
+    """For all calls of a process."""
+
+    def __init__(self, chooser: ToolChooser) -> None:
+        self._chooser = chooser
+
+    async def choose_tools(
+        self, caller: Caller, call: AnyCall, model: ModelRecord, request_id: str
+    ) -> AnyCall:
+        """Return the call with its tools, which its model is told of like those of its caller. A
+        model that takes no tools is told in its system prompt what can be told there.
+
+        Raises PluginUnavailable, RequestError, UnsupportedParameter, DatabaseUnavailable.
+        """
+        assert isinstance(call.payload, ChatRequest)
+        tools = await self._chooser.choose(
+            call.payload.server_tools,
+            requester=requester_of(caller.key),
+            call_id=request_id,
+        )
+        if not tools:
+            return call.with_payload(server_tools=())
+        with_tools = await asyncio.to_thread(define_tools, call, tools)
+        if takes_tools(with_tools, model):
+            return with_tools
+        texts = [tool.tool.without_tools() for tool in tools]
+        for tool, text in zip(tools, texts, strict=True):
+            if not text:
+                message = f"{model.name} does not support tools, as the plugin {tool.plugin} needs."
+                params = {one.id: one.param for one in call.payload.server_tools}
+                raise UnsupportedParameter(message, param=params.get(tool.plugin, "plugins"))
+        return lead(call.with_payload(server_tools=()), "\n".join(texts), None)
+
+
+def takes_tools(call: ChatCall, model: ModelRecord) -> bool:
+    """True for a model whose providers all take the tools of the call."""
+    if not model.can("tools"):
+        return False
+    try:
+        return "tools" not in check_parameters(call, model)
+    except GatewayError:
+        # Of something else, which is refused by itself.
+        return True
+
+
+def define_tools(call: ChatCall, tools: list[BoundTool]) -> ChatCall:
+    """Return the call with the definitions of tools after its own.
+
+    Raises RequestError where one of its own has the name of one of the gateway's.
+    """
+    payload = call.payload
+    own = _read_tools(payload.fields.get("tools") or b"[]")
+    names = {PREFIX + tool.function for tool in tools}
+    for index, raw in enumerate(own):
+        name = (msgspec.json.decode(raw).get("function") or {}).get("name")
+        if name in names:
+            raise RequestError(
+                f"{name} is the name of a tool of a plugin.", param=f"tools[{index}].function.name"
+            )
+    defined = [msgspec.Raw(define(tool)) for tool in tools]
+    fields = {**payload.fields, "tools": _encode([*own, *defined])}
+    added = sum(bound_tokens(bytes(raw).decode()) for raw in defined)
+    found: tuple[CallTool, ...] = tuple(tools)
+    return call.with_payload(
+        fields=fields, tools=found, prompt_tokens_bound=payload.prompt_tokens_bound + added
+    )

@@ -1,0 +1,178 @@
+"""Runs the tools that a model calls: within their limits, several at once, each within its time.
+
+A tool that fails tells the model so, and does not end the call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter_ns
+from typing import NamedTuple
+
+import msgspec
+
+from gateway.core.errors import GatewayError
+from gateway.core.events import ToolEvent
+from gateway.core.json_types import JsonObject, JsonValue
+from gateway.core.receipt import ToolRun
+from gateway.core.server_tools import CallTool, ToolResult
+from gateway.tools.base import ToolFailed
+from gateway.tools.hold_bounds import MAX_USES
+from gateway.tools.rounds import PREFIX, ToolRequest
+
+logger = logging.getLogger(__name__)
+
+MAX_AT_ONCE = 5
+USE_TIMEOUT_S = 60.0
+PREVIEW_CHARS = 200
+MAX_ARGUMENT_NAMES = 20
+NS_PER_US, NS_PER_MS = 1_000, 1_000_000
+Tell = Callable[[ToolEvent], None]
+# Takes a run that is over and what each of its units costs.
+NoteRun = Callable[[ToolRun, int], None]
+
+
+class Refused(Exception):
+    """The tool is not run. The text is for the model."""
+
+
+class Outcome(NamedTuple):
+    """What a run came to. result: None where it failed; failure: what the model is told then."""
+
+    status: str
+    result: ToolResult | None
+    failure: str = ""
+
+
+class ToolRunner:
+    """Of one attempt of a call. tools: by the names that the model knows them by."""
+
+    def __init__(self, tools: Mapping[str, CallTool], note: NoteRun) -> None:
+        self.runs = 0
+        self._tools = tools
+        self._note = note
+        self._runs_of: Counter[str] = Counter()
+        self._slots = asyncio.Semaphore(MAX_AT_ONCE)
+        self._seq = 0
+
+    async def run_all(
+        self, round_number: int, requests: Sequence[ToolRequest], tell: Tell
+    ) -> list[Outcome]:
+        """Return what each came to, in their order. tell: takes the events as they happen."""
+        running = [self._run(round_number, request, tell) for request in requests]
+        return list(await asyncio.gather(*running))
+
+    async def _run(self, round_number: int, request: ToolRequest, tell: Tell) -> Outcome:
+        tool = self._tools.get(request.name)
+        plugin = request.name.removeprefix(PREFIX)[:64] if tool is None else tool.plugin
+        function = request.name.removeprefix(PREFIX)[:64]
+        outcome, arguments, began_ns = Outcome("cancelled", None), {}, perf_counter_ns()
+        try:
+            arguments = self._admit(request, tool)
+            assert tool is not None
+            async with self._slots:
+                began_ns = perf_counter_ns()
+                self._tell(tell, "tool_start", tool, request, arguments=arguments)
+                outcome = await _outcome_of(tool, arguments)
+        except Refused as refusal:
+            outcome = Outcome("refused", None, str(refusal))
+        finally:
+            spent_ns = perf_counter_ns() - began_ns
+            result, nusd_each = outcome.result, 0 if tool is None else tool.nusd_each
+            units = 0 if result is None else result.units
+            self._note(
+                ToolRun(
+                    plugin=plugin,
+                    function="" if function == plugin else function,
+                    round=round_number,
+                    status=outcome.status,
+                    us=spent_ns // NS_PER_US,
+                    units=units,
+                    nusd=units * nusd_each,
+                    arguments=tuple(str(name)[:64] for name in arguments)[:MAX_ARGUMENT_NAMES],
+                ),
+                nusd_each,
+            )
+        if tool is not None:
+            self._tell(
+                tell,
+                "tool_error" if result is None else "tool_result",
+                tool,
+                request,
+                preview=outcome.failure if result is None else preview_of(result),
+                duration_ms=spent_ns // NS_PER_MS,
+                nusd=units * nusd_each,
+            )
+        return outcome
+
+    def _admit(self, request: ToolRequest, tool: CallTool | None) -> JsonObject:
+        """Return the arguments of a run that may begin. Raises Refused."""
+        if tool is None:
+            raise Refused("There is no tool of this name.")
+        if self.runs >= MAX_USES:
+            raise Refused(f"A call can run tools {MAX_USES} times at most.")
+        if self._runs_of[request.name] >= tool.max_runs:
+            raise Refused(f"This tool can run {tool.max_runs} times in a call at most.")
+        try:
+            arguments = msgspec.json.decode(request.arguments or "{}", type=dict[str, JsonValue])
+        except (msgspec.DecodeError, msgspec.ValidationError):
+            raise Refused("The arguments are not a JSON object.") from None
+        self.runs += 1
+        self._runs_of[request.name] += 1
+        return arguments
+
+    def _tell(
+        self,
+        tell: Tell,
+        kind: str,
+        tool: CallTool,
+        request: ToolRequest,
+        *,
+        arguments: JsonValue = None,
+        preview: str = "",
+        duration_ms: int = 0,
+        nusd: int = 0,
+    ) -> None:
+        self._seq += 1
+        tell(
+            ToolEvent(
+                type=kind,  # type: ignore[arg-type]  # one of the three
+                plugin=tool.plugin,
+                function=request.name,
+                call_id=request.id,
+                seq=self._seq,
+                is_shown=tool.shows_events,
+                arguments=arguments,
+                preview=preview,
+                duration_ms=duration_ms,
+                nusd=nusd,
+            )
+        )
+
+
+async def _outcome_of(tool: CallTool, arguments: JsonObject) -> Outcome:
+    try:
+        async with asyncio.timeout(USE_TIMEOUT_S):
+            return Outcome("ok", await tool.run(arguments))
+    except TimeoutError:
+        return Outcome("timeout", None, f"The tool took longer than {USE_TIMEOUT_S:g} s.")
+    except ToolFailed as error:
+        return Outcome("failed", None, str(error)[:500])
+    except GatewayError as error:
+        return Outcome("failed", None, error.message[:500])
+    except Exception as error:
+        # Its text may have a part of the call in it.
+        logger.error("The tool %s failed: %s", tool.plugin, type(error).__name__)
+        return Outcome("failed", None, "The tool failed.")
+
+
+def preview_of(result: ToolResult) -> str:
+    """Return the beginning of what a tool returned."""
+    content = result.content
+    text = result.preview or (
+        content if isinstance(content, str) else msgspec.json.encode(content).decode()
+    )
+    return text[:PREVIEW_CHARS]
