@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0012_server_tools'),
-        ('gateway', '0040_processors_of_a_call'),
+        ('gateway', '0041_files'),
     ]
 
     operations = [
