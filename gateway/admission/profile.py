@@ -18,7 +18,8 @@ def choose_profile(head: RequestHead, key: KeyRecord | None, default: Profile) -
     Without a known key it is guessed from what the presented one begins with.
     Raises RequestError for a header, and NotFound for an address, that names none of ours.
     """
-    named = head.first(b"x-compat-profile").decode("latin-1").strip()
+    header = head.fields.get(b"x-compat-profile")
+    named = "" if header is None else header.decode("latin-1").strip()
     if named and (key is None or key.may_override_profile):
         if named not in BY_NAME:
             unknown = RequestError(f"The profile {named[:64]} does not exist.", param=HEADER)

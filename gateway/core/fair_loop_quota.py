@@ -41,7 +41,7 @@ class FairLoopQuota:
 
     def try_take(self) -> bool:
         """Count one thing if it may begin in this pass. Returns whether."""
-        if self._left <= 0 or self._waiting:
+        if self._left <= 0 or self._waiting.length:
             return False
         self._take()
         return True
@@ -57,11 +57,11 @@ class FairLoopQuota:
 
     def _begin_pass(self) -> None:
         waiting = self._waiting
-        if waiting or self._is_crowded:
+        if waiting.length or self._is_crowded:
             self._adapt()
-        self._is_crowded = bool(waiting)
+        self._is_crowded = waiting.length > 0
         self._left = self._limit
-        while waiting and self._left > 0:
+        while waiting.length and self._left > 0:
             self._take()
             waiting.popleft()()
 

@@ -132,17 +132,17 @@ class Group(Generic[T]):
 
 
 class FairQueue(Generic[T]):
-    """What waits, each item its owner's."""
+    """What waits, each item its owner's. length: how much, for whoever asks very often."""
 
-    __slots__ = ("_groups", "_length", "_turns")
+    __slots__ = ("_groups", "_turns", "length")
 
     def __init__(self) -> None:
         self._turns = Turns()
         self._groups: dict[str, Group[T]] = {}
-        self._length = 0
+        self.length = 0
 
     def __len__(self) -> int:
-        return self._length
+        return self.length
 
     def __iter__(self) -> Iterator[T]:
         for group in self._groups.values():
@@ -154,7 +154,7 @@ class FairQueue(Generic[T]):
             group = self._groups[owner.group] = Group()
             self._turns.join(owner.group)
         group.append(owner.name, item)
-        self._length += 1
+        self.length += 1
 
     def first(self) -> T:
         """Return what is next."""
@@ -165,7 +165,7 @@ class FairQueue(Generic[T]):
         name = self._turns.first()
         group = self._groups[name]
         item = group.popleft()
-        self._length -= 1
+        self.length -= 1
         self._turns.end_turn(waits_on=bool(group))
         if not group:
             del self._groups[name]
@@ -178,7 +178,7 @@ class FairQueue(Generic[T]):
             return
         before = len(group)
         group.remove(owner.name, item)
-        self._length -= before - len(group)
+        self.length -= before - len(group)
         if not group:
             del self._groups[owner.group]
             self._turns.leave(owner.group)

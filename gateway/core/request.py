@@ -91,8 +91,8 @@ class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
 
         Only X-Request-Id asks for that; whoever also has an id for tracking keeps that one.
         """
-        value = self.first(b"x-request-id")
-        if len(value) != UUID_CHARS or b"x-client-request-id" in self.fields:
+        value = self.fields.get(b"x-request-id")
+        if value is None or len(value) != UUID_CHARS or b"x-client-request-id" in self.fields:
             return ""
         try:
             wanted = uuid.UUID(value.decode("latin-1"))
@@ -105,7 +105,8 @@ class RequestHead(msgspec.Struct, frozen=True, kw_only=True):
 
         Kept only when it is at most 128 of A-Z a-z 0-9 . _ : -
         """
-        value = self.first(b"x-client-request-id") or self.first(b"x-request-id")
+        fields = self.fields
+        value = fields.get(b"x-client-request-id") or fields.get(b"x-request-id")
         if not value or len(value) > MAX_CLIENT_ID_BYTES:
             return ""
         text = value.decode("latin-1")

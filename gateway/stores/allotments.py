@@ -15,11 +15,15 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
+from django.db import connection
 from django.db.models import F
 
+from accounts.ids import stored_id
 from accounts.ledger import Spend
 from gateway.models import Allotment, Budget
 from keys.models import ApiKey
+
+HAS_ANY = "SELECT 1 FROM gateway_allotment WHERE process_id = %s AND amount_nusd > 0 LIMIT 1"
 
 
 class _Own(NamedTuple):
@@ -34,7 +38,7 @@ class _Own(NamedTuple):
 def spend_allotments(process_id: uuid.UUID, spends: Sequence[Spend]) -> None:
     """Take what calls have cost out of the process's allotments, inside the transaction that counts
     it as spent."""
-    if not spends:
+    if not spends or not _has_any(process_id):
         return
     keys = {spend.key_id for spend in spends}
     found = _find_own(process_id, keys, {spend.workspace_id for spend in spends})
@@ -81,6 +85,14 @@ def move_amount(process_id: uuid.UUID, owner_id: uuid.UUID, amount_nusd: int) ->
     if amount_nusd and not own.update(amount_nusd=F("amount_nusd") + amount_nusd):
         Allotment.objects.create(budget_id=owner_id, process_id=process_id, amount_nusd=amount_nusd)
     return True
+
+
+def _has_any(process_id: uuid.UUID) -> bool:
+    """Return whether the process has a part of any budget. Where there are no budgets, this is all
+    that a batch asks, and building the query of _find_own would cost it more than any other."""
+    with connection.cursor() as cursor:
+        cursor.execute(HAS_ANY, (stored_id(process_id),))
+        return cursor.fetchone() is not None
 
 
 def _find_own(

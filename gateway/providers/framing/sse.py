@@ -29,18 +29,20 @@ class SseDecoder:
 
         Raises StreamBroken when one event grows beyond MAX_EVENT_BYTES.
         """
-        # Most providers send whole events of one line, each by itself.
+        # Most providers send whole events of one line; where every end of a line is one that the
+        # events are cut at, there is nothing else.
         if (
             chunk[:6] == b"data: "
             and chunk[-2:] == b"\n\n"
             and not self._open
             and not self._data
-            and chunk.count(b"\n") == 2
-            and b"\r" not in chunk
             and len(chunk) <= MAX_EVENT_BYTES
+            and b"\r" not in chunk
         ):
-            self._seen_bom = True
-            return [chunk[6:-2]]
+            events = chunk[6:-2].split(b"\n\ndata: ")
+            if chunk.count(b"\n") == 2 * len(events):
+                self._seen_bom = True
+                return events
         if not self._seen_bom:
             begun = b"".join((*self._open, chunk))
             if len(begun) < 3 and b"\xef\xbb\xbf".startswith(begun):

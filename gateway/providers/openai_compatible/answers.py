@@ -44,8 +44,8 @@ OTHER_REASONS: Mapping[str, str] = {
 FAILURES = frozenset({"network_error", "insufficient_system_resource", "error", "abort"})
 EXTRAS = frozenset({"system_fingerprint", "service_tier"})
 MAX_CHOICES = 128
-# prompt, completion and total.
-USUAL_COUNTS = 3
+# Names of the cached tokens beside the counts.
+CACHED = frozenset({"prompt_cache_hit_tokens", "cached_tokens"})
 # role and content.
 PLAIN_MEMBERS = 2
 # What reading something else than what the dialect says can come to; too deep JSON included.
@@ -97,11 +97,12 @@ decode_chunk = msgspec.json.Decoder(Chunk).decode
 class OpenAIDecoder:
     """Chunks to events."""
 
-    __slots__ = ("_decode", "framing")
+    __slots__ = ("_decode", "_marks", "framing")
 
     def __init__(self, decode: Callable[[bytes], Chunk] = decode_chunk) -> None:
         self.framing = SseDecoder()
         self._decode = decode
+        self._marks: tuple[JsonValue, JsonValue] = None, None
 
     def read(self, data: bytes) -> list[StreamEvent]:
         if data == b"[DONE]":
@@ -110,6 +111,11 @@ class OpenAIDecoder:
             chunk = self._decode(data)
             if chunk.error:
                 raise reported_error(chunk.error)
+            # Mostly the same in every chunk: told once.
+            marks = chunk.system_fingerprint, chunk.service_tier
+            if marks == self._marks:
+                chunk.system_fingerprint = chunk.service_tier = None
+            self._marks = marks
             return _read_chunk(chunk)
         except MALFORMED:
             if not data.strip():
@@ -245,7 +251,7 @@ def read_usage(raw: object) -> Usage | None:
 def _read_cached(raw: JsonObject) -> int:
     """Return the cached tokens where they are beside the counts: DeepSeek's, or Moonshot's and
     Together's."""
-    if len(raw) == USUAL_COUNTS:
+    if CACHED.isdisjoint(raw):
         return 0
     return _read_detail(raw, "prompt_cache_hit_tokens") or _read_detail(raw, "cached_tokens")
 

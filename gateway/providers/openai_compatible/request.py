@@ -30,7 +30,7 @@ def write_headers(grant: Grant, target: TargetRecord, *, stream: bool = False) -
 def write_url(target: TargetRecord, path: str) -> str:
     """Return where an operation is asked for. path: without a slash before it."""
     kind = BY_NAME[target.kind]
-    if version := kind.deployments_version(target.settings):
+    if kind.deployment_path and (version := kind.deployments_version(target.settings)):
         place = kind.deployment_path.format(quote(target.native_model, safe=""))
         return f"{target.base_url}{place}/{path}?api-version={version}"
     return f"{target.base_url}{kind.path_prefix}/{path}"
