@@ -24,7 +24,7 @@ from gateway.endpoints.chat_completions import attach
 from gateway.endpoints.chat_completions.reread import reread
 from gateway.endpoints.chat_completions.system_prompt import SystemPrompts
 from gateway.endpoints.completions.read import read_as_chat
-from gateway.files.attachment_loader import AttachmentLoader, unless_gone
+from gateway.files.attachment_loader import AttachmentLoader, StoresFiles, unless_gone
 from gateway.files.pdf import PdfReader
 from gateway.processors.base import ProcessorContext
 from gateway.processors.engine_pool import BoundEngines, EnginePool
@@ -50,7 +50,7 @@ class PromptPrep:
     """For all calls of a process.
 
     hold_minimum: keeps money set aside while files are loaded, for a caller who could pay.
-    egress: fetches what calls name. page_nusd: what a page of a
+    egress: fetches what calls name. stored_files: what else they name. page_nusd: what a page of a
     PDF costs that becomes a picture.
     """
 
@@ -58,6 +58,7 @@ class PromptPrep:
         self,
         hold_minimum: HoldMinimum,
         egress: Egress,
+        stored_files: StoresFiles,
         page_nusd: int,
     ) -> None:
         self.egress = egress
@@ -67,7 +68,7 @@ class PromptPrep:
         self._prompts = SystemPrompts(self._renderer)
         self.pdf_reader = PdfReader()
         self.engines = EnginePool()
-        self._loader = AttachmentLoader(egress, self.pdf_reader, attach)
+        self._loader = AttachmentLoader(egress, stored_files, self.pdf_reader, attach)
 
     def engines_for(self, workspace_id: str) -> BoundEngines:
         """Return what a workspace's texts are processed with."""

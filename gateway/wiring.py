@@ -63,6 +63,7 @@ from gateway.snapshot.tools import WorkspaceTools
 from gateway.snapshot.types import KeyRecord
 from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
+from gateway.stored_files import StoredFiles
 from gateway.stores.budgets import Budgets
 from gateway.stores.credential_states import keep_credential_state
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
@@ -127,7 +128,10 @@ class Runtime:
         self.shedder = LoadShedder(settings.SHED_LAG_S)
         self.admission = self._make_admission()
         egress = open_egress(self.limits.counters)
-        self.prompt_prep = PromptPrep(self.admission.hold_minimum, egress, settings.PDF_PAGE_NUSD)
+        self.stored_files = StoredFiles()
+        self.prompt_prep = PromptPrep(
+            self.admission.hold_minimum, egress, self.stored_files, settings.PDF_PAGE_NUSD
+        )
         tools: Batches[str, WorkspaceTools]
         tools = Batches(QueryThreads("tool-queries", 1).run, load_workspace_tools)
         self.workspace_tools = WorkspaceToolsCache(tools.ask)

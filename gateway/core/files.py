@@ -12,6 +12,8 @@ from gateway.core.json_types import JsonObject
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """A file block that is not ready to be sent: its bytes are elsewhere, or a PDF's.
 
+    file_id: of a stored file, empty for others.
+
     row, column: of the message and of the block in it. param: the place of its bytes or address
     in the request. address: where the bytes are, empty when they came along as `data`, base64 or
     a data: URL. bound_tokens: what it counts for in the call's bound as it stands.
@@ -25,6 +27,15 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     address: str
     data: str
     bound_tokens: int
+    file_id: str = ""
+
+
+class StoredContent(msgspec.Struct, frozen=True):
+    """A stored file. kind: its media type, as its bytes showed when it was uploaded."""
+
+    content: bytes
+    filename: str
+    kind: str
 
 
 class ReadyFile(msgspec.Struct, frozen=True):

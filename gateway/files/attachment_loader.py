@@ -8,19 +8,21 @@ call whose model takes its files as they came.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
 
 from gateway.core.call import AnyCall
 from gateway.core.egress import NotFetched, Requester
 from gateway.core.errors import CallerLeft, InvalidFile, PdfNotSupported
-from gateway.core.files import Attachment, Page, Placed, ReadyFile
+from gateway.core.files import Attachment, Page, Placed, ReadyFile, StoredContent
 from gateway.egress.orders import Fetched
 from gateway.snapshot.types import ModelRecord
 
 T = TypeVar("T")
 PDF = "application/pdf"
+# Of all stored files of a call.
+MAX_STORED_BYTES = 50 * 1024 * 1024
 
 
 class Fetches(Protocol):
@@ -37,6 +39,14 @@ class ReadsPdfs(Protocol):
     ) -> Sequence[Page]: ...
 
 
+class StoresFiles(Protocol):
+    """Who has stored files (gateway.stored_files)."""
+
+    async def read(
+        self, file_id: str, *, owner: str, param: str, most_bytes: int
+    ) -> StoredContent: ...
+
+
 class Format(Protocol):
     """The format of callers, as far as files go (gateway.endpoints.chat_completions.attach)."""
 
@@ -44,7 +54,11 @@ class Format(Protocol):
 
     def read_fetched(self, content: bytes, file: Attachment, name: str) -> ReadyFile: ...
 
+    def read_stored(self, stored: StoredContent, file: Attachment) -> ReadyFile: ...
+
     def as_file(self, file: ReadyFile) -> Placed: ...
+
+    def as_stored(self, file: ReadyFile) -> Placed: ...
 
     def as_pages(self, filename: str, pages: Sequence[Page]) -> Placed: ...
 
@@ -54,14 +68,18 @@ class Format(Protocol):
 class AttachmentLoader:
     """Brings the files of calls, for all calls of a process."""
 
-    def __init__(self, fetcher: Fetches, reader: ReadsPdfs, form: Format) -> None:
+    def __init__(
+        self, fetcher: Fetches, stored: StoresFiles, reader: ReadsPdfs, form: Format
+    ) -> None:
         self._fetcher = fetcher
+        self._stored = stored
         self._reader = reader
         self._form = form
 
     def wanted(self, call: AnyCall, model: ModelRecord) -> list[Attachment]:
         """Return the files that the model cannot have as they are."""
-        return [file for file in call.payload.files if file.address or converts(model)]
+        files = call.payload.files
+        return [file for file in files if file.address or file.file_id or converts(model)]
 
     async def load(
         self,
@@ -72,18 +90,41 @@ class AttachmentLoader:
     ) -> AnyCall:
         """Return the call with these files as the model gets them.
 
-        requester: whose documents they are. Raises InvalidFile, PdfNotSupported, RateLimited.
+        requester: whose documents they are. Raises FileNotFound, InvalidFile, PdfNotSupported,
+        RateLimited.
         """
-        placed = await all_of([self._bring_one(file, model, requester) for file in wanted])
+        stored = await self._read_stored(wanted, requester.workspace_id)
+        placed = await all_of([self._bring_one(file, model, requester, stored) for file in wanted])
         # In threads, like all that looks at files as a whole: they may be long.
         return await asyncio.to_thread(
             self._form.place, call, list(zip(wanted, placed, strict=True))
         )
 
+    async def _read_stored(
+        self, wanted: Sequence[Attachment], owner: str
+    ) -> dict[str, StoredContent]:
+        """Return the stored files by their IDs, all of them within what one call may have."""
+        found: dict[str, StoredContent] = {}
+        left_bytes = MAX_STORED_BYTES
+        for file in wanted:
+            if not file.file_id or file.file_id in found:
+                continue
+            found[file.file_id] = content = await self._stored.read(
+                file.file_id, owner=owner, param=file.param, most_bytes=left_bytes
+            )
+            left_bytes -= len(content.content)
+        return found
+
     async def _bring_one(
-        self, file: Attachment, model: ModelRecord, requester: Requester
+        self,
+        file: Attachment,
+        model: ModelRecord,
+        requester: Requester,
+        stored: Mapping[str, StoredContent],
     ) -> Placed:
-        if file.address:
+        if file.file_id:
+            ready = await asyncio.to_thread(self._form.read_stored, stored[file.file_id], file)
+        elif file.address:
             try:
                 fetched = await self._fetcher.fetch(file.address, requester)
             except NotFetched as error:
@@ -94,7 +135,8 @@ class AttachmentLoader:
         else:
             ready = await asyncio.to_thread(self._form.read_inline, file)
         if ready.kind != PDF or not converts(model):
-            return await asyncio.to_thread(self._form.as_file, ready)
+            write = self._form.as_stored if file.file_id else self._form.as_file
+            return await asyncio.to_thread(write, ready)
         owner = requester.workspace_id
         pages = await self._read_pages(ready.content, model, owner, file.param)
         return await asyncio.to_thread(self._form.as_pages, ready.filename, pages)

@@ -73,7 +73,7 @@ def find_file_type(content: bytes, declared: str, filename: str, param: str) -> 
     if kind_of(said) not in ("", kind_of(found)):
         raise InvalidFile(f"The file is {found}, not {said[:64]}.", param=param)
     if found == TEXT:
-        return said or TEXT
+        return said if said.startswith("text/") or said == "application/json" else TEXT
     if found != PDF:
         check_pixels(content, param)
     return found

@@ -49,7 +49,8 @@ MESSAGES = re.compile(
             r"The (data|data: URL) is (not valid|malformed|empty)",
             r"The (image|audio|file|file type) is (not|\S+, not) ?",
             r"The media type must be",
-            r"Files of the Files API are not supported",
+            r"The file .* does not exist",
+            r"A request can have at most 20 stored files",
             # What a form cannot say of its fields.
             r"The form (cannot be read|has .* twice)",
             r"The field file must be a file",

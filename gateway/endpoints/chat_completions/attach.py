@@ -12,9 +12,9 @@ from msgspec.structs import replace
 
 from gateway.core.chat import ChatCall
 from gateway.core.errors import InvalidFile
-from gateway.core.files import Attachment, Page, Placed, ReadyFile
+from gateway.core.files import Attachment, Page, Placed, ReadyFile, StoredContent
 from gateway.core.json_types import JsonObject
-from gateway.core.token_bounds import TOKENS_PER_IMAGE, bound_file, bound_tokens
+from gateway.core.token_bounds import TOKENS_PER_FILE, TOKENS_PER_IMAGE, bound_file, bound_tokens
 from gateway.endpoints.chat_completions import schema
 from gateway.endpoints.chat_completions.content_parts import (
     clean_name,
@@ -22,9 +22,22 @@ from gateway.endpoints.chat_completions.content_parts import (
     read_inline,
     write_file,
 )
+from gateway.media.inline_data import write_base64, write_data_url
 from gateway.media.media_types import PDF, find_file_type
+from gateway.media.sounds import MP3, WAV, WEBM
 
-__all__ = ["as_file", "as_pages", "place", "read_fetched", "read_inline"]
+__all__ = [
+    "as_file",
+    "as_pages",
+    "as_stored",
+    "place",
+    "read_fetched",
+    "read_inline",
+    "read_stored",
+]
+
+# What an input_audio block calls the formats that it may have.
+SOUNDS = {WAV: "wav", MP3: "mp3", WEBM: "webm"}
 
 _to_raw = msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _to_raw_list = msgspec.json.Decoder(list[msgspec.Raw])
@@ -41,6 +54,30 @@ def read_fetched(content: bytes, file: Attachment, name: str) -> ReadyFile:
     filename = file.filename or clean_name(name)
     kind = find_file_type(content, file.declared, filename, file.param)
     return ReadyFile(content, kind, filename)
+
+
+def read_stored(stored: StoredContent, file: Attachment) -> ReadyFile:
+    """Return a stored file as one that came along would be. Raises InvalidFile."""
+    filename = file.filename or stored.filename
+    if stored.kind in SOUNDS:
+        return ReadyFile(stored.content, stored.kind, filename)
+    kind = find_file_type(stored.content, "", filename, file.param)
+    return ReadyFile(stored.content, kind, filename)
+
+
+def as_stored(file: ReadyFile) -> Placed:
+    """Return the block that a stored file is: callers may name pictures and sounds like files."""
+    if file.kind in SOUNDS:
+        sound = {"data": write_base64(file.content), "format": SOUNDS[file.kind]}
+        block = {"type": "input_audio", "input_audio": sound}
+        return Placed([block], TOKENS_PER_FILE, frozenset({"audio"}))
+    if file.kind.startswith("image/"):
+        picture = {
+            "type": "image_url",
+            "image_url": {"url": write_data_url(file.kind, file.content)},
+        }
+        return Placed([picture], TOKENS_PER_IMAGE, frozenset({"vision"}))
+    return as_file(file)
 
 
 def as_file(file: ReadyFile) -> Placed:
@@ -88,6 +125,8 @@ def place(call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCa
         prompt_tokens_bound=payload.prompt_tokens_bound + tokens,
         files=tuple(file for file in payload.files if (file.row, file.column) not in brought),
         pdf_pages=sum(there.pages for _, there in placed),
+        # The caller's own body has IDs that no provider knows.
+        native=None if any(file.file_id for file, _ in placed) else payload.native,
     )
 
 

@@ -14,6 +14,7 @@ import msgspec
 
 from gateway.core.attachment_tokens import Picture
 from gateway.core.errors import FileNotFound, RequestError
+from gateway.core.file_ids import read_file_id
 from gateway.core.files import Attachment, ReadyFile
 from gateway.core.json_types import JsonObject
 from gateway.core.token_bounds import TOKENS_PER_FILE, bound_file
@@ -26,6 +27,7 @@ from gateway.media.sounds import check_sound
 
 MAX_URL_CHARS = 8_192
 MAX_ADDRESSES = 5
+MAX_STORED = 20
 
 
 class Blocks(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,9 +170,22 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
     path = f"messages[{row}].content[{column}]"
     source = part.file or schema.FileSource()
     file_id = source.file_id or part.file_id
-    if file_id is not None:
-        raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=path)
     filename = clean_name(source.filename or part.filename or "")
+    if file_id is not None:
+        if read_file_id(file_id) is None:
+            raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=path)
+        stored = Attachment(
+            row=row,
+            column=column,
+            param=path,
+            filename=filename,
+            declared="",
+            address="",
+            data="",
+            bound_tokens=TOKENS_PER_FILE,
+            file_id=file_id,
+        )
+        return _File(TOKENS_PER_FILE, attachment=stored)
     declared = (source.mime_type or part.mime_type or "").lower()
     text = source.file_data or source.data or part.data
     if text is None:
@@ -224,6 +239,12 @@ def _check_addresses(files: Sequence[Attachment]) -> None:
         raise RequestError(
             f"A request can have at most {MAX_ADDRESSES} files to fetch.",
             param=away[MAX_ADDRESSES].param,
+        )
+    stored = [file for file in files if file.file_id]
+    if len(stored) > MAX_STORED:
+        raise RequestError(
+            f"A request can have at most {MAX_STORED} stored files.",
+            param=stored[MAX_STORED].param,
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gateway.core.errors import InvalidFile, UnsupportedParameter
+from gateway.core.errors import InvalidFile
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.messages import schema
 
@@ -61,7 +61,7 @@ def _write_image(
     source: schema.Base64Source | schema.UrlSource | schema.ProviderFile, path: str
 ) -> Placed:
     if isinstance(source, schema.ProviderFile):
-        raise _no_files(path)
+        return _write_stored(source, path)
     if isinstance(source, schema.UrlSource):
         return {"type": "image_url", "image_url": {"url": source.url}}, f"{path}.url"
     url = f"data:{source.media_type};base64,{source.data}"
@@ -88,7 +88,7 @@ def _write_file(
     source: schema.Base64Source | schema.UrlSource | schema.ProviderFile, name: str, path: str
 ) -> Placed:
     if isinstance(source, schema.ProviderFile):
-        raise _no_files(path)
+        return _write_stored(source, path)
     if isinstance(source, schema.UrlSource):
         file = {"filename": name, "file_url": source.url}
         return {"type": "file", "file": file}, f"{path}.url"
@@ -98,8 +98,6 @@ def _write_file(
     return {"type": "file", "file": file}, f"{path}.data"
 
 
-def _no_files(path: str) -> UnsupportedParameter:
-    return UnsupportedParameter(
-        "Files of the Files API are not supported. Send the bytes as base64, or a URL.",
-        param=f"{path}.file_id",
-    )
+def _write_stored(source: schema.ProviderFile, path: str) -> Placed:
+    """Return a file of ours by its ID. Its bytes say whether it is a picture."""
+    return {"type": "file", "file": {"file_id": source.file_id}}, f"{path}.file_id"

@@ -58,7 +58,7 @@ class TextSource(Struct, tag_field="type", tag="text", kw_only=True):
 
 
 class ProviderFile(Struct, tag_field="type", tag="file"):
-    """A file at the provider. It is the operator's, so no caller can name one."""
+    """A file of POST /files. A provider's own files are not the caller's."""
 
     file_id: str
 

@@ -19,6 +19,10 @@ LOST = "The content of the file is not available."
 MB = 1024 * 1024
 
 
+class TooLarge(InvalidFile):
+    """The file has more bytes than were asked for."""
+
+
 class FileContent(NamedTuple):
     content: bytes
     filename: str
@@ -51,13 +55,13 @@ def read_whole(
 ) -> FileContent:
     """Return a file of a workspace by the ID that callers know.
 
-    Raises FileNotFound, InvalidFile for one that is larger, StorageUnavailable.
+    Raises FileNotFound, TooLarge (an InvalidFile), StorageUnavailable.
     """
     file = find_file(workspace_id, file_id)
     if file is None:
         raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=param)
     if file.size_bytes > max_bytes:
-        raise InvalidFile(f"The file is larger than {max_bytes // MB} MB.", param=param)
+        raise TooLarge(f"The file is larger than {max_bytes // MB} MB.", param=param)
     with open_file(file) as reader:
         try:
             content = reader.read(file.size_bytes)

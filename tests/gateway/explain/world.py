@@ -103,7 +103,8 @@ class World:
             country_header="x-country",
         )
         self.written: list[Grant] = []
-        prep = PromptPrep(self.admission.hold_minimum, open_egress(counters), 0)
+        no_files: Any = None
+        prep = PromptPrep(self.admission.hold_minimum, open_egress(counters), no_files, 0)
         fallbacks = Fallbacks(snapshot, prep.check_other, prep.assemble)
         unused: Any = None
         self.stages = Stages(
