@@ -95,6 +95,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:key-transfer": Form(Action.MANAGE_KEYS),
     "dashboard:key-reset-total": Form(Action.MANAGE_KEYS),
     "dashboard:key-budget": Form(Action.MANAGE_KEYS),
+    "dashboard:batch-cancel": Form(Action.MANAGE_KEYS, own=Action.MAKE_KEYS),
     "dashboard:member-invite": Form(Action.MANAGE_MEMBERS),
     "dashboard:member-role": Form(Action.MANAGE_MEMBERS),
     # Nobody changes their own but operators.
@@ -162,6 +163,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "adopt_journal": None,
     "backtest_rules": None,
     "backup": None,
+    "cancel_batch": Action.MANAGE_KEYS,
     "create_workspace": Action.MANAGE_WORKSPACES,
     "declare_lost": Action.MANAGE_HOSTS,
     "explain_call": Action.MANAGE_KEYS,
@@ -170,6 +172,7 @@ COMMANDS: Mapping[str, Action | None] = {
     "import_prices": Action.MANAGE_CATALOGUE,
     "invite_member": Action.MANAGE_MEMBERS,
     "issue_key": Action.MANAGE_KEYS,
+    "list_batches": Action.VIEW_USAGE,
     "list_limit_rules": Action.VIEW_KEYS,
     "list_provider_models": Action.MANAGE_CATALOGUE,
     "migrate": None,

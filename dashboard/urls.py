@@ -11,6 +11,7 @@ from django.urls import URLPattern, path
 from dashboard.access_rules import views as access_rules
 from dashboard.account import views as account
 from dashboard.audit import views as audit
+from dashboard.batches import views as batches
 from dashboard.budgets import views as budgets
 from dashboard.calls import views as calls
 from dashboard.credits import views as credits
@@ -71,6 +72,11 @@ _PAGES = [
     path("calls", calls.list_calls, name="call-list"),
     path("calls.csv", calls.export_calls, name="call-export"),
     path("calls/<uuid:call_id>", calls.show_call, name="call-detail"),
+    # Batches
+    path("batches", batches.show_batches, name="batch-list"),
+    path("batches/<uuid:batch_id>/cancel", batches.cancel, name="batch-cancel"),
+    path("batches/<uuid:batch_id>/output", batches.download_output, name="batch-output"),
+    path("batches/<uuid:batch_id>/errors", batches.download_errors, name="batch-errors"),
     # Credits
     path("credits", credits.show_credits, name="credits"),
     path("credits/grant", credits.grant_credits, name="credits-grant"),

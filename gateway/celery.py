@@ -16,6 +16,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 
 TRANSPORT_ALIASES[broker.ALIAS] = "gateway.broker:Transport"
 app = Celery("tollhouse")
+# A new batch begins so soon.
+BATCHES_EVERY_S = 3
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["gateway"])
 # A run that waited longer than its period is dropped: the next one does the same work.
@@ -23,6 +25,11 @@ app.conf.beat_schedule = {
     "reap": {"task": "gateway.reap", "schedule": 10, "options": {"expires": 10}},
     "checkpoint": {"task": "gateway.checkpoint", "schedule": 10, "options": {"expires": 10}},
     "prove": {"task": "gateway.prove", "schedule": MINUTE_S, "options": {"expires": MINUTE_S}},
+    "work on batches": {
+        "task": "gateway.work_on_batches",
+        "schedule": BATCHES_EVERY_S,
+        "options": {"expires": BATCHES_EVERY_S},
+    },
     "roll up": {
         "task": "gateway.roll_up",
         "schedule": MINUTE_S,

@@ -9,6 +9,7 @@ from django.core.management import call_command
 
 from accounts.ledger_days import add_up_ledger
 from gateway.partitions import make_partitions
+from gateway.services.batches.working import BatchWork
 from gateway.services.checkpointing import checkpoint
 from gateway.services.error_backfill import backfill_errors
 from gateway.services.files.cleaning import clean_in_background
@@ -24,6 +25,7 @@ from gateway.stores.reaping import Reaper
 log = logging.getLogger(__name__)
 # It remembers its doubts from one look to the next.
 _reaper = Reaper(journals_elsewhere=is_database_shared())
+_batch_work = BatchWork()
 
 
 @shared_task(name="gateway.reap")
@@ -83,6 +85,12 @@ def find_orphans_task() -> None:
     """Delete bytes of files that no row knows."""
     if hold_lease():
         clean_in_background(looks_for_orphans=True)
+
+
+@shared_task(name="gateway.work_on_batches")
+def work_on_batches_task() -> None:
+    """Make the requests of batches: on every host, each batch on one of them."""
+    _batch_work.run()
 
 
 @shared_task(name="gateway.checkpoint")

@@ -28,6 +28,7 @@ from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.apply_changes import ChangeApplier
+from gateway.core.batch_pass import derive_secret
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import GatewayError, ServerStopping, UpstreamError
@@ -174,6 +175,7 @@ class Runtime:
             country_header=settings.COUNTRY_HEADER,
             wrong_keys=settings.WRONG_KEYS,
             are_traced=self.telemetry is not None,
+            pass_secret=derive_secret(settings.SECRET_KEY),
         )
 
     def _make_limits(self) -> Limits:

@@ -11,10 +11,11 @@ from django.utils import timezone
 from accounts.ids import new_id
 from accounts.models import Role, User, Workspace
 from accounts.services import add_member, create_user, create_workspace
-from gateway.models import LanguageModel, Provider, ProviderCredential, ServingProcess
+from gateway.models import Batch, LanguageModel, Provider, ProviderCredential, ServingProcess
 from gateway.services.credential_encryption import decrypt
 from gateway.services.models import add_model
 from gateway.services.providers import add_provider
+from keys.models import ApiKey
 from keys.services import IssuedKey, issue_key
 
 ACTOR = "tests"
@@ -64,6 +65,20 @@ def make_model(name: str = "simulated", **fields: Any) -> LanguageModel:
         "max_output_tokens": 4_096,
     }
     return add_model(name=name, actor=ACTOR, **(defaults | fields))
+
+
+def make_batch(workspace: Workspace, *, key: ApiKey | None = None, **fields: Any) -> Batch:
+    """Make a batch of a key, a new one by default, that no worker has begun with."""
+    now = timezone.now()
+    row = {
+        "workspace_id": workspace.pk,
+        "key_id": (key or make_key(workspace).key).pk,
+        "endpoint": "/v1/chat/completions",
+        "input_file": new_id(),
+        "created_at": now,
+        "expires_at": now + timedelta(days=1),
+    }
+    return Batch.objects.create(**(row | fields))
 
 
 def make_dead_process(**fields: Any) -> ServingProcess:

@@ -58,6 +58,7 @@ _DONE = {
             "remove_limit": "Limit removed",
         }.items()
     },
+    "batch.cancel": "Cancelled",
     "credits.topup": "Topped up",
     "credits.grant": "Granted",
     "credits.adjustment": "Adjusted",

@@ -20,6 +20,7 @@ _KINDS = {
     "invitation": "Invitation",
     "key": "Key",
     "credits": "Credits",
+    "batch": "Batch",
     "model": "Model",
     "provider": "Provider",
 }

@@ -36,6 +36,7 @@ _PAGES = (
     _Page("Overview", OVERVIEW, "layout-dashboard", Action.VIEW_OWN_USAGE, "o"),
     _Page("Keys", "key-list", "key-round", Action.VIEW_OWN_USAGE, "k"),
     _Page("Calls", "call-list", "activity", Action.VIEW_OWN_USAGE, "c"),
+    _Page("Batches", "batch-list", "layers", Action.VIEW_OWN_USAGE, "q"),
     _Page("Credits", "credits", "wallet", Action.VIEW_CREDITS, "b"),
     _Page("Limits", "limit-list", "gauge", Action.VIEW_KEYS, "l"),
     _Page("Explain a call", "explain", "list-checks", Action.MAKE_KEYS, "e"),

@@ -12,12 +12,13 @@ from contextlib import asynccontextmanager
 from copy import copy
 from datetime import UTC, datetime
 from hmac import compare_digest
+from secrets import token_bytes
 
 from msgspec.structs import replace
 
 from gateway.admission.address import Network, canonical_text, client_subnet, find_caller
 from gateway.admission.auth_throttle import AuthThrottle
-from gateway.admission.bearer import has_no_credential, read_digest
+from gateway.admission.bearer import digest_of, has_no_credential, read_secret
 from gateway.admission.call_reserver import CallReserver, Money
 from gateway.admission.caller_rules import CallerScreen
 from gateway.admission.counter_protocols import HangUp
@@ -30,6 +31,7 @@ from gateway.admission.limits import Limiter
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.resolve_model import resolve_model
 from gateway.core.admission_steps import at_step, before_turn
+from gateway.core.batch_pass import BatchPass, read_pass
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
@@ -61,7 +63,7 @@ class Admission:
     write_down: journals a grant; raises when that cannot be done, and the call must not go on.
     take_id: True when an id that a workspace's caller wants for its call was never used there.
     wrong_keys: how many calls with a bad key one address may make in ten seconds. are_traced:
-    calls have traces.
+    calls have traces. pass_secret: passes of batches are signed with it (gateway.core.batch_pass).
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Admission:
         country_header: str = "",
         wrong_keys: int = 50,
         are_traced: bool = False,
+        pass_secret: bytes = b"",
     ) -> None:
         self._keyring = keyring
         self._snapshot = snapshot
@@ -92,6 +95,7 @@ class Admission:
         self._caller_screen = CallerScreen(country_header, self._trusted)
         self._auth_throttle = AuthThrottle(wrong_keys)
         self._are_traced = are_traced
+        self._pass_secret = pass_secret or token_bytes(32)
 
     async def identify(self, head: RequestHead) -> Caller:
         """Return who calls. Raises InvalidKey; a database that is away is never that.
@@ -100,8 +104,13 @@ class Admission:
         count.
         """
         try:
-            digest = read_digest(head)
-            key = self._keyring.peek(digest) or await self._keyring.find(digest)
+            secret, batch = read_secret(head), None
+            digest = digest_of(secret)
+            key = self._keyring.peek(digest)
+            if key is None:
+                batch = read_pass(self._pass_secret, secret)
+                digest = digest if batch is None else batch.digest
+                key = await self._keyring.find(digest)
             if key is None or not compare_digest(key.digest, digest):
                 raise InvalidKey("The API key is not valid.")
         except InvalidKey:
@@ -111,14 +120,18 @@ class Admission:
                     "" if address is None else client_subnet(address)
                 )
             raise
-        return self.caller_of(key, head)
+        return self.caller_of(key, head, batch)
 
-    def caller_of(self, key: KeyRecord, head: RequestHead) -> Caller:
-        """Return who calls with this key."""
+    def caller_of(
+        self, key: KeyRecord, head: RequestHead, batch: BatchPass | None = None
+    ) -> Caller:
+        """Return who calls with this key. batch: what our worker shows for a line of a batch."""
         snapshot = self._snapshot.current()
         rates = None
         if key.limits is not None or snapshot.rules or snapshot.model_rules:
             rates = self._limits.rates_of(key, snapshot.rules)
+        if batch is not None:
+            return Caller(key, batch.ip, rates, is_batch=True)
         if not self._trusted:
             return Caller(key, canonical_text(head.peer), rates)
         address = find_caller(head, self._trusted)
@@ -132,7 +145,7 @@ class Admission:
         if key.expires_at is not None and key.expires_at <= time.time():
             raise at_step(InvalidKey("The API key has expired."), "life")
         if key.addresses is not None or key.callers is not None:
-            self._check_rules(key, caller.ip, head)
+            self._check_rules(key, caller, head)
         if scope and scope not in key.scopes:
             lacks = f"The API key does not have the scope {scope}."
             why = LOST if scope in key.lost_scopes else lacks
@@ -146,11 +159,12 @@ class Admission:
         twin._limits, twin._write_down = limits, _write_nothing
         return twin
 
-    def _check_rules(self, key: KeyRecord, ip: str, head: RequestHead) -> None:
-        """Raise IpNotAllowed, RequestBlocked."""
-        if key.addresses is not None and not may_call_from(key.addresses, ip):
+    def _check_rules(self, key: KeyRecord, caller: Caller, head: RequestHead) -> None:
+        """Raise IpNotAllowed, RequestBlocked. Of a batch, the request that created it was what
+        country and client are known of, and was checked."""
+        if key.addresses is not None and not may_call_from(key.addresses, caller.ip):
             raise IpNotAllowed
-        if key.callers is not None:
+        if key.callers is not None and not caller.is_batch:
             self._caller_screen.check(key.callers, head)
 
     def screen_call(self, caller: Caller, head: RequestHead, scope: str) -> None:
@@ -295,7 +309,7 @@ class Admission:
             fresh = self._keyring.peek(key.digest) or await self._keyring.find(key.digest)
             if fresh is None or fresh.revoked:
                 raise at_step(InvalidKey("The API key has been revoked."), "life")
-            self._check_rules(fresh, caller.ip, head)
+            self._check_rules(fresh, caller, head)
             if not fresh.may_use(model.name):
                 raise ModelNotAllowed(param="model")
             check_key(fresh)

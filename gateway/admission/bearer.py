@@ -11,9 +11,9 @@ MAX_SECRET_BYTES = 512
 BLANKS = b" \t"
 
 
-def read_digest(head: RequestHead) -> str:
-    """Return the 64 hex digits of the presented key's SHA-256. Raises as read_secret does."""
-    return sha256(read_secret(head)).hexdigest()
+def digest_of(secret: bytes) -> str:
+    """Return the 64 hex digits of a key's SHA-256."""
+    return sha256(secret).hexdigest()
 
 
 def has_no_credential(head: RequestHead) -> bool:

@@ -26,6 +26,7 @@ from drf_spectacular.openapi import AutoSchema
 import gateway
 from gateway.api.errors import READS, json_error
 from gateway.api.files import SCOPE as FILES_SCOPE
+from gateway.api.schemas.batches import BatchList, BatchObject, CreateBatchRequest
 from gateway.api.schemas.explanation import ExplainRequest, ExplanationResponse
 from gateway.api.schemas.files import DeletedFile, FileList, FileObject, FileUpload
 from gateway.api.schemas.generation import GenerationResponse
@@ -68,8 +69,11 @@ from gateway.request_rules import request_rules
 RESPONSES = (
     AnalysedText,
     AnthropicErrorResponse,
+    BatchList,
+    BatchObject,
     CorrectedText,
     CorrectRequest,
+    CreateBatchRequest,
     DeletedFile,
     DeletedResponse,
     DetectedLanguage,
@@ -103,6 +107,8 @@ PROCESSING = frozenset({422, 502})
 PROCESSING_PATHS = ("/language/", "/pii/")
 # And those of uploads.
 STORING = frozenset({409, 415, 422})
+# And those of what is created once for each idempotency key.
+CREATING = frozenset({409, 422})
 
 
 class KeyScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
@@ -169,6 +175,8 @@ def _document() -> JsonObject:
                 operation["requestBody"]["required"] = True
             if path.startswith(PROCESSING_PATHS):
                 statuses |= PROCESSING
+            if path == "/batches" and is_sent_a_body:
+                statuses |= CREATING
             if path == "/files" and is_sent_a_body:
                 statuses |= STORING
             operation["responses"] |= _error_responses(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import path, re_path
 from django.views.decorators.csrf import csrf_exempt
 
+from gateway.api.batches import BatchCancelView, BatchDetailView, BatchListView
 from gateway.api.explain import ExplainView
 from gateway.api.files import FileContentView, FileListView, FileView
 from gateway.api.health import HealthView, StatusView
@@ -26,6 +27,9 @@ urlpatterns = [
     path("files", FileListView.as_view()),
     path("files/<str:file_id>", FileView.as_view()),
     path("files/<str:file_id>/content", FileContentView.as_view()),
+    path("batches", BatchListView.as_view()),
+    path("batches/<str:batch_id>", BatchDetailView.as_view()),
+    path("batches/<str:batch_id>/cancel", BatchCancelView.as_view()),
     path("processors", ProcessorListView.as_view()),
     path("generation", GenerationView.as_view()),
     path("responses/<str:response_id>", StoredResponseView.as_view()),

@@ -10,13 +10,15 @@ import os
 import sys
 from contextlib import suppress
 
-THREADS = 2
+# Two for what takes a moment, and those that make the requests of batches.
+THREADS = 4
 
 
 def run() -> int:
     """Work until SIGTERM or SIGINT, finish what is being done, return the exit code."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
     from celery.beat import EmbeddedService
+    from celery.signals import worker_shutting_down
     from django.db import DatabaseError
 
     from gateway.celery import app, make_broker_folders
@@ -24,7 +26,10 @@ def run() -> int:
     make_broker_folders()
     app.set_default()
     app.loader.import_default_modules()
+    from gateway.services.batches.working import stop_working
     from gateway.services.leases import release_lease
+
+    worker_shutting_down.connect(lambda **_: stop_working(), weak=False)
 
     worker = app.Worker(
         pool="threads",

@@ -1,5 +1,6 @@
 """What the gateway stores: its catalogue, its processes, its calls."""
 
+from gateway.models.batch import Batch, BatchPart
 from gateway.models.budget import Allotment, Budget
 from gateway.models.call import CallBody, CallRecord
 from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Target
@@ -31,6 +32,8 @@ from gateway.models.tool import ToolSetting
 
 __all__ = [
     "Allotment",
+    "Batch",
+    "BatchPart",
     "Budget",
     "CallBody",
     "CallRecord",

@@ -67,6 +67,7 @@ PAGES = {
     "settings-budget": "/limits/budget",
     "settings-access": "/settings/access-rules",
     "settings-developer-keys": "/settings/developer-keys",
+    "batches": "/batches",
     "workspaces": "/workspaces",
     "workspace-new": "/workspaces/new",
     "models": "/models",

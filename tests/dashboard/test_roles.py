@@ -30,12 +30,14 @@ from dashboard import roles_page
 from dashboard.forms.submit_once import new_form_token
 from dashboard.http.page_urls import SLUG
 from dashboard.roles_page import COMMANDS, FORMS
+from gateway.api.batches import BatchCancelView, BatchListView
 from gateway.api.explain import ExplainView
 from gateway.api.files import FileView
 from gateway.api.language import LanguageCorrectView, LanguageDetectView
 from gateway.api.pii import PiiAnalyseView, PiiRedactView, PiiRestoreView
 from gateway.api.responses import StoredResponseView
 from gateway.models import (
+    Batch,
     JournalLoss,
     LanguageModel,
     ListPrice,
@@ -49,6 +51,7 @@ from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule
 from tests.dashboard.visitors import key_form, path_of, signed_in
 from tests.factories import (
     ACTOR,
+    make_batch,
     make_dead_process,
     make_key,
     make_member,
@@ -65,11 +68,14 @@ TABLES: list[Any] = [
     *(ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule, LanguageModel, Provider),
     ListPrice,
     ProviderCredential,
+    Batch,
     *(ServingProcess, JournalLoss),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
 # Pages that show something and hold a form besides: a link to them promises no right.
 SHOWN_TO_ALL = {"dashboard:key-edit", "dashboard:member-budget"}
+# Who sees what a form is about, where that is not everybody who sees the keys.
+_SEES = {"dashboard:batch-cancel": Action.VIEW_USAGE}
 LIMIT: dict[str, Any] = {"metric": "requests", "maximum": 5, "period": "day"}
 LINK = re.compile(r'(?:action|hx-post|href|hx-get)="([^"#?]+)')
 
@@ -129,11 +135,14 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "installation": lambda: add_limit_rule(for_installation(), actor=ACTOR, **LIMIT),
         "model": lambda: LanguageModel.objects.first() or make_model(),
         "host": make_dead_process,
+        "batch": lambda: make_batch(workspace),
         "provider": lambda: Provider.objects.first() or make_model().targets.get().provider,
     }
     thing = found[subject]()
     if is_own and subject == "key":
         ApiKey.objects.filter(pk=thing.pk).update(created_by=person)
+    elif is_own and subject == "batch":
+        ApiKey.objects.filter(pk=thing.key_id).update(created_by=person)
     elif is_own:
         thing = workspace.memberships.get(user=person)
     return path_of(name.removeprefix("dashboard:"), thing.pk)
@@ -182,10 +191,12 @@ def test_every_form_has_its_row() -> None:
 def test_the_api_writes_nothing_that_a_role_would_govern() -> None:
     """A write of the management API needs its row too."""
     # Scopes of keys govern these: some only read, and their question is a body; with
+    # BatchListView and BatchCancelView a key has its own calls made and stops that, with
     # StoredResponseView a key deletes what its own calls said.
     pii = {PiiAnalyseView, PiiRedactView, PiiRestoreView}
+    batches = {BatchListView, BatchCancelView}
     reads_only = {ExplainView, LanguageDetectView, LanguageCorrectView} | pii
-    governed_by_keys = {None, *reads_only, StoredResponseView, FileView}
+    governed_by_keys = {None, *reads_only, StoredResponseView, FileView, *batches}
     classes = {getattr(p.callback, "cls", None) for _, p in patterns() if is_api(p)}
     writes = {
         (str(view), method)
@@ -229,9 +240,9 @@ def test_a_forged_form_does_what_the_table_says_and_else_nothing(name: str, is_o
         else:
             sees = (
                 url.startswith(("/keys/new", "/keys/import"))
-                or role in RULES[Action.VIEW_KEYS]
+                or role in RULES[_SEES.get(name, Action.VIEW_KEYS)]
                 or is_own
-                or "/keys/" not in url
+                or not ("/keys/" in url or "/batches/" in url)
             )
             assert answer.status_code == (403 if sees else 404), role
             assert rows() == before, role
@@ -262,6 +273,8 @@ def test_no_page_offers_what_the_role_does_not_cover(role: str) -> None:
     own = make_key(workspace, label="Own").key
     ApiKey.objects.filter(pk=own.pk).update(created_by=person)
     add_limit_rule(for_workspace(workspace), actor=ACTOR, **LIMIT)
+    make_batch(workspace)
+    make_batch(workspace, key=own)
     client, offered = signed_in(person), set()
 
     for name, pattern in pages():
@@ -283,6 +296,7 @@ def _addresses(name: str, pattern: URLPattern, workspace: Workspace) -> list[str
         "key_id": workspace.keys,
         "membership_id": workspace.memberships,
         "rule_id": workspace.limit_rules,
+        "batch_id": Batch.objects.filter(workspace_id=workspace.pk),
     }
     converters = [each for each in pattern.pattern.converters if each != SLUG]
     page = name.removeprefix("dashboard:")
@@ -314,6 +328,9 @@ def _is_own(client: Client, kwargs: dict[str, Any]) -> bool:
     person = int(client.session["_auth_user_id"])
     if "key_id" in kwargs:
         return ApiKey.objects.get(pk=kwargs["key_id"]).created_by_id == person
+    if "batch_id" in kwargs:
+        key_id = Batch.objects.get(pk=kwargs["batch_id"]).key_id
+        return ApiKey.objects.get(pk=key_id).created_by_id == person
     if "membership_id" in kwargs:
         return Membership.objects.get(pk=kwargs["membership_id"]).user_id == person
     return False

@@ -23,6 +23,7 @@ ALLOWED = {
     "gateway/providers/transports/direct.py": "providers",
     "gateway/providers/transports/dialing.py": "providers",
     "gateway/providers/transports/httpx_connection.py": "providers",
+    "gateway/services/batches/asking.py": "the server of this installation",
     "gateway/stores/redis_connection.py": "Redis",
 }
 

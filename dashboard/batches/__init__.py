@@ -1,0 +1,1 @@
+"""Batches of a workspace: how far they are, and their results."""

@@ -1,0 +1,1 @@
+"""Batches: created, checked, worked off, and their results written."""
