@@ -44,8 +44,8 @@ def of_answer(head: RequestHead, grant: Grant, form: AnswerForm) -> Headers:
     if grant.fallback_depth:
         headers.append((b"x-fallback-from", grant.fallback_from.encode()))
         headers.append((b"x-fallback-depth", b"%d" % grant.fallback_depth))
-    if grant.dropped_params:
-        names = ",".join(grant.dropped_params)[:MAX_DROPPED_CHARS]
+    if form.dropped_params:
+        names = ",".join(form.dropped_params)[:MAX_DROPPED_CHARS]
         headers.append((b"x-dropped-params", UNPRINTABLE.sub("?", names).encode()))
     return headers
 

@@ -66,6 +66,7 @@ class AnswerText:
             episode_id=identity.episode_id,
             is_stored=grant.stores_bodies,
             whole_credits=whole_credits,
+            dropped_params=call.payload.places_of(grant.dropped_params),
             processing=(processing := call.payload.processing),
         )
         self._stream_mode = "" if processing is None else processing.stream_mode

@@ -32,6 +32,7 @@ urlpatterns = [
     path("batches/<str:batch_id>/cancel", BatchCancelView.as_view()),
     path("processors", ProcessorListView.as_view()),
     path("generation", GenerationView.as_view()),
+    path("responses/compact", csrf_exempt(unknown_path)),  # no response has such an ID
     path("responses/<str:response_id>", StoredResponseView.as_view()),
     path("responses/<str:response_id>/input_items", InputItemsView.as_view()),
     path("key", KeyInfoView.as_view()),

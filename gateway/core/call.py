@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -9,7 +10,7 @@ import msgspec
 from msgspec.structs import replace
 
 from gateway.core.call_credentials import CallCredentials
-from gateway.core.errors import GatewayError
+from gateway.core.errors import GatewayError, RequestError
 from gateway.core.files import Attachment
 from gateway.core.json_types import JsonObject
 from gateway.core.processing import Processing
@@ -143,13 +144,36 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
         where an answer is no bytes."""
         return 0
 
+    def place_of(self, name: str) -> str:
+        """Return where a member of `fields` stands in the caller's request, as that spells it."""
+        return name
+
+    def places_of(self, names: Sequence[str]) -> tuple[str, ...]:
+        """Return where these members stand, sorted."""
+        return tuple(sorted({self.place_of(name) for name in names})) if names else ()
+
     def locate(self, error: GatewayError) -> None:
-        """Let an error name the field at fault as the caller's request does, where that has another
-        format than `fields`."""
+        """Let an error name the fields at fault as the caller's request does."""
+        rename_fields(error, self.place_of)
 
     def has(self, name: str) -> bool:
         """True when the field has a value: null means absent throughout."""
         return self.fields.get(name, b"null") != b"null"
+
+
+def rename_fields(error: GatewayError, place_of: Callable[[str], str]) -> None:
+    """Let an error name fields by their places. What a provider said stays as it is."""
+    listed = error.details.get("params", ())
+    places = {name: place_of(name) for name in (error.param, *listed) if name}
+    if error.param:
+        error.param = places[error.param]
+    if listed:
+        error.details["params"] = [places[name] for name in listed]
+    if isinstance(error, RequestError):
+        for name, place in places.items():
+            if name != place:
+                alone = rf"(?<![\w./:-]){re.escape(name)}(?![\w/:-])"
+                error.message = re.sub(alone, place.replace("\\", r"\\"), error.message)
 
 
 STREAM_FIELDS = frozenset({"stream", "stream_options"})

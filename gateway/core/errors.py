@@ -300,7 +300,7 @@ class ConcurrencyLimited(AdmissionError):
 
 
 class UpstreamError(GatewayError):
-    status, code, meaning = 502, "provider_unavailable", "The provider failed."
+    status, code, meaning, provider_status = 502, "provider_unavailable", "The provider failed.", 0
 
 
 class ProviderUnavailable(UpstreamError):

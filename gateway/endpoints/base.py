@@ -42,6 +42,8 @@ class AnswerForm(msgspec.Struct, frozen=True, kw_only=True):
     is_stored: bool = False
     # Credits are shown rounded up to whole ones.
     whole_credits: bool = False
+    # What the model's provider does not get, by its place in the caller's request.
+    dropped_params: tuple[str, ...] = ()
     # What processors did; None where none ran.
     processing: Processing | None = None
 

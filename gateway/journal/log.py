@@ -57,6 +57,7 @@ class CallLog:
         request_body: str = "",
         response_body: str = "",
         kept: bytes = b"",
+        dropped_params: tuple[str, ...] = (),
     ) -> None:
         target = meter.target
         self._sink.settled(
@@ -79,7 +80,7 @@ class CallLog:
                 error_code="" if error is None else error.code,
                 attempts=tuple(meter.attempts),
                 num_tool_calls=len(meter.tool_calls),
-                dropped_params=grant.dropped_params,
+                dropped_params=dropped_params,
                 request_body=request_body,
                 response_body=response_body,
                 kept=kept,

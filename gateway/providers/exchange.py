@@ -67,6 +67,7 @@ class ProviderExchange:
             response.release()
         body = conceal_bytes(body, self._adapter.secrets(self._request))
         refusal = self._adapter.read_error(response.status, response.headers, body)
+        refusal.provider_status = response.status
         raise conceal_error(refusal, self._adapter, self._request)
 
 

@@ -11,7 +11,7 @@ from gateway.core.receipt import Attempt, ToolRun, ToolUse
 from gateway.streaming.loop_notes import LoopNotes
 
 if TYPE_CHECKING:
-    from gateway.core.errors import GatewayError
+    from gateway.core.errors import GatewayError, UpstreamError
 
 NS_PER_US = 1_000
 # So many pieces show whether each is a token; longer ones hold several, and are kept.
@@ -251,7 +251,7 @@ class Meter:
                 provider=target.provider,
                 model=target.native_model,
                 code="" if error is None else error.code,
-                status=200 if error is None else error.status,
+                status=200 if error is None else status_told(error),
                 us=spent_ns // NS_PER_US,
                 fallback=self.fallback,
                 credential=target.credential,
@@ -265,3 +265,8 @@ class Meter:
             self.usage = lost.usage
             lost.note(self)
             processing.lost_answer = None
+
+
+def status_told(error: GatewayError) -> int:
+    """Return what the provider answered with, 0 where it did not refuse."""
+    return error.provider_status if isinstance(error, UpstreamError) else 0

@@ -43,6 +43,13 @@ def test_a_missing_page_says_the_same_to_strangers_as_to_members(
     assert "set-cookie" not in stranger[1]
 
 
+def test_compaction_of_responses_is_no_endpoint(shared_gateway: GatewayServer) -> None:
+    client = openai.OpenAI(base_url=shared_gateway.base_url, api_key=shared_gateway.key)
+
+    with client, pytest.raises(openai.NotFoundError, match="/v1/responses/compact"):
+        client.responses.compact(model=shared_gateway.model, input="hello")
+
+
 @pytest.mark.parametrize("path", ["/sign-in", "/w/demo/keys/new", "/keys/new"])
 def test_a_form_without_its_cookie_is_refused(shared_gateway: GatewayServer, path: str) -> None:
     status, headers, text = ask(shared_gateway, "POST", path, FORM, "login=a&password=b")

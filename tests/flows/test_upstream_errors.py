@@ -198,6 +198,7 @@ def test_the_next_target_is_tried_before_the_first_byte(
     record = site.record(answer.call_id)
     assert (record["status"], record["native_model"]) == ("ok", "second")
     assert [bool(attempt["code"]) for attempt in record["attempts"]] == [True, False]
+    assert [attempt["status"] for attempt in record["attempts"]] == [status, 200]
     assert record["charge_nusd"] >= 10 * OUTPUT_NUSD
     assert record["failed_us"] > 0
 

@@ -6,7 +6,6 @@ Pictures that a tool returned come after the results, for there they may only be
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
@@ -25,13 +24,13 @@ from gateway.endpoints.messages.content import (
     text_part,
     write_block,
 )
+from gateway.endpoints.messages.payload import find_path
 from gateway.endpoints.messages.reasoning import read_thinking
 
 CITATIONS = "citations"
 REASONING = "reasoning"
 # A result of a tool has no other place for it.
 FAILED = "Error: "
-_PATH = re.compile(r"^messages\[(\d+)\](?:\.content(?:\[(\d+)\])?)?")
 _encode = msgspec.json.encode
 
 
@@ -167,10 +166,7 @@ class Conversation:
 
     def path_of(self, param: str | None) -> str | None:
         """Return where something stands in the request, given where in the messages."""
-        found = _PATH.match(param or "")
-        if found is None:
-            return param
-        return self.paths.get((int(found[1]), int(found[2] or 0)), "messages")
+        return find_path(param, self.paths) if param else param
 
 
 def _as_failure(text: str) -> str:

@@ -44,4 +44,4 @@ class Messages:
         return MessageWriter(form)
 
     def open_stream_writer(self, call: ChatCall, form: AnswerForm) -> MessageStreamWriter:
-        return MessageStreamWriter(form)
+        return MessageStreamWriter(form, call.payload.prompt_tokens_bound)

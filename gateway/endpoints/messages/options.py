@@ -31,16 +31,26 @@ def effort_of(request: schema.MessagesRequest) -> str | None:
     return next((effort for percent, effort in EFFORTS if share >= percent), LEAST_EFFORT)
 
 
+def effort_path(request: schema.MessagesRequest) -> str:
+    """Return which member the effort comes from."""
+    config = request.output_config
+    return "thinking" if config is None or config.effort is None else "output_config.effort"
+
+
+def format_path(request: schema.MessagesRequest) -> str:
+    """Return which member the form of the answer comes from."""
+    config = request.output_config
+    is_newest = config is not None and config.format is not None
+    return "output_config.format" if is_newest or request.output_format is None else "output_format"
+
+
 def write_format(request: schema.MessagesRequest) -> bytes | None:
     """Return the response_format, raw JSON; None where none is asked for.
 
     Raises RequestError for a schema that refers to another place.
     """
-    path, wanted = "output_config.format", None
-    if request.output_config is not None:
-        wanted = request.output_config.format
-    if wanted is None and request.output_format is not None:
-        path, wanted = "output_format", request.output_format
+    config = request.output_config
+    wanted = request.output_format if config is None else config.format or request.output_format
     if wanted is None:
         return None
     said: JsonObject = {"name": FORMAT_NAME, "schema": wanted.schema}
@@ -51,7 +61,7 @@ def write_format(request: schema.MessagesRequest) -> bytes | None:
     try:
         return read_format(known, raw)
     except RequestError as error:
-        raise RequestError(error.message, param=f"{path}.schema") from None
+        raise RequestError(error.message, param=f"{format_path(request)}.schema") from None
 
 
 def is_closed(part: object) -> bool:

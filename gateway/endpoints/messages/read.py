@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from gateway.core.call import Call, CallFacts, NativeBody, NativeOnly
-from gateway.core.chat import ChatCall, ChatRequest
+from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, RequestError, UnsupportedParameter
 from gateway.core.files import Attachment
 from gateway.core.request import RequestHead
@@ -23,7 +23,13 @@ from gateway.endpoints.chat_completions.read import bound_fields, bound_messages
 from gateway.endpoints.chat_completions.requested_steps import read_processors
 from gateway.endpoints.messages import schema
 from gateway.endpoints.messages.conversation import Conversation
-from gateway.endpoints.messages.options import effort_of, write_format
+from gateway.endpoints.messages.options import (
+    effort_of,
+    effort_path,
+    format_path,
+    write_format,
+)
+from gateway.endpoints.messages.payload import MessagesPayload
 from gateway.endpoints.messages.tools import (
     TOKENS_OF_ITS_OWN,
     native_tool,
@@ -111,7 +117,7 @@ def make_call(
         body=body,
         fallback_names=request.models,
     )
-    payload = ChatRequest(
+    payload = MessagesPayload(
         fields=fields,
         native=NativeBody(dialect=DIALECT, fields=given, headers=_headers(head))
         if conversation.is_native
@@ -132,6 +138,9 @@ def make_call(
         media_urls=blocks.media_urls,
         pictures=blocks.pictures,
         processors=read_processors(request.inferada) if request.inferada is not None else (),
+        paths=conversation.paths,
+        effort_path=effort_path(request),
+        format_path=format_path(request),
     )
     return Call(facts, payload)
 

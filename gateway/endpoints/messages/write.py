@@ -62,6 +62,12 @@ PING = write_event(Ping())
 _encode = msgspec.json.encode
 
 
+def estimate(prompt_tokens_bound: int) -> Usage:
+    """Return about what a prompt counts. Texts have about half the tokens that they are bound to
+    have at most."""
+    return Usage(max(1, prompt_tokens_bound // 2), 0)
+
+
 def write_usage(usage: Usage, charge_nusd: int) -> MessageUsage:
     """Return the counts in Anthropic's meaning, and the cost."""
     counts = write_counts(usage)
@@ -139,8 +145,9 @@ class MessageStreamWriter(MessageWriter):
     keep_alive = PING
     ends_with_whole = False
 
-    def __init__(self, form: AnswerForm) -> None:
+    def __init__(self, form: AnswerForm, prompt_tokens_bound: int) -> None:
         super().__init__(form)
+        self._prompt_tokens_bound = prompt_tokens_bound
         self.fallback: tuple[str, int] | None = None
         self.is_open = False
         self._blocks = BlockStream()
@@ -151,7 +158,8 @@ class MessageStreamWriter(MessageWriter):
 
     def open(self) -> bytes:
         """Return the event that every stream begins with. It says what the prompt counts where the
-        provider has told that already; the last but one event says it in any case."""
+        provider has told that already, and else about what it will: some clients read no other.
+        The last but one event has the counts in any case."""
         self.is_open = True
         form = self._form
         message = AnthropicMessage(
@@ -160,7 +168,7 @@ class MessageStreamWriter(MessageWriter):
             content=[],
             stop_reason=None,
             stop_sequence=None,
-            usage=write_counts(self._so_far) if self._so_far else MessageUsage(input_tokens=0),
+            usage=write_counts(self._so_far or estimate(self._prompt_tokens_bound)),
             episode_id=form.episode_id or UNSET,
         )
         return write_event(MessageStart(message))

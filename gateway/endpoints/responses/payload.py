@@ -7,7 +7,6 @@ import re
 import msgspec
 
 from gateway.core.chat import ChatRequest
-from gateway.core.errors import GatewayError
 from gateway.core.json_types import JsonObject
 
 _MESSAGE = re.compile(r"^messages\[(?P<row>\d+)\](?P<content>\.content\[\d+\])?(?P<rest>.*)$")
@@ -20,6 +19,7 @@ _MEMBERS = (
     (re.compile(r"^reasoning_effort$"), "reasoning.effort"),
     (re.compile(r"^verbosity$"), "text.verbosity"),
     (re.compile(r"^logprobs$"), "include"),
+    (re.compile(r"^reasoning(?:_details)?$"), "input.reasoning"),
 )
 
 
@@ -54,9 +54,8 @@ class ResponsesPayload(ChatRequest, frozen=True, kw_only=True):
     # Where each message stands in the request.
     places: tuple[str, ...]
 
-    def locate(self, error: GatewayError) -> None:
-        if error.param:
-            error.param = rename(error.param, self.places)
+    def place_of(self, name: str) -> str:
+        return rename(name, self.places)
 
 
 def rename(param: str, places: tuple[str, ...] | list[str]) -> str:

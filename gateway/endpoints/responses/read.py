@@ -12,7 +12,15 @@ from functools import partial
 import msgspec
 from msgspec import Raw, structs
 
-from gateway.core.call import Call, CallFacts, Earlier, History, NativeBody, NativeOnly
+from gateway.core.call import (
+    Call,
+    CallFacts,
+    Earlier,
+    History,
+    NativeBody,
+    NativeOnly,
+    rename_fields,
+)
 from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
@@ -85,8 +93,7 @@ def read_call(
     try:
         call = chat.read_call(_encode(said), head, profile, rules)
     except GatewayError as error:
-        if error.param:
-            error.param = rename(error.param, places)
+        rename_fields(error, lambda name: rename(name, places))
         raise
     shared = structs.asdict(call.payload)
     if not (call.payload.processors or call.payload.server_tools):

@@ -16,7 +16,7 @@ Body = dict[str, Any]
 @dataclass(frozen=True)
 class Option:
     members: Body
-    # Its name in chat completions, by which `x-dropped-params` tells that it was left out.
+    # Its name in `x-dropped-params`, where it was left out.
     known_as: str
     # What else has to be there for the option to make sense.
     beside: Body
@@ -71,17 +71,17 @@ OF_MESSAGES = (
     option("temperature", 0.37),
     option("top_p", 0.83),
     option("top_k", 17),
-    option("stop_sequences", ["HALT!"], known_as="stop"),
-    option("metadata", {"user_id": "caller-77"}, known_as="user"),
+    option("stop_sequences", ["HALT!"], known_as="stop_sequences"),
+    option("metadata", {"user_id": "caller-77"}, known_as="metadata.user_id"),
     option("service_tier", "standard_only"),
     option("thinking", {"type": "enabled", "budget_tokens": 2000}),
     option("output_config", {"format": SCHEMA}),
-    option("output_config", {"effort": "low"}, known_as="reasoning_effort"),
+    option("output_config", {"effort": "low"}, known_as="output_config.effort"),
     option("tool_choice", {"type": "any"}, beside=MESSAGES_TOOLS),
     option(
         "tool_choice",
         {"type": "auto", "disable_parallel_tool_use": True},
-        known_as="parallel_tool_calls",
+        known_as="tool_choice.disable_parallel_tool_use",
         beside=MESSAGES_TOOLS,
     ),
     option("cache_control", {"type": "ephemeral"}),
@@ -95,15 +95,15 @@ OF_RESPONSES = (
     option("top_p", 0.83),
     option("instructions", "Be brief."),
     option("top_logprobs", 3),
-    option("include", ["message.output_text.logprobs"], known_as="logprobs"),
+    option("include", ["message.output_text.logprobs"], known_as="include"),
     option("user", "caller-77"),
     option("safety_identifier", "person-7"),
     option("prompt_cache_key", "cache-7"),
     option("prompt_cache_retention", "24h"),
     option("service_tier", "flex"),
     option("truncation", "auto"),
-    option("reasoning", {"effort": "high"}, known_as="reasoning_effort"),
-    option("text", {"verbosity": "low"}, known_as="verbosity"),
+    option("reasoning", {"effort": "high"}, known_as="reasoning.effort"),
+    option("text", {"verbosity": "low"}, known_as="text.verbosity"),
     option("text", {"format": SCHEMA | {"name": "weather"}}),
     option("tool_choice", "required", beside=RESPONSES_TOOLS),
     option("parallel_tool_calls", False, beside=RESPONSES_TOOLS),

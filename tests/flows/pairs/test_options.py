@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from typing import Any
 
 from tests.flows.caller import CHAT, Answer, Caller
 from tests.flows.messages.asking import MESSAGES
@@ -24,25 +26,41 @@ ASKED: dict[str, tuple[str, Body, tuple[Option, ...]]] = {
 }
 
 
+# Which formats have each of the limits.
+LIMITED_BY = {
+    "max_tokens": ("chat", "messages"),
+    "max_completion_tokens": ("chat",),
+    "max_output_tokens": ("responses",),
+}
+
+
 def test_no_option_is_lost_in_silence(form: Format, caller: Caller) -> None:
     path, least, options = ASKED[form.name]
 
-    def ask(*members: Body) -> Answer:
+    def ask(*members: Body, **options: Any) -> Answer:
         body = {"model": caller.model} | least
         for each in members:
             body |= each
-        return caller.begin(raw=json.dumps(body).encode(), path=path).answer()
+        return caller.begin(raw=json.dumps(body).encode(), path=path, **options).answer()
 
     lost = []
+    left_out: Option | None = None
     for option in options:
         answer = ask(option.beside, option.members)
         if answer.status != 200:
             assert is_refusal(form, answer), (option, answer.body)
+            assert_names(form, answer, option)
             continue
         is_named = option.known_as in named(answer)
+        left_out = option if is_named else left_out
         if not is_named and sent(form, answer) == sent(form, ask(option.beside)):
             lost.append((option.members, named(answer)))
     assert lost == []
+    if left_out is not None:
+        needed = ask(left_out.beside, left_out.members, headers={"x-require-parameters": "true"})
+        assert form.code_of(needed) == "unsupported_parameter"
+        assert left_out.known_as in needed.error["details"]["params"]
+        assert left_out.known_as in needed.error["message"]
 
 
 def test_null_is_as_good_as_nothing(form: Format, caller: Caller) -> None:
@@ -52,7 +70,9 @@ def test_null_is_as_good_as_nothing(form: Format, caller: Caller) -> None:
         body = {"model": caller.model} | least | members
         return caller.begin(raw=json.dumps(body).encode(), path=path).answer()
 
-    nulls = {name: None for option in options for name in option.members}
+    limits = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+    own = [name for name in limits if name not in least and form.name in LIMITED_BY[name]]
+    nulls = dict.fromkeys([*own, *(name for option in options for name in option.members)])
     answer = ask(nulls)
     assert answer.status == 200, answer.body
     assert (named(answer), sent(form, answer)) == (set(), sent(form, ask({})))
@@ -64,6 +84,13 @@ def is_refusal(form: Format, answer: Answer) -> bool:
         form.code_of(answer) == "unsupported_parameter"
         or "The provider rejected the request" in answer.error["message"]
     )
+
+
+def assert_names(form: Format, answer: Answer, option: Option) -> None:
+    """Assert that a refusal of ours names a member that the caller has sent."""
+    if form.code_of(answer) == "unsupported_parameter":
+        member = re.split(r"[.\[]", answer.error["param"])[0]
+        assert member in option.members | option.beside, answer.body
 
 
 def named(answer: Answer) -> set[str]:

@@ -174,7 +174,8 @@ def test_signed_reasoning_goes_back_on_the_next_turn(
     body = json.loads(form.read(answer).text)["body_text"]
     dropped = set(answer.headers.get("x-dropped-params", "").split(","))
     assert ("signature" in body.lower()) == bool(dialect.signs)
-    assert "think0" in body or dialect.signs or dropped & {"reasoning", "reasoning_details"}
+    named = {"reasoning", "reasoning_details", "messages.thinking", "input.reasoning"}
+    assert "think0" in body or dialect.signs or dropped & named
 
 
 @STREAMED
@@ -221,8 +222,11 @@ def test_a_stream_of_messages_begins_with_what_is_known_of_its_prompt(
     said = form.read(answer)
     told = events_of(answer)[0]["message"]["usage"]
     cached = told["cache_read_input_tokens"]
-    known = (said.prompt_tokens, said.cached_tokens) if dialect.tells_prompt else (0, 0)
-    assert (told["input_tokens"] + cached, cached) == known
+    counted = told["input_tokens"] + cached
+    if dialect.tells_prompt:
+        assert (counted, cached) == (said.prompt_tokens, said.cached_tokens)
+    else:
+        assert (cached, said.prompt_tokens / 2 < counted < said.prompt_tokens * 2) == (0, True)
 
 
 @BOTH_TRANSPORTS

@@ -64,7 +64,6 @@ GRANT = Grant(
     hold_nusd=304,
     limit_tokens=305,
     cap_tokens=306,
-    dropped_params=("seed", "top_k"),
     fallback_from="wanted",
     fallback_depth=2,
 )
@@ -111,6 +110,7 @@ def test_the_record_of_an_end() -> None:
         request_body="question",
         response_body="answer",
         kept=b"the whole answer",
+        dropped_params=("seed", "top_k"),
     )
 
     record = Settled(
