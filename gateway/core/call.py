@@ -161,6 +161,9 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
         return self.fields.get(name, b"null") != b"null"
 
 
+_WORD = re.compile(r"[^\s,]+")
+
+
 def rename_fields(error: GatewayError, place_of: Callable[[str], str]) -> None:
     """Let an error name fields by their places. What a provider said stays as it is."""
     listed = error.details.get("params", ())
@@ -170,10 +173,12 @@ def rename_fields(error: GatewayError, place_of: Callable[[str], str]) -> None:
     if listed:
         error.details["params"] = [places[name] for name in listed]
     if isinstance(error, RequestError):
-        for name, place in places.items():
-            if name != place:
-                alone = rf"(?<![\w./:-]){re.escape(name)}(?![\w/:-])"
-                error.message = re.sub(alone, place.replace("\\", r"\\"), error.message)
+        error.message = _WORD.sub(lambda found: _place_of_word(found[0], places), error.message)
+
+
+def _place_of_word(word: str, places: Mapping[str, str]) -> str:
+    bare = word.rstrip(".:")
+    return places.get(bare, bare) + word[len(bare) :]
 
 
 STREAM_FIELDS = frozenset({"stream", "stream_options"})

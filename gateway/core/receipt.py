@@ -18,7 +18,7 @@ class Attempt(Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
     model: str
     # Why it failed, a code of gateway.core.errors; empty where it served.
     code: str
-    # What the provider refused with; 0 where it did not answer, or broke off.
+    # What the provider refused with; ours where it did not answer, or broke off.
     status: int
     us: int
     # The public name of the fallback model that was tried; empty for the model asked for.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from gateway.core.errors import GatewayError, UpstreamError
 from gateway.core.money import Price, Usage
 from gateway.core.processing import Processing
 from gateway.core.receipt import Attempt, ToolRun, ToolUse
 from gateway.streaming.loop_notes import LoopNotes
-
-if TYPE_CHECKING:
-    from gateway.core.errors import GatewayError, UpstreamError
 
 NS_PER_US = 1_000
 # So many pieces show whether each is a token; longer ones hold several, and are kept.
@@ -268,5 +266,7 @@ class Meter:
 
 
 def status_told(error: GatewayError) -> int:
-    """Return what the provider answered with, 0 where it did not refuse."""
-    return error.provider_status if isinstance(error, UpstreamError) else 0
+    """Return what the provider refused with; where it did not answer or broke off, the status of
+    our own answer."""
+    told = error.provider_status if isinstance(error, UpstreamError) else 0
+    return told or error.status

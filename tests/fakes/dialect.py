@@ -38,6 +38,8 @@ def usage_of(script: Script, entry: Entry) -> Any:
         return msgspec.Raw(value.encode())
     if how == "wrong":
         usage["completion_tokens"] = msgspec.Raw(value.encode())
+    if how == "apart":  # as xAI has it
+        usage["completion_tokens"] -= entry.reasoning_tokens
     if how == "zero":
         usage = dict.fromkeys(("prompt_tokens", "completion_tokens", "total_tokens"), 0)
     return usage

@@ -53,7 +53,6 @@ class MessageUsage(Struct, kw_only=True):
 
 class SaidText(Struct, tag_field="type", tag="text"):
     text: str
-    citations: None = None
 
 
 class SaidThinking(Struct, tag_field="type", tag="thinking"):

@@ -17,6 +17,7 @@ from gateway.providers.catalogue import (
     openai_like,
     self_hosted,
     simulated,
+    xai,
 )
 from gateway.providers.catalogue.kind import ModelFamily, ProviderKind
 from gateway.providers.catalogue.setting import ProviderSetting
@@ -34,6 +35,7 @@ ALL: tuple[ProviderKind, ...] = (
     *cohere.KINDS,
     *embedders.KINDS,
     *openai_like.KINDS,
+    *xai.KINDS,
     *self_hosted.KINDS,
     *simulated.KINDS,
 )

@@ -42,8 +42,8 @@ _SIMPLE = frozenset({"temperature", "top_p", "stop", "response_format", *_TOOLS}
 # It does not say whether a schema is kept to.
 _JSON_ALONE = frozenset({"json_object"})
 _AUTO = frozenset({"none", "auto"})
-
 KINDS = (
+    # https://docs.together.ai/reference/chat-completions-1
     ProviderKind(
         "together",
         "Together AI",
@@ -72,6 +72,7 @@ KINDS = (
         thinking_switch="thinking",
         reasoning_field="reasoning_content",
     ),
+    # https://docs.fireworks.ai/api-reference/post-chatcompletions
     # https://docs.fireworks.ai/structured-responses/structured-output-grammar-based
     ProviderKind(
         "fireworks",
@@ -92,17 +93,6 @@ KINDS = (
         takes_developer=False,
         drops=NOT_OPENAIS,
         paths=paths("completions"),
-    ),
-    ProviderKind(
-        "xai",
-        "xAI",
-        "https://api.x.ai/v1",
-        "XAI_API_KEY",
-        drops=NOT_OPENAIS,
-        # https://docs.x.ai/docs/guides/image-understanding
-        pictures=frozenset({"image/jpeg", "image/png"}),
-        # https://docs.x.ai/docs/guides/image-generations
-        paths=paths("images"),
     ),
     # https://docs.mistral.ai/api/endpoint/chat
     ProviderKind(

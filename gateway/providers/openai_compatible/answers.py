@@ -238,6 +238,10 @@ def read_usage(raw: object) -> Usage | None:
         return Usage(prompt, completion, min(_read_cached(raw), prompt))
     cached = _read_detail(of_prompt, "cached_tokens") or _read_cached(raw)
     thought = _read_detail(of_completion, "reasoning_tokens")
+    if thought and read_count(raw.get("total_tokens")) == prompt + completion + thought:
+        # xAI's completion_tokens are those of the text alone:
+        # https://docs.x.ai/docs/key-information/consumption-and-rate-limits
+        completion += thought
     others: dict[str, int] = {}
     for unit in detailed_units():
         details = of_prompt if unit.part_of == "prompt" else of_completion

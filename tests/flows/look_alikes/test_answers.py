@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.flows.look_alikes.conftest import LookAlikes
+from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD
 from tests.flows.whole_message import message_of
 
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
@@ -66,6 +67,18 @@ def test_a_provider_that_gave_up_has_failed(look_alikes: LookAlikes, theirs: str
     assert (buffered.status, buffered.error["code"]) == (502, "provider_unavailable")
     assert streamed.events[-2]["error"]["code"] == "provider_unavailable"
     assert look_alikes.site.record(streamed.call_id)["charge_nusd"] == 0
+
+
+@BOTH
+def test_reasoning_that_is_counted_apart_is_paid(look_alikes: LookAlikes, stream: bool) -> None:
+    script = "script:tokens=2&reasoning=5&usage=apart"
+
+    answer = look_alikes.caller("xai", "grok-4").ask(script, stream=stream)
+
+    [entry] = look_alikes.site.tries(answer.call_id)
+    record = look_alikes.site.record(answer.call_id)
+    assert record["completion_tokens"] == entry["completion_tokens"] == 7
+    assert record["charge_nusd"] == entry["prompt_tokens"] * INPUT_NUSD + 7 * OUTPUT_NUSD
 
 
 @BOTH

@@ -11,7 +11,8 @@ from tests.flows.look_alikes.test_fields import EVERYTHING, dropped, sent
 
 NOT_OPENAIS = {"top_k", "min_p", "repetition_penalty", "ignore_eos"}
 SAMPLING = {"temperature", "top_p", "logprobs", "top_logprobs"}
-REASONING = SAMPLING | {"frequency_penalty", "presence_penalty", "logit_bias"}
+PENALTIES = {"frequency_penalty", "presence_penalty"}
+REASONING = SAMPLING | PENALTIES | {"logit_bias"}
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,28 @@ def test_what_a_model_refuses_is_left_out_and_named(
     assert body["max_completion_tokens"] == 50
     kept = EVERYTHING.keys() - lost - NOT_OPENAIS - {"max_tokens", "reasoning_effort"}
     assert {name: body[name] for name in kept} == {name: EVERYTHING[name] for name in kept}
+
+
+@pytest.mark.parametrize(
+    ("model", "lost", "effort"),
+    [
+        ("grok-3", {"reasoning_effort"}, None),
+        ("grok-3-mini", {*PENALTIES, "stop"}, "low"),
+        ("grok-4-fast-non-reasoning", {*PENALTIES, "reasoning_effort"}, None),
+        ("grok-4.20-0309-reasoning", {*PENALTIES, "reasoning_effort", "stop"}, None),
+        ("grok-4.3", {*PENALTIES, "stop"}, "medium"),
+    ],
+)
+def test_what_groks_refuse_is_left_out_and_named(
+    look_alikes: LookAlikes, model: str, lost: set[str], effort: str | None
+) -> None:
+    caller = look_alikes.caller("xai", model)
+
+    answer = caller.ask("script:echo", **EVERYTHING | {"reasoning_effort": "medium"})
+
+    assert dropped(answer) == lost | NOT_OPENAIS
+    assert not lost & sent(answer).keys()
+    assert sent(answer).get("reasoning_effort") == effort
 
 
 def test_a_model_that_reasons_only_when_asked_samples_otherwise(look_alikes: LookAlikes) -> None:

@@ -22,7 +22,7 @@ def test_text_arrives(anyone: Messenger, stream: bool) -> None:
 
     message = message_of(answer)
     Message.model_validate(message)
-    assert message["content"] == [{"type": "text", "text": "tok0 tok1 tok2 ", "citations": None}]
+    assert message["content"] == [{"type": "text", "text": "tok0 tok1 tok2 "}]
     assert (message["stop_reason"], message["stop_sequence"]) == ("end_turn", None)
     assert (message["type"], message["role"]) == ("message", "assistant")
     assert message["model"] == anyone.model
