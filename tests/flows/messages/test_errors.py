@@ -58,17 +58,23 @@ def test_a_member_at_fault_is_named_as_the_api_does(
         ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools.0.type"),
         ({"mcp_servers": [{"type": "url"}]}, "mcp_servers"),
         ({"container": "c"}, "container"),
-        ({"messages": [{"role": "user", "content": [
-            {"type": "image", "source": {"type": "file", "file_id": "file_1"}}]}]},
-         "messages.0.content.0.source.file_id"),
     ],
-)  # fmt: skip
+)
 def test_what_runs_or_lies_at_the_provider_is_refused(
     claude: Messenger, members: dict[str, Any], param: str
 ) -> None:
     answer = claude.ask(**members)
 
     assert_refused(answer, 400, "invalid_request_error", "unsupported_parameter", param)
+
+
+def test_a_file_that_the_workspace_does_not_have_is_named(claude: Messenger) -> None:
+    block = {"type": "image", "source": {"type": "file", "file_id": "file_1"}}
+
+    answer = claude.ask(messages=[{"role": "user", "content": [block]}])
+
+    place = "messages.0.content.0.source.file_id"
+    assert_refused(answer, 400, "invalid_request_error", "file_not_found", place)
 
 
 @pytest.mark.parametrize("kind", ["create", "continue"])
