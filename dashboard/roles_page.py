@@ -193,6 +193,8 @@ COMMANDS: Mapping[str, Action | None] = {
     "set_limit_rule": Action.MANAGE_WORKSPACE,
     "set_model": Action.MANAGE_CATALOGUE,
     "set_credential": Action.MANAGE_CATALOGUE,
+    "set_processor": Action.MANAGE_WORKSPACE,
+    "set_processor_service": Action.MANAGE_WORKSPACE,
     "set_provider": Action.MANAGE_CATALOGUE,
     "set_role": Action.MANAGE_MEMBERS,
     "set_workspace": Action.MANAGE_WORKSPACE,

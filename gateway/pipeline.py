@@ -61,7 +61,7 @@ async def admit(
         call = await read_call(stages, endpoint, body, head, profile)
         call = call if call.payload.earlier is None else await stages.recall(known, call)
         call, model, dropped = await choose(stages, known, call, head, profile)
-        if call.payload.processors:
+        if call.payload.processors or known.key.processors is not None:
             call = await stages.process(known, call, head, profile, endpoint, model, hang_up)
         if call.facts.idempotency_key:
             claim = await stages.claim(known, call, head)

@@ -16,6 +16,7 @@ from gateway.core.errors import (
     PdfNotSupported,
     UnsupportedParameter,
 )
+from gateway.core.processor_rules import NO_RULES
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.egress.egress import Egress, requester_of
@@ -28,6 +29,7 @@ from gateway.files.attachment_loader import AttachmentLoader, StoresFiles, unles
 from gateway.files.pdf import PdfReader
 from gateway.processors.base import ProcessorContext
 from gateway.processors.engine_pool import BoundEngines, EnginePool
+from gateway.processors.required import require_processors
 from gateway.processors.run import (
     Wanted,
     place_stream,
@@ -35,6 +37,7 @@ from gateway.processors.run import (
     run_processors,
     wanted_processors,
 )
+from gateway.processors.services import ServiceClient
 from gateway.processors.texts import LONG_BYTES
 from gateway.prompts.renderer import Renderer
 from gateway.providers.parameters import check_parameters
@@ -51,7 +54,7 @@ class PromptPrep:
 
     hold_minimum: keeps money set aside while files are loaded, for a caller who could pay.
     egress: fetches what calls name. stored_files: what else they name. page_nusd: what a page of a
-    PDF costs that becomes a picture.
+    PDF costs that becomes a picture. services: asks those of workspaces.
     """
 
     def __init__(
@@ -60,6 +63,7 @@ class PromptPrep:
         egress: Egress,
         stored_files: StoresFiles,
         page_nusd: int,
+        services: ServiceClient | None = None,
     ) -> None:
         self.egress = egress
         self._hold_minimum = hold_minimum
@@ -67,7 +71,7 @@ class PromptPrep:
         self._renderer = Renderer()
         self._prompts = SystemPrompts(self._renderer)
         self.pdf_reader = PdfReader()
-        self.engines = EnginePool()
+        self.engines = EnginePool(services)
         self._loader = AttachmentLoader(egress, stored_files, self.pdf_reader, attach)
 
     def engines_for(self, workspace_id: str) -> BoundEngines:
@@ -128,9 +132,14 @@ class PromptPrep:
         model: ModelRecord,
         hang_up: Callable[[], Awaitable[None]],
     ) -> AnyCall:
-        """Return the call as its processors leave it, for a caller who could pay."""
-        language = read_language(call)
-        wanted = wanted_processors(call, caller.key.scopes, language)
+        """Return the call as its processors leave it, for a caller who could pay. Those that are
+        mandatory for the key are among them."""
+        rules = caller.key.processors or NO_RULES
+        call = require_processors(call, rules, is_model_local=model.has_local)
+        if not call.payload.processors:
+            return call
+        language = read_language(call, rules)
+        wanted = wanted_processors(call, caller.key.scopes, language, rules)
         owner = caller.key.workspace_id
         context = ProcessorContext(
             language=language,
@@ -138,6 +147,7 @@ class PromptPrep:
             is_model_local=model.has_local,
             workspace_id=owner,
             engines=self.engines.bind(owner),
+            services=rules.services,
         )
         async with self._hold_minimum(caller, call, endpoint, model):
             work = self._run(call, wanted, context)

@@ -148,7 +148,8 @@ class Process(Protocol):
         model: ModelRecord,
         hang_up: HangUp,
     ) -> AnyCall:
-        """Return the call as its processors leave it, with their steps on the answer."""
+        """Return the call as its processors leave it, and those that are mandatory for the key,
+        with their steps on the answer."""
 
 
 class LoadFiles(Protocol):

@@ -57,6 +57,7 @@ from gateway.recall import Recall
 from gateway.request_rules import request_rules
 from gateway.routing.plan import Plan
 from gateway.services.outbound_clients import open_client, open_proxied_client
+from gateway.services.processor_services import open_service_client
 from gateway.services.snapshot_tools import load_workspace_tools
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
@@ -130,9 +131,8 @@ class Runtime:
         self.admission = self._make_admission()
         egress = open_egress(self.limits.counters)
         self.stored_files = StoredFiles()
-        self.prompt_prep = PromptPrep(
-            self.admission.hold_minimum, egress, self.stored_files, settings.PDF_PAGE_NUSD
-        )
+        brought = (egress, self.stored_files, settings.PDF_PAGE_NUSD, open_service_client())
+        self.prompt_prep = PromptPrep(self.admission.hold_minimum, *brought)
         tools: Batches[str, WorkspaceTools]
         tools = Batches(QueryThreads("tool-queries", 1).run, load_workspace_tools)
         self.workspace_tools = WorkspaceToolsCache(tools.ask)

@@ -17,10 +17,12 @@ from gateway.api.schemas.pii import (
 )
 from gateway.api.views import answers
 from gateway.core.errors import RequestError
+from gateway.core.processor_rules import NO_RULES
 from gateway.endpoints.json_schema import REF
 from gateway.processors.languages import main_language
 from gateway.processors.pii_search import read_search, search_texts, types_of
 from gateway.processors.placeholders import ANY, Found, Placeholders, Spellings
+from gateway.snapshot.caller import Caller
 
 # Of a placeholder: without the prefix of those in calls, which are none of the caller's business.
 FORM = "<{}_{}>"
@@ -40,7 +42,11 @@ class PiiView(ProcessingView):
         LanguageNotSupported, ProcessorFailure, Overloaded."""
         asked = read(_read_search, request.body)
         language = main_language(asked.language)
-        search = read_search(asked, language, name="pii", language_param="language")
+        caller: Caller = request.auth  # type: ignore[assignment]
+        services = (caller.key.processors or NO_RULES).services
+        search = read_search(
+            asked, language, name="pii", language_param="language", services=services
+        )
         [found] = self.with_engines(
             request, lambda engines: search_texts([asked.text], search, engines)
         )

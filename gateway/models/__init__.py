@@ -15,6 +15,7 @@ from gateway.models.process import (
     SealingKey,
     ServingProcess,
 )
+from gateway.models.processing import MandatoryProcessor, ProcessorService
 from gateway.models.proof import ProofMark, ProofProgress, ProvenKey, ProvenWallet
 from gateway.models.replay import KeptAnswer
 from gateway.models.rollup import (
@@ -49,6 +50,8 @@ __all__ = [
     "Lease",
     "LedgerCheck",
     "ListPrice",
+    "MandatoryProcessor",
+    "ProcessorService",
     "ProofMark",
     "ProofProgress",
     "ProvenKey",

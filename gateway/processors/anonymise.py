@@ -57,7 +57,9 @@ class Anonymise(Processor):
         """Raises RequestError, UnscannableContent, LanguageNotSupported, ProcessorFailure."""
         settings = read_settings(options)
         where = f"inferada.{NAME}."
-        search = read_search(settings, context.language, name=NAME, where=where)
+        search = read_search(
+            settings, context.language, name=NAME, where=where, services=context.services
+        )
         if call.payload.has("prediction"):
             raise RequestError(f"prediction cannot be sent with {NAME}.", param="prediction")
         texts = await read_texts(call)

@@ -13,8 +13,13 @@ from typing import ClassVar, NamedTuple, Protocol
 from msgspec import Struct
 
 from gateway.core.answer_steps import AnswerStep
+from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall
 from gateway.core.processing import ProcessorReport
+from gateway.core.processor_errors import ProcessorRejected
+from gateway.core.processor_rules import ServiceSettings
+from gateway.processors.services import Found as FoundByService
+from gateway.processors.services import Misspelling
 
 Options = Mapping[str, object]
 
@@ -26,15 +31,15 @@ class Engines(Protocol):
         """Return what an engine makes of a request, JSON values both, without keeping the event
         loop from its work. Raises ProcessorFailure, Overloaded."""
 
+    def find_entities(
+        self, service: ServiceSettings, text: str, language: str, threshold: float
+    ) -> Awaitable[list[FoundByService]]:
+        """Return what a service of the workspace finds in a text. Raises ProcessorFailure."""
 
-class ServiceSettings(Struct, frozen=True, kw_only=True):
-    """A service of the workspace's own that a processor may ask."""
-
-    service_id: str
-    # What it speaks: presidio or languagetool.
-    kind: str
-    url: str
-    secret: str = ""
+    def find_misspellings(
+        self, service: ServiceSettings, text: str, language: str, level: str
+    ) -> Awaitable[list[Misspelling]]:
+        """Return what a service of the workspace corrects in a text. Raises ProcessorFailure."""
 
 
 class ProcessorContext(Struct, frozen=True, kw_only=True):
@@ -83,6 +88,20 @@ class Processor(Protocol):
     languages: ClassVar[tuple[str, ...]] = ()
     # Files of the call are read as texts before it runs, and go to the model as texts.
     reads_files: ClassVar[bool] = False
+
+    # It can be made mandatory: it needs nothing that only a caller knows.
+    can_be_required: ClassVar[bool] = True
+
+    def require(self, call: AnyCall, *, is_model_local: bool) -> AnyCall:
+        """Return a call of another operation than chat as it goes on where the processor is
+        mandatory. It is refused unless a processor knows better: nothing goes on unprocessed.
+        Raises ProcessorRejected."""
+        raise ProcessorRejected.of(
+            self.name,
+            f"{self.name} is mandatory for this API key and processes chats alone, so this endpoint"
+            " cannot be used.",
+            reason="endpoint_not_processed",
+        )
 
     def scope_for(self, options: Options) -> str:
         """Return the scope that a key needs for these options."""

@@ -19,7 +19,9 @@ from gateway.core.child_process import read_frame, start_child, write_frame
 from gateway.core.errors import Overloaded
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.processor_errors import ProcessorFailure
+from gateway.core.processor_rules import ServiceSettings
 from gateway.processors.engine_worker import Response
+from gateway.processors.services import Found, Misspelling, ServiceClient
 
 logger = logging.getLogger(__name__)
 
@@ -43,10 +45,11 @@ class EngineFailed(Exception):
 
 
 class EnginePool:
-    """For all calls of a process, and one event loop. run_s: the longest that a request may take,
-    once it is its turn."""
+    """For all calls of a process, and one event loop. services: asks those of workspaces. run_s:
+    the longest that a request may take, once it is its turn."""
 
-    def __init__(self, *, run_s: float = RUN_S) -> None:
+    def __init__(self, services: ServiceClient | None = None, *, run_s: float = RUN_S) -> None:
+        self._services = services
         self._run_s = run_s
         self._slots: dict[str, FairSemaphore] = {}
         self._idle: dict[str, list[EngineProcess]] = {}
@@ -56,7 +59,7 @@ class EnginePool:
 
     def bind(self, owner: str) -> BoundEngines:
         """Return the engines for calls of one owner, a workspace."""
-        return BoundEngines(self, owner)
+        return BoundEngines(self, owner, self._services)
 
     async def run(self, engine: str, request: Mapping[str, object], *, owner: str = "") -> Values:
         """Return what the engine makes of a request: JSON values in and out.
@@ -92,6 +95,8 @@ class EnginePool:
         await asyncio.gather(*jobs, return_exceptions=True)
         for process in list(self._all):
             self._end(process)
+        if self._services is not None:
+            await self._services.aclose()
 
     async def _run_to_its_end(self, module: str, frame: bytes, owner: str) -> Values:
         """A request that has its turn is run to its end even if nobody waits any more: the process
@@ -149,13 +154,28 @@ class EnginePool:
 class BoundEngines:
     """The engines of a pool for one owner."""
 
-    def __init__(self, pool: EnginePool, owner: str) -> None:
+    def __init__(self, pool: EnginePool, owner: str, services: ServiceClient | None) -> None:
         self._pool = pool
         self._owner = owner
+        self._services = services
 
     async def run(self, engine: str, request: Mapping[str, object]) -> Values:
         """As EnginePool.run."""
         return await self._pool.run(engine, request, owner=self._owner)
+
+    async def find_entities(
+        self, service: ServiceSettings, text: str, language: str, threshold: float
+    ) -> list[Found]:
+        """As ServiceClient.find_entities."""
+        assert self._services is not None
+        return await self._services.find_entities(service, text, language, threshold)
+
+    async def find_misspellings(
+        self, service: ServiceSettings, text: str, language: str, level: str
+    ) -> list[Misspelling]:
+        """As ServiceClient.find_misspellings."""
+        assert self._services is not None
+        return await self._services.find_misspellings(service, text, language, level)
 
 
 class EngineProcess:

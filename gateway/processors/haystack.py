@@ -77,6 +77,7 @@ class Haystack(Processor):
     )
     options = HaystackSettings
     languages: ClassVar[tuple[str, ...]] = LANGUAGES
+    can_be_required = False
 
     def scope_for(self, options: Options) -> str:
         return "pii" if is_redacting(options) else self.scope
@@ -99,7 +100,9 @@ class Haystack(Processor):
         self, call: ChatCall, given: HaystackSettings, context: ProcessorContext
     ) -> Processed:
         where = f"inferada.{NAME}."
-        search = read_search(given, context.language, name=NAME, where=where)
+        search = read_search(
+            given, context.language, name=NAME, where=where, services=context.services
+        )
         # Our own copy: what callers wrote stays as it is.
         tree: list[JsonValue] = [msgspec.json.decode(msgspec.json.encode(given.data))]
         leaves = list(leaves_of(tree, given.schema or {}))

@@ -45,7 +45,8 @@ class PiiGuard(Processor):
         settings = read_settings(options)
         # All languages are searched where the call's is none of those that are known.
         language = context.language if context.language in LANGUAGES else None
-        search = read_search(settings, language, name=NAME, where=f"inferada.{NAME}.")
+        where = f"inferada.{NAME}."
+        search = read_search(settings, language, name=NAME, where=where, services=context.services)
         texts = await read_texts(call)
         check_scannable(texts.unscannable, settings, NAME)
         places = [(one.text, one.param) for one in texts.found]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated
 
@@ -9,7 +10,12 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gateway.core.errors import RequestError, UnsupportedParameter
-from gateway.core.processor_errors import LanguageNotSupported, UnscannableContent
+from gateway.core.processor_errors import (
+    LanguageNotSupported,
+    LanguageRequired,
+    UnscannableContent,
+)
+from gateway.core.processor_rules import ServiceSettings
 from gateway.processors.base import Engines
 from gateway.processors.pii_models import REMEDY, ner_languages
 from gateway.processors.pii_types import ENTITY_TYPES, LANGUAGES, NER, NER_TYPES
@@ -32,7 +38,7 @@ class SearchSettings(Struct, forbid_unknown_fields=True, kw_only=True):
     # Absent or empty: every type.
     entities: EntityTypes | None = None
     score_threshold: Share | None = None
-    # "ner": with a model of names and places.
+    # "ner": with a model of names and places. Or a service of the workspace's own.
     service_id: str | None = None
 
 
@@ -50,6 +56,8 @@ class Search(Struct, frozen=True, kw_only=True):
     language: str | None
     types: tuple[str, ...]
     threshold: float
+    # Asked beside the engine.
+    service: ServiceSettings | None = None
 
 
 def read_search(
@@ -59,23 +67,39 @@ def read_search(
     name: str,
     where: str = "",
     language_param: str = "inferada.language",
+    services: Mapping[str, ServiceSettings] = {},
 ) -> Search:
     """Return what to look for.
 
     name: of the processor or endpoint. where: the path of the settings in the request, with a dot
-    behind it. Raises RequestError, UnsupportedParameter, LanguageNotSupported.
+    behind it. services: of the workspace. Raises RequestError, UnsupportedParameter,
+    LanguageNotSupported, LanguageRequired.
     """
     types = tuple(dict.fromkeys(settings.entities or ()))
     has_model = settings.service_id == NER
+    service = services.get(settings.service_id or "")
+    if service is not None and service.kind != "presidio":
+        raise RequestError(
+            f"The service {service.service_id} does not find personal data.",
+            param=f"{where}service_id",
+        )
     for index, one in enumerate(settings.entities or ()):
-        if one not in ENTITY_TYPES or (one in NER_TYPES and not has_model):
+        # A service has types of its own.
+        if service is None and (one not in ENTITY_TYPES or (one in NER_TYPES and not has_model)):
             raise RequestError(
                 f"The type {one[:64]} is not one that can be found here.",
                 param=f"{where}entities[{index}]",
                 details={"supported": [*ENTITY_TYPES[: None if has_model else -len(NER_TYPES)]]},
             )
     languages: Sequence[str] = LANGUAGES
-    if settings.service_id is not None:
+    if service is not None:
+        if language is None:
+            raise LanguageRequired(
+                f"The service {service.service_id} needs the language of the texts.",
+                param=language_param,
+                details={"processor": name, "supported": sorted(LANGUAGES)},
+            )
+    elif settings.service_id is not None:
         if not has_model:
             raise RequestError(
                 f"The service {settings.service_id[:64]} does not exist.",
@@ -92,6 +116,7 @@ def read_search(
         language=language,
         types=types,
         threshold=DEFAULT_THRESHOLD if threshold is None else threshold,
+        service=service,
     )
 
 
@@ -112,7 +137,63 @@ async def search_texts(texts: Sequence[str], search: Search, engines: Engines) -
         findings = msgspec.convert(answer["findings"], list[list[Found]])
         for (index, start, _), ones in zip(batch, findings, strict=True):
             add(found[index], ones, start)
+    if search.service is not None:
+        await ask_service(search.service, texts, search, engines, found)
     return found
+
+
+async def ask_service(
+    service: ServiceSettings,
+    texts: Sequence[str],
+    search: Search,
+    engines: Engines,
+    found: list[list[Found]],
+) -> None:
+    """Add what a service finds in each text beside what was found already. Raises
+    ProcessorFailure."""
+    language = search.language or ""
+
+    async def ask(index: int, start: int, end: int) -> None:
+        piece = texts[index][start:end]
+        if not piece.strip():
+            return
+        answer = await engines.find_entities(service, piece, language, search.threshold)
+        more = [
+            Found(type_name(kind), start + first, start + last, score)
+            for kind, first, last, score in answer
+            if not search.types or (type_name(kind) in search.types)
+        ]
+        found[index] = beside(found[index], more)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for batch in batches(texts):
+                for index, start, end in batch:
+                    group.create_task(ask(index, start, end))
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None
+
+
+def type_name(kind: str) -> str:
+    """Return the name of a type of a service's as placeholders can have it."""
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in kind.upper())[:48]
+    return name if name[:1].isalpha() else f"X_{name}"[:48]
+
+
+def beside(found: Sequence[Found], more: Sequence[Found]) -> list[Found]:
+    """Return what was found, and what of more stands outside that, in the order of the text."""
+    done = list(found)
+    for one in sorted(more, key=lambda one: (one.start - one.end, -one.score)):
+        pieces = [(one.start, one.end)]
+        for other in done:
+            pieces = [
+                piece
+                for start, end in pieces
+                for piece in ((start, min(end, other.start)), (max(start, other.end), end))
+                if piece[0] < piece[1]
+            ]
+        done += [Found(one.type, start, end, one.score) for start, end in pieces]
+    return sorted(done, key=lambda one: one.start)
 
 
 def batches(texts: Sequence[str]) -> Iterator[list[tuple[int, int, int]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall
 from gateway.core.processing import ProcessorReport
 from gateway.core.processor_errors import ProcessorRejected
@@ -20,14 +21,7 @@ class RequireLocal(Processor):
 
     async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
         """Raises ProcessorRejected."""
-        if not context.is_model_local:
-            raise ProcessorRejected.of(
-                self.name,
-                f"No provider of {context.model} is marked as on-premises, which require_local"
-                " needs.",
-                reason="no_local_provider",
-                param="model",
-            )
+        demanding = self.require(call, is_model_local=context.is_model_local)
         if call.payload.server_tools:
             # They ask services elsewhere, and show them what the model wrote.
             raise ProcessorRejected.of(
@@ -36,5 +30,15 @@ class RequireLocal(Processor):
                 reason="server_tools",
                 param="plugins",
             )
-        demanding = replace(call, facts=replace(call.facts, needs_local=True))
         return Processed(demanding, None, ProcessorReport("passed", {"upstream": "on_prem"}))
+
+    def require(self, call: AnyCall, *, is_model_local: bool) -> AnyCall:
+        if not is_model_local:
+            raise ProcessorRejected.of(
+                self.name,
+                f"No provider of {call.facts.model} is marked as on-premises, which require_local"
+                " needs.",
+                reason="no_local_provider",
+                param="model",
+            )
+        return replace(call, facts=replace(call.facts, needs_local=True))

@@ -15,6 +15,7 @@ from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, InsufficientScope, RequestError
 from gateway.core.processing import Processing
 from gateway.core.processor_errors import LanguageNotSupported, LanguageRequired, ProcessorFailure
+from gateway.core.processor_rules import NO_RULES, ProcessorRules
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.processors.base import Options, Processed, Processor, ProcessorContext
@@ -27,17 +28,22 @@ logger = logging.getLogger(__name__)
 Wanted = list[tuple[Processor, Options]]
 
 
-def wanted_processors(call: ChatCall, scopes: frozenset[str], language: str | None) -> Wanted:
+def wanted_processors(
+    call: ChatCall, scopes: frozenset[str], language: str | None, rules: ProcessorRules = NO_RULES
+) -> Wanted:
     """Return the processors of the call with their options, in the order in which they run.
 
-    scopes: of the key. Raises InsufficientScope, LanguageRequired, LanguageNotSupported.
+    scopes: of the key. Mandatory processors need none, and have the workspace's options. Raises
+    InsufficientScope, LanguageRequired, LanguageNotSupported.
     """
-    given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
+    given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}")) or {}
     found: Wanted = []
     for name, processor in PROCESSORS.items():
         if name in call.payload.processors:
-            options = given.get(name) or {}
-            check_scope(processor, options, scopes)
+            required = rules.required.get(name)
+            options = (given.get(name) or {}) if required is None else required.options
+            if required is None:
+                check_scope(processor, options, scopes)
             check_language(processor, options, language)
             found.append((processor, options))
     return found
@@ -72,10 +78,11 @@ def check_language(processor: Processor, options: Options, language: str | None)
         raise LanguageNotSupported.of(processor.name, language, processor.languages)
 
 
-def read_language(call: ChatCall) -> str | None:
-    """Return the language that the request names: "en" for "en-US", too."""
-    given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}"))
-    return main_language(str(given.get("language") or "")) or None
+def read_language(call: ChatCall, rules: ProcessorRules = NO_RULES) -> str | None:
+    """Return the language that the request names: "en" for "en-US", too; or the workspace's."""
+    given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}")) or {}
+    said = str(given.get("language") or "") or rules.language or ""
+    return main_language(said) or None
 
 
 async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorContext) -> ChatCall:

@@ -14,20 +14,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gateway.core.answer_steps import StreamFilter
+from gateway.core.call import AnyCall
 from gateway.core.chat import ChatCall
+from gateway.core.errors import RequestError
 from gateway.core.events import Answer, ChatAnswer, Choice
 from gateway.core.processing import ProcessorReport
+from gateway.core.processor_rules import ServiceSettings
 from gateway.processors.base import Engines, Options, Processed, Processor, ProcessorContext
 from gateway.processors.spelling_levels import DEFAULT, ENGINE, LANGUAGES, Level
 
+# As a LanguageTool names those that it checks only with a region.
+SERVICE_LANGUAGES = {"de": "de-DE", "en": "en-US", "pt": "pt-PT"}
 # Of one request to the engine.
 BATCH_CHARS = 50_000
 
 
 class SpellcheckOptions(Struct, forbid_unknown_fields=True):
-    """level: default corrects only where one word is clearly meant; picky takes the likeliest."""
+    """level: default corrects only where one word is clearly meant; picky takes the likeliest.
+    service_id: a LanguageTool of the workspace's own, in place of the lists of words."""
 
     level: Level | None = None
+    service_id: str | None = None
 
 
 class Spelling(Struct, frozen=True, kw_only=True):
@@ -36,6 +43,7 @@ class Spelling(Struct, frozen=True, kw_only=True):
     engines: Engines
     language: str
     level: Level
+    service: ServiceSettings | None = None
 
     async def correct(self, text: str) -> tuple[str, int]:
         """Return a text with its spelling corrected, and how many words were."""
@@ -49,10 +57,30 @@ class Spelling(Struct, frozen=True, kw_only=True):
 
     async def find(self, text: str) -> list[tuple[int, int, str]]:
         """Return the places of words, start and end, and what to put there."""
+        if self.service is not None:
+            return await self._ask(self.service, text)
         request = {"texts": [text], "language": self.language, "level": self.level}
         answer = await self.engines.run(ENGINE, request)
         [found] = msgspec.convert(answer["found"], list[list[tuple[int, int, str]]])
         return found
+
+    async def _ask(self, service: ServiceSettings, text: str) -> list[tuple[int, int, str]]:
+        """Return what a service corrects, but for places that are never looked at."""
+        if not text.strip():
+            return []
+        request = {"texts": [text], "language": self.language, "untouched": True}
+        answer = await self.engines.run(ENGINE, request)
+        [kept] = msgspec.convert(answer["untouched"], list[list[tuple[int, int]]])
+        language = SERVICE_LANGUAGES.get(self.language, self.language)
+        done: list[tuple[int, int, str]] = []
+        for one in sorted(
+            await self.engines.find_misspellings(service, text, language, self.level),
+            key=lambda one: one.start,
+        ):
+            is_free = not any(start < one.end and one.start < end for start, end in kept)
+            if is_free and (not done or one.start >= done[-1][1]):
+                done.append((one.start, one.end, one.replacement))
+        return done
 
 
 def put(text: str, found: Sequence[tuple[int, int, str]]) -> str:
@@ -127,11 +155,28 @@ class Spellcheck(Processor):
     needs_language = True
     languages = LANGUAGES
 
+    def require(self, call: AnyCall, *, is_model_local: bool) -> AnyCall:
+        # Embeddings, images and the like have no text to correct.
+        if call.payload.operation == "completions":
+            return super().require(call, is_model_local=is_model_local)
+        return call
+
     async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
         given = msgspec.convert(options, SpellcheckOptions)
         assert context.language is not None
         report = ProcessorReport("applied", {"language": context.language, "corrections": 0})
+        service = None
+        if given.service_id is not None:
+            service = context.services.get(given.service_id)
+            if service is None or service.kind != "languagetool":
+                raise RequestError(
+                    f"The service {given.service_id[:64]} is none that corrects spelling.",
+                    param=f"inferada.{self.name}.service_id",
+                )
         spelling = Spelling(
-            engines=context.engines, language=context.language, level=given.level or DEFAULT
+            engines=context.engines,
+            language=context.language,
+            level=given.level or DEFAULT,
+            service=service,
         )
         return Processed(call, SpellcheckStep(spelling, report), report)

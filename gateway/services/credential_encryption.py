@@ -21,7 +21,7 @@ from django.db import transaction
 from django.db.models import Model
 
 from accounts.changes import record_audit
-from gateway.models import Provider, ProviderCredential, WorkspaceStorage
+from gateway.models import ProcessorService, Provider, ProviderCredential, WorkspaceStorage
 
 MIN_KEY_CHARS = 32
 # What a provider has beside its credentials, by field, and what it is called.
@@ -91,6 +91,10 @@ def reencrypt_all(*, actor: str) -> int:
             f"The key for files of the workspace {each.workspace_id}",
         )
         for each in WorkspaceStorage.objects.iterator()
+    )
+    reencrypted += sum(
+        _reencrypt(each, "secret", each.pk, f"The credential of the service {each}")
+        for each in ProcessorService.objects.all()
     )
     if reencrypted:
         record_audit(

@@ -18,6 +18,7 @@ from gateway.core.calendar import UTC_NAME
 from gateway.core.egress import HostRules
 from gateway.core.money import Price, highest
 from gateway.core.name_patterns import NamePatterns
+from gateway.core.processor_rules import ProcessorRules
 from gateway.core.provider_connection import ConnectionSettings
 from gateway.core.spent import Spent
 from gateway.snapshot.credential import CredentialRecord
@@ -368,6 +369,8 @@ class KeyRecord:
     # The id of the member's budget (gateway.core.budget_owner); empty for a service key.
     member: str = ""
     refused_until: float = 0.0
+    # Of the workspace and the key; None where there are none.
+    processors: ProcessorRules | None = None
 
     @property
     def rules(self) -> tuple[LimitRule, ...]:

@@ -13,6 +13,7 @@ from django.db.models.functions import JSONObject
 
 from accounts.limits import BUDGET_FIELDS, has_budget
 from accounts.models import BudgetHolder, LimitedCalls, Membership, Workspace
+from gateway.core.processor_rules import ProcessorRules
 from gateway.models import UsageRollup
 from gateway.selectors.budget_lines import limits_of, owner_of
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
@@ -23,6 +24,7 @@ from gateway.stores.access_rules import (
     compile_models,
 )
 from gateway.stores.limit_rules import rules_of_keys, workspace_has_rules
+from gateway.stores.processor_rules import processor_rules_of_keys, workspace_has_processor_rules
 from keys.models import AccessRules, ApiKey, RetiredSecret
 from keys.selectors import scopes_in_effect, scopes_of_role
 
@@ -94,7 +96,11 @@ def _with_rules() -> QuerySet[ApiKey]:
     row = JSONObject(user_id="user_id", role="role", **{name: name for name in BUDGET_FIELDS})
     keys = ApiKey.objects.select_related("workspace__access_rules", "created_by")
     membership = Subquery(member.values(row=row)[:1])
-    return keys.annotate(owner_membership=membership, has_rules=workspace_has_rules())
+    return keys.annotate(
+        owner_membership=membership,
+        has_rules=workspace_has_rules(),
+        has_processor_rules=workspace_has_processor_rules(),
+    )
 
 
 def _membership_of(key: ApiKey) -> Membership | None:
@@ -117,7 +123,10 @@ def _scopes_of(key: ApiKey, member: Membership | None) -> frozenset[str]:
 def _compile_all(keys: Sequence[ApiKey]) -> list[KeyRecord]:
     under = [key for key in keys if getattr(key, "has_rules")]  # noqa: B009  # an annotation
     rules = rules_of_keys(under)
-    return [_compile(key, rules.get(key.pk, ())) for key in keys]
+    processors = processor_rules_of_keys(
+        [key for key in keys if getattr(key, "has_processor_rules")]  # noqa: B009  # an annotation
+    )
+    return [_compile(key, rules.get(key.pk, ()), processors.get(key.pk)) for key in keys]
 
 
 @lru_cache(maxsize=1024)
@@ -126,7 +135,9 @@ def _shared(scopes: frozenset[str]) -> frozenset[str]:
     return scopes
 
 
-def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
+def _compile(
+    key: ApiKey, rules: tuple[LimitRule, ...], processors: ProcessorRules | None
+) -> KeyRecord:
     of_workspace: AccessRules | None = getattr(key.workspace, "access_rules", None)
     member = _membership_of(key)
     scopes = _shared(_scopes_of(key, member))
@@ -151,6 +162,7 @@ def _compile(key: ApiKey, rules: tuple[LimitRule, ...]) -> KeyRecord:
         limits=_read_limits(key, member, rules),
         member="" if member is None else owner_of(member).id,
         refused_until=key.refused_until.timestamp() if key.refused_until else 0.0,
+        processors=processors,
     )
 
 

@@ -82,6 +82,8 @@ _WITHIN = re.compile(r"[^\W\d_]+(?:['\u2019\u2013\u2014-][^\W\d_]+)*")
 class Request(msgspec.Struct):
     texts: list[str]
     language: str
+    # Nothing is to be corrected: where do those places begin and end that are never looked at?
+    untouched: bool = False
     level: Level = DEFAULT
 
 
@@ -98,6 +100,8 @@ Found = tuple[int, int, str]
 def handle(request: dict[str, object]) -> dict[str, object]:
     """Return what is to be corrected in every text."""
     asked = msgspec.convert(request, Request)
+    if asked.untouched:
+        return {"untouched": [[one.span() for one in _UNTOUCHED.finditer(t)] for t in asked.texts]}
     speller = Speller(asked.language, asked.level)
     return {"found": [[list(one) for one in speller.correct(text)] for text in asked.texts]}
 

@@ -1,0 +1,128 @@
+"""The only module that writes the services that workspaces have for processors. A credential is
+never returned to people."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from accounts.changes import record_audit, record_change
+from accounts.ids import new_id
+from accounts.models import ConfigChange, Workspace
+from gateway.models import MandatoryProcessor, ProcessorService
+from gateway.outbound.permitted_addresses import read_networks
+from gateway.processors.services import ServiceClient
+from gateway.services.credential_encryption import decrypt, encrypt
+
+MAX_SERVICES = 20
+MAX_SECRET_CHARS = 4096
+# Names that `service_id` has for something else.
+TAKEN = frozenset({"ner"})
+
+
+@transaction.atomic
+def add_service(
+    workspace: Workspace, *, name: str, kind: str, url: str, credential: str = "", actor: str
+) -> ProcessorService:
+    """Add a service that calls of the workspace may name. Raises ValidationError."""
+    if ProcessorService.objects.filter(workspace=workspace).count() >= MAX_SERVICES:
+        raise ValidationError({"name": f"A workspace has at most {MAX_SERVICES} services."})
+    row = ProcessorService(id=new_id(), workspace=workspace, name=name, kind=kind, url=url.strip())
+    _put(row, credential)
+    _check(row)
+    row.save()
+    _record(row, actor=actor, action="processor_service.add", kind=kind, url=row.url)
+    return row
+
+
+@transaction.atomic
+def update_service(
+    row: ProcessorService, *, url: str | None = None, credential: str | None = None, actor: str
+) -> bool:
+    """Change the address, or the credential; an empty one removes that. Returns False when nothing
+    is different. Raises ValidationError."""
+    details: dict[str, object] = {}
+    if url is not None and url.strip() != row.url:
+        details["url"] = [row.url, url.strip()]
+        row.url = url.strip()
+    if credential is not None and (credential or row.secret is not None):
+        details["credential"] = "replaced" if credential else "removed"
+        _put(row, credential)
+    if not details:
+        return False
+    _check(row)
+    row.save()
+    _record(row, actor=actor, action="processor_service.update", **details)
+    return True
+
+
+@transaction.atomic
+def remove_service(row: ProcessorService, *, actor: str) -> None:
+    """Forget a service. Raises ValidationError for one that a mandatory processor asks."""
+    for one in MandatoryProcessor.objects.filter(workspace=row.workspace):
+        if one.options.get("service_id") == row.name:
+            raise ValidationError(
+                f"{one.processor}, which is mandatory, asks this service. Change that first."
+            )
+    _record(row, actor=actor, action="processor_service.remove")
+    row.delete()
+
+
+def open_service_client() -> ServiceClient:
+    """Return what asks services, in the operator's networks as well. For the running loop."""
+    return ServiceClient(read_networks(settings.FETCH_ALLOWED_NETWORKS), open_service_secret)
+
+
+def open_service_secret(sealed: bytes, row_id: str) -> str:
+    """Return the credential of a service. Raises DecryptionFailed."""
+    return decrypt(sealed, UUID(row_id))
+
+
+def _put(row: ProcessorService, credential: str) -> None:
+    credential = credential.strip()
+    if len(credential) > MAX_SECRET_CHARS or not credential.isascii() or "\n" in credential:
+        raise ValidationError(
+            {"credential": f"At most {MAX_SECRET_CHARS} ASCII characters in one line."}
+        )
+    row.secret = encrypt(credential, row.pk) if credential else None
+
+
+def _check(row: ProcessorService) -> None:
+    """Raise ValidationError for the field at fault."""
+    if row.name in TAKEN:
+        raise ValidationError({"name": f"{row.name} is a name of Tollhouse's own."})
+    try:
+        parts = urlsplit(row.url)
+        port_ok = parts.port != 0
+    except ValueError:
+        raise ValidationError({"url": "This is not a URL."}) from None
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or not port_ok
+        or parts.username is not None
+        or parts.password is not None
+        or parts.query
+        or parts.fragment
+        or not row.url.isascii()
+        or any(c.isspace() for c in row.url)
+    ):
+        raise ValidationError(
+            {"url": "An http or https URL without credentials, query and fragment."}
+        )
+    row.full_clean(exclude=["secret"])
+
+
+def _record(row: ProcessorService, *, actor: str, action: str, **details: object) -> None:
+    record_audit(
+        actor=actor,
+        action=action,
+        target=row.name,
+        workspace=row.workspace,
+        details=details,
+    )
+    record_change(ConfigChange.Kind.WORKSPACE, row.workspace_id.hex)

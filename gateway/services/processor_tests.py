@@ -1,0 +1,39 @@
+"""Asks a service of a workspace's for a sentence of ours, and says what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from django.conf import settings
+
+from gateway.core.errors import GatewayError
+from gateway.models import ProcessorService
+from gateway.outbound.permitted_addresses import read_networks
+from gateway.processors.services import ServiceClient
+from gateway.services.processor_services import open_service_secret
+from gateway.stores.processor_rules import compile_service
+
+SENTENCE = "My name is John Smith and I recieve mail in London."
+
+
+def test_service(row: ProcessorService) -> str:
+    """Return in a sentence whether the service works. Never raises for what the service does."""
+    try:
+        return asyncio.run(_test(row))
+    except GatewayError as error:
+        return f"The test failed: {error.detail or error}."
+
+
+async def _test(row: ProcessorService) -> str:
+    networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
+    client = ServiceClient(networks, open_service_secret, retry_after_s=())
+    service = compile_service(row)
+    try:
+        if row.kind == ProcessorService.Kind.PRESIDIO:
+            found = await client.find_entities(service, SENTENCE, "en", 0.0)
+            types = ", ".join(sorted({kind for kind, *_ in found}))
+            return f"It works. In a test sentence it found {types or 'nothing'}."
+        misspelt = await client.find_misspellings(service, SENTENCE, "en-US", "default")
+        return f"It works. In a test sentence it found {len(misspelt)} misspellings."
+    finally:
+        await client.aclose()
