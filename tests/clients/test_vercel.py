@@ -55,6 +55,15 @@ def test_a_stream_says_and_counts_what_a_buffered_answer_does(report: Report) ->
     assert streamed["usage"] == usage
 
 
+def test_the_provider_of_anthropics_format_reads_answers_and_streams(reports: Report) -> None:
+    for name in ("buffered", "streamed"):
+        seen = reports[f"anthropic: {name}"]
+
+        assert (seen["text"], seen["finish"]) == ("tok0 tok1 tok2 tok3 tok4 ", "stop")
+        assert seen["id"].startswith("msg_")
+        assert (seen["usage"]["inputTokens"], seen["usage"]["outputTokens"]) == (1, 7)
+
+
 def test_the_simulated_model_answers(report: Report) -> None:
     seen = report["simulated"]
 

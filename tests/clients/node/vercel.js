@@ -1,13 +1,17 @@
-// Runs the Vercel AI SDK against a gateway, through both of its providers that people point at an
-// address of their own; prints one JSON line for each case. Judges nothing:
+// Runs the Vercel AI SDK against a gateway, through its providers that people point at an address
+// of their own; prints one JSON line for each case. Judges nothing:
 // tests/clients/test_vercel.py says what the lines must hold.
 
+import { createAnthropic } from "@ai-sdk/anthropic";
 import { createOpenAI } from "@ai-sdk/openai";
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import { generateText, Output, streamText } from "ai";
 import { z } from "zod";
 
 import { baseURL, interrupted, keys, report, witnessed } from "./reporting.js";
+
+// Such as that it does not know the model: they would be printed among the lines.
+globalThis.AI_SDK_LOG_WARNINGS = false;
 
 const compatible = (options) => (apiKey) =>
   createOpenAICompatible({ name: "tollhouse", baseURL, apiKey, ...options });
@@ -122,4 +126,6 @@ const all = {};
 for (const [provider, make] of Object.entries(providers)) {
   for (const [name, work] of Object.entries(casesOf(make))) all[`${provider}: ${name}`] = work;
 }
+const anthropic = casesOf((apiKey) => createAnthropic({ baseURL, apiKey }));
+for (const name of ["buffered", "streamed"]) all[`anthropic: ${name}`] = anthropic[name];
 await report(all);
