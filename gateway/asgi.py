@@ -17,6 +17,10 @@ from django.core.asgi import get_asgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 django_application = get_asgi_application()
 
+from gateway.api.lean_rest_framework import load_rest_framework  # noqa: E402
+
+load_rest_framework()
+
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from django.conf import settings  # noqa: E402
 from django.http import HttpResponse  # noqa: E402
