@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from gateway.admission.counter_protocols import HangUp
 from gateway.admission.credit_numbers import lack_of_credits
 from gateway.admission.lease import Lease as CallLease
-from gateway.admission.limit_rules import amounts_of, check_caps
+from gateway.admission.limit_rules import Rules, amounts_of, check_caps
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limiter
 from gateway.core.cost_bound import CostBound
@@ -113,14 +113,14 @@ class CallReserver:
         if key.limits is None and not rules and not (others and self._have_rules(others)):
             hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
             return Taken(bound, others, hold_nusd, affordable, None)
-        bound, others = self._within_caps(key, model, bound, others)
+        bound, others = self._within_caps(key, model, bound, others, rules=rules)
         try:
-            taken = await self._take_limited(caller, model, bound, others, hang_up)
+            taken = await self._take_limited(caller, model, bound, others, hang_up, rules=rules)
         except KeyLimitExceeded:
             if not others:
                 raise
             # As with a balance: no call is refused for what another model might cost.
-            taken = await self._take_limited(caller, model, bound, (), hang_up)
+            taken = await self._take_limited(caller, model, bound, (), hang_up, rules=rules)
             taken = taken._replace(others=others)
         if others:
             self._prepare_fallbacks(caller, model, taken)
@@ -156,8 +156,10 @@ class CallReserver:
         bound: CostBound,
         others: Sequence[Candidate],
         hang_up: HangUp,
+        *,
+        rules: Rules,
     ) -> Taken:
-        key, rules = caller.key, self._snapshot.current().rules_of(model)
+        key = caller.key
         hold_nusd, affordable = await self._hold(key.workspace_id, bound, others)
         amounts = amounts_of(bound, min(bound.limit_tokens, affordable), hold_nusd)
         call = LimitedCall(key, model, amounts, rules, caller.rates)
@@ -169,11 +171,19 @@ class CallReserver:
         return Taken(bound, others, hold_nusd, affordable, lease)
 
     def _within_caps(
-        self, key: KeyRecord, model: str, bound: CostBound, others: Sequence[Candidate]
+        self,
+        key: KeyRecord,
+        model: str,
+        bound: CostBound,
+        others: Sequence[Candidate],
+        *,
+        rules: Rules,
     ) -> tuple[CostBound, Sequence[Candidate]]:
         """Return the bounds as caps on one call leave them. Raises RequestError."""
+        bound = check_caps((*rules, *key.rules), model, bound)
+        if not others:
+            return bound, others
         snapshot = self._snapshot.current()
-        bound = check_caps((*snapshot.rules_of(model), *key.rules), model, bound)
         left = []
         for other in others:
             name = other.model.name

@@ -87,7 +87,7 @@ class ConcurrencyLimiter:
 
     def _wake_next(self) -> None:
         """Give the free slots to the queue; called whenever one becomes free."""
-        while self._queue and self.in_use < self.limit:
+        while self._queue.length and self.in_use < self.limit:
             waiter = self._queue.popleft()
             if not waiter.done():
                 self.in_use += 1

@@ -182,11 +182,17 @@ async def reserve_all(counters: Counters, wanted: Sequence[Reservation]) -> bool
     return True
 
 
-def corrections_of(reserved: Iterable[Reservation], used: Amounts) -> list[Correction]:
+def corrections_of(reserved: Sequence[Reservation], used: Amounts) -> list[Correction]:
     """Return what was not used of what a call has reserved, or was used beyond it. Of a rule that
     was reserved more than once, what was reserved first is used first."""
     newest = {one.state: one for one in reserved}
     left = {state: used.of(state.rule.metric) for state in newest}
+    if len(newest) == len(reserved):  # as nearly always
+        return [
+            Correction(one, left[one.state] - one.amount)
+            for one in reserved
+            if left[one.state] != one.amount
+        ]
     corrections = []
     for one in reserved:
         state = one.state

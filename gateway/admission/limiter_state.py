@@ -35,7 +35,7 @@ class LimiterState:
     owner: its id. level: "token" or "organisation", as callers are told.
     """
 
-    __slots__ = ("_counters", "_workspace_id", "concurrency", "level", "owner", "rate")
+    __slots__ = ("_counters", "_workspace_id", "concurrency", "level", "limits", "owner", "rate")
 
     rule_id = ""
 
@@ -46,6 +46,8 @@ class LimiterState:
         self._counters = counters
         self.rate: RateCounter | None = None
         self.concurrency: ConcurrencyCounter | None = None
+        # Those that it follows.
+        self.limits: CallLimits | None = None
 
     @property
     def holder(self) -> str:
@@ -53,6 +55,7 @@ class LimiterState:
 
     def follow(self, limits: CallLimits, now_ns: int) -> None:
         """Apply these limits from now on; what was counted stays counted."""
+        self.limits = limits
         rate, concurrency = self.rate, self.concurrency
         if limits.per_minute is None:
             self.rate = None

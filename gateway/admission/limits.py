@@ -213,8 +213,11 @@ class Limits:
         own = self._states.get(key.key_id)
         if own is None:
             own = self._keep_state(key.key_id, key, now_ns)
-        workspace.follow(limits.of_workspace, now_ns)
-        own.follow(limits.of_key, now_ns)
+        # Records are not changed, so most calls bring the very limits of the call before.
+        if workspace.limits is not limits.of_workspace:
+            workspace.follow(limits.of_workspace, now_ns)
+        if own.limits is not limits.of_key:
+            own.follow(limits.of_key, now_ns)
         return workspace, own
 
     def _keep_state(self, owner: str, key: KeyRecord, now_ns: int) -> LimiterState:

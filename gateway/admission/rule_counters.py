@@ -86,15 +86,18 @@ class RollingWindow:
     def add(self, amount: int, now_us: int) -> None:
         self._advance(now_us)
         self._total += amount
-        number = now_us // self._width
-        if self._parts and self._parts[-1][0] == number:
-            self._parts[-1][1] += amount
+        parts, number = self._parts, now_us // self._width
+        if parts and parts[-1][0] == number:
+            parts[-1][1] += amount
         else:
-            self._parts.append([number, amount])
+            parts.append([number, amount])
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         self._advance(now_us)
-        part = self._part(min(at_us, now_us) // self._width, now_us)
+        parts, number = self._parts, min(at_us, now_us) // self._width
+        # A call has mostly begun in the part that runs.
+        is_newest = parts and parts[-1][0] == number
+        part = parts[-1] if is_newest else self._part(number, now_us)
         if part is not None:
             before = part[1]
             part[1] = max(before + delta, 0)
