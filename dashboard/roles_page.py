@@ -131,6 +131,8 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:provider-edit": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-switch": Form(Action.MANAGE_CATALOGUE),
     "dashboard:provider-test": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:tool-edit": Form(Action.MANAGE_CATALOGUE),
+    "dashboard:tool-test": Form(Action.MANAGE_CATALOGUE),
     "dashboard:installation-limit-create": Form(Action.MANAGE_CATALOGUE),
     "dashboard:installation-limit-edit": Form(Action.MANAGE_CATALOGUE),
     "dashboard:installation-limit-remove": Form(Action.MANAGE_CATALOGUE),
@@ -197,8 +199,10 @@ COMMANDS: Mapping[str, Action | None] = {
     "set_processor_service": Action.MANAGE_WORKSPACE,
     "set_provider": Action.MANAGE_CATALOGUE,
     "set_role": Action.MANAGE_MEMBERS,
+    "set_tool": Action.MANAGE_CATALOGUE,
     "set_workspace": Action.MANAGE_WORKSPACE,
     "test_provider": Action.MANAGE_CATALOGUE,
+    "test_tool": Action.MANAGE_CATALOGUE,
     "up": None,
 }
 

@@ -37,6 +37,7 @@ from dashboard.providers import views as providers
 from dashboard.reference import views as reference
 from dashboard.settings import views as settings
 from dashboard.shell import views as shell
+from dashboard.tools import views as tools
 from dashboard.workspaces import views as workspaces
 from dashboard.workspaces.redirects import MovedPage
 
@@ -134,6 +135,9 @@ urlpatterns = [
     path("models/preview", models.preview, name="model-preview"),
     path("models/<uuid:model_id>", models.edit_model, name="model-edit"),
     path("models/<uuid:model_id>/switch", models.switch_model, name="model-switch"),
+    path("tools", tools.list_tools, name="tool-list"),
+    path("tools/<slug:name>", tools.edit_tool, name="tool-edit"),
+    path("tools/<slug:name>/test", tools.check_tool, name="tool-test"),
     path("providers", providers.list_providers, name="provider-list"),
     path("providers/new", providers.create_provider, name="provider-create"),
     path("providers/<uuid:provider_id>", providers.edit_provider, name="provider-edit"),

@@ -84,6 +84,8 @@ _DONE = {
     "provider.set_base_url": "Base URL changed",
     "provider.set_connection": "Connection changed",
     "provider.test_call": "Tested with a call",
+    "tool.update": "Tool changed",
+    "tool.test": "Tool tested",
     "provider.reseal": "Credentials re-encrypted",
     "journal.adopt": "Journal adopted",
     "journal.declare_lost": "Journal declared lost",

@@ -21,7 +21,13 @@ from django.db import transaction
 from django.db.models import Model
 
 from accounts.changes import record_audit
-from gateway.models import ProcessorService, Provider, ProviderCredential, WorkspaceStorage
+from gateway.models import (
+    ProcessorService,
+    Provider,
+    ProviderCredential,
+    ToolSetting,
+    WorkspaceStorage,
+)
 
 MIN_KEY_CHARS = 32
 # What a provider has beside its credentials, by field, and what it is called.
@@ -95,6 +101,10 @@ def reencrypt_all(*, actor: str) -> int:
     reencrypted += sum(
         _reencrypt(each, "secret", each.pk, f"The credential of the service {each}")
         for each in ProcessorService.objects.all()
+    )
+    reencrypted += sum(
+        _reencrypt(each, "secret", each.pk, f"The credential of the tool {each}")
+        for each in ToolSetting.objects.all()
     )
     if reencrypted:
         record_audit(

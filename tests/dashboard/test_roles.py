@@ -138,6 +138,8 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "batch": lambda: make_batch(workspace),
         "provider": lambda: Provider.objects.first() or make_model().targets.get().provider,
     }
+    if subject == "tool":
+        return path_of(name.removeprefix("dashboard:"), "web_search")
     thing = found[subject]()
     if is_own and subject == "key":
         ApiKey.objects.filter(pk=thing.pk).update(created_by=person)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -22,6 +23,7 @@ from gateway.services import (
     provider_connections,
     provider_credentials,
     providers,
+    tool_settings,
 )
 from keys import access, limit_rules, memberships, rotation
 from keys import services as key_services
@@ -44,6 +46,7 @@ MODULES: tuple[ModuleType, ...] = (
         providers,
         provider_connections,
         provider_credentials,
+        tool_settings,
         credential_encryption,
         factor_encryption,
     ),
@@ -283,6 +286,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "update_model": (_on_model(models.update_model, supports_vision=True), "catalogue"),
     "set_prices": (_on_model(models.set_prices, may_jump=True, **PRICES), "catalogue"),
     "set_model_enabled": (_on_model(models.set_model_enabled, enabled=False), "catalogue"),
+    "set_tool": (
+        lambda: partial(tool_settings.set_tool, "web_fetch", price_nusd=1, actor=WHO),
+        "tools",
+    ),
 }
 # post is the ledger's own entry: the orders that use it write their line themselves. Resealing
 # changes nothing that anybody hears of, and needs other settings: test_credential_encryption.

@@ -1,0 +1,1 @@
+"""Server tools of the installation."""

@@ -1,0 +1,93 @@
+"""set_tool: set the service, the price and the credential of a server tool."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, BooleanOptionalAction
+from pathlib import Path
+
+from accounts.management.json_command import ACTOR, Answer, JsonCommand
+from accounts.selectors import get_workspace
+from gateway.core.money import format_usd, read_usd
+from gateway.management.catalogue_options import read_credential
+from gateway.services.tool_settings import (
+    ToolFields,
+    find_setting,
+    get_tool,
+    read_documents,
+    set_tool,
+)
+from gateway.tools.backends import BACKENDS
+
+# A tool's credential is stored, and comes from nowhere else.
+NO_OTHER_SOURCE = {"from_server_env": None, "from_calls": None}
+
+
+class Command(JsonCommand):
+    help = "Set what a server tool (plugin) costs, and what answers it. Effective within 1 second."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("tool", help="web_search, web_fetch, pdf, datetime or image.")
+        parser.add_argument("--workspace", help="For this workspace alone: ID, slug or name.")
+        parser.add_argument("--enabled", action=BooleanOptionalAction, help="Enable or disable it.")
+        parser.add_argument("--backend", help=f"Search service: {', '.join(BACKENDS)}.")
+        parser.add_argument("--base-url", help="Address of the service, if not its public one.")
+        parser.add_argument("--documents", help="File with the static index: a JSON list.")
+        parser.add_argument("--model", help="Model that makes the images.")
+        parser.add_argument("--price", help="Price of a use, page or image in USD.")
+        parser.add_argument(
+            "--credential-env", metavar="VARIABLE", help="It contains the API key of the service."
+        )
+        parser.add_argument(
+            "--credential-stdin", action="store_true", help="Read the API key from standard input."
+        )
+
+    def answer(self, *, tool: str, workspace: str | None, **options: object) -> Answer:
+        found = get_workspace(workspace) if workspace else None
+        kind = get_tool(tool)
+        credential = read_credential(options | NO_OTHER_SOURCE)
+        changed = set_tool(
+            tool, actor=ACTOR, workspace=found, credential=credential, **_fields(options)
+        )
+        row = find_setting(tool, found)
+        assert row is not None
+        return {
+            "tool": tool,
+            "workspace": found.slug if found else None,
+            "changed": changed,
+            "enabled": row.enabled,
+            "backend": row.backend,
+            "base_url": row.base_url,
+            "model": row.model,
+            "documents": len(row.documents),
+            "has_credential": row.secret is not None,
+            "price_usd": format_usd(row.price_nusd),
+            "unit": kind.unit,
+        }
+
+    def describe(self, answer: Answer) -> str:
+        changed = "changed" if answer["changed"] else "as it was"
+        return "{tool} is {0}. Price: {price_usd} USD per {unit}.".format(changed, **answer)
+
+
+def _fields(options: dict[str, object]) -> ToolFields:
+    """Return what was given. Raises ValueError with a sentence."""
+    fields: ToolFields = {}
+    if isinstance(enabled := options["enabled"], bool):
+        fields["enabled"] = enabled
+    if isinstance(backend := options["backend"], str):
+        fields["backend"] = backend
+    if isinstance(base_url := options["base_url"], str):
+        fields["base_url"] = base_url
+    if isinstance(model := options["model"], str):
+        fields["model"] = model
+    if isinstance(price := options["price"], str):
+        fields["price_nusd"] = read_usd(price)
+    if isinstance(path := options["documents"], str):
+        try:
+            given = json.loads(Path(path).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise ValueError(f"{path} cannot be read as JSON.") from None
+        fields["documents"] = read_documents(given)
+    return fields
