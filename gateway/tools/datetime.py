@@ -33,7 +33,7 @@ class DateTime(ServerTool):
         zone: tzinfo
         try:
             zone = UTC if asked.timezone == "UTC" else ZoneInfo(asked.timezone)
-        except (OSError, ValueError):
+        except (LookupError, OSError, ValueError):
             raise ToolFailed("The time zone is unknown. Use an IANA name.") from None
         now = datetime.now(zone)
         return ToolResult(

@@ -20,6 +20,7 @@ class WebPages:
     def __init__(self, port: int) -> None:
         self.port = port
         self.asked: list[str] = []
+        self.files: dict[str, bytes] = {"/page": PAGE, "/slow": PAGE}
         self.reached, self.gate = threading.Event(), threading.Event()
 
     def url(self, path: str) -> str:
@@ -38,11 +39,11 @@ def serving_pages() -> Iterator[WebPages]:
             if self.path == "/slow":
                 pages.reached.set()
                 pages.gate.wait(GATE_S)
-            self.send_response(200 if self.path in ("/page", "/slow") else 404)
-            self.send_header("content-type", "text/html")
-            self.send_header("content-length", str(len(PAGE)))
+            content = pages.files.get(self.path, b"")
+            self.send_response(200 if content else 404)
+            self.send_header("content-length", str(len(content)))
             self.end_headers()
-            self.wfile.write(PAGE)
+            self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
             """Nobody reads it."""

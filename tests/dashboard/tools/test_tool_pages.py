@@ -1,5 +1,5 @@
-"""The pages of server tools: what is set takes effect, credentials stay in, the test tells what came
-of a real run."""
+"""The pages of server tools: what is set takes effect, credentials stay in, and the test tells what
+came of a real run."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def test_the_test_button_runs_the_tool(client: Client) -> None:
 def test_a_workspace_has_a_service_of_its_own_or_none() -> None:
     workspace, other = make_workspace(), make_workspace()
     set_tool("web_search", backend="tavily", credential=SECRET, price_nusd=5, actor="boss")
-    own = {"backend": "exa", "credential": "exa-own-0123456789"}
-    set_tool("web_search", workspace=workspace, actor="boss", **own)
+    own = "exa-own-0123456789"
+    set_tool("web_search", workspace=workspace, actor="boss", backend="exa", credential=own)
     ask("set_tool", "web_fetch", "--workspace", str(other.pk), "--no-enabled")
 
     of_own, of_other = load_workspace_tools([str(workspace.pk), str(other.pk)])
