@@ -72,6 +72,7 @@ class PromptPrep:
         self._prompts = SystemPrompts(self._renderer)
         self.pdf_reader = PdfReader()
         self.engines = EnginePool(services)
+        self.stored_files = stored_files
         self._loader = AttachmentLoader(egress, stored_files, self.pdf_reader, attach)
 
     def engines_for(self, workspace_id: str) -> BoundEngines:

@@ -56,12 +56,10 @@ from gateway.providers.transports.lookup import open_transports
 from gateway.recall import Recall
 from gateway.request_rules import request_rules
 from gateway.routing.plan import Plan
-from gateway.services.outbound_clients import open_client, open_proxied_client
+from gateway.services.outbound_clients import open_proxied_client
 from gateway.services.processor_services import open_service_client
-from gateway.services.snapshot_tools import load_workspace_tools
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
-from gateway.snapshot.tools import WorkspaceTools
 from gateway.snapshot.types import KeyRecord
 from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
@@ -82,12 +80,7 @@ from gateway.streaming.call_supervisor import CallSupervisor
 from gateway.streaming.meter import Meter
 from gateway.streaming.timeouts import StreamTimeouts
 from gateway.telemetry.setup import make_exporter
-from gateway.tool_images import ImageMaker
-from gateway.tool_prep import ToolPrep
-from gateway.tools.backends import MAX_BACKEND_BYTES
-from gateway.tools.base import ToolServices
-from gateway.tools.choose import ToolChooser
-from gateway.tools.workspace_tools import WorkspaceToolsCache
+from gateway.tool_wiring import make_tool_prep, make_workspace_tools
 
 logger = logging.getLogger(__name__)
 
@@ -112,9 +105,8 @@ class Runtime:
         keys: Batches[str, KeyRecord | None]
         keys = Batches(QueryThreads("key-queries", 1).run, load_key_records)
         self.keyring = Keyring(keys.ask)
-        # None: nobody reads metrics.
+        # None: nobody reads metrics, there is no collector.
         self.totals = CallTotals(self.stores.records) if settings.COUNTS_CALLS else None
-        # None: there is no collector.
         self.telemetry = make_exporter(self.totals or self.stores.records)
         self.log = CallLog(self.telemetry or self.totals or self.stores.records)
         self.refused: Counter[str] = Counter()  # requests that did not become a call, by error code
@@ -133,9 +125,7 @@ class Runtime:
         self.stored_files = StoredFiles()
         brought = (egress, self.stored_files, settings.PDF_PAGE_NUSD, open_service_client())
         self.prompt_prep = PromptPrep(self.admission.hold_minimum, *brought)
-        tools: Batches[str, WorkspaceTools]
-        tools = Batches(QueryThreads("tool-queries", 1).run, load_workspace_tools)
-        self.workspace_tools = WorkspaceToolsCache(tools.ask)
+        self.workspace_tools = make_workspace_tools()
         self.credentials = CredentialPools(
             TokenMaker(open_proxied_client, self.note_credential).make, self.note_credential
         )
@@ -191,13 +181,6 @@ class Runtime:
         preparation = Preparation(
             self.transports, self.credentials, HoldGrowth(self.stores.credits).grow
         )
-        services = ToolServices(
-            egress=prep.egress,
-            run_engine=prep.engines.run,
-            read_pdf=prep.pdf_reader.read,
-            make_images=ImageMaker(self.snapshot, preparation.ask).make,
-            open_client=partial(open_client, max_bytes=MAX_BACKEND_BYTES),
-        )
         return Stages(
             choose_profile=self.choose_profile,
             identify=self.admission.identify,
@@ -206,7 +189,9 @@ class Runtime:
             recall=Recall(read).recall,
             choose_model=self.admission.choose_model,
             count_request=self.admission.count_request,
-            choose_tools=ToolPrep(ToolChooser(services, self.workspace_tools.find)).choose_tools,
+            choose_tools=make_tool_prep(
+                self.workspace_tools, prep, preparation, self.snapshot
+            ).choose_tools,
             process=prep.process,
             claim=self.claim,
             load_files=prep.load_files,

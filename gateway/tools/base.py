@@ -7,7 +7,7 @@ from a family: it is a row, too, and finds them when a call names them.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
@@ -110,8 +110,19 @@ class MakeImages(Protocol):
         """Return the addresses or data URLs of the images. Raises GatewayError."""
 
 
-# Returns the bytes of a file of the workspace and its name. Raises GatewayError.
-ReadFile = Callable[[str, str], Awaitable[tuple[bytes, str]]]
+class StoredContent(Protocol):
+    """A stored file (gateway.core.files)."""
+
+    @property
+    def content(self) -> bytes: ...
+
+
+class StoresFiles(Protocol):
+    """Who has stored files (gateway.stored_files)."""
+
+    async def read(
+        self, file_id: str, *, owner: str, param: str, most_bytes: int
+    ) -> StoredContent: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,8 +134,8 @@ class ToolServices:
     read_pdf: ReadPdf
     make_images: MakeImages
     open_client: Callable[[str], HttpClient]
-    # Takes the workspace and the ID of a file. None: there are no files.
-    read_file: ReadFile | None = None
+    # None: there are no files.
+    stored_files: StoresFiles | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

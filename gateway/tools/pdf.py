@@ -13,6 +13,7 @@ from gateway.tools.base import ServerTool, ToolContext, ToolFailed
 
 MAX_PAGES = 20
 MAX_TEXT_CHARS = 100_000
+MAX_FILE_BYTES = 50 * 1024 * 1024
 PDF_MARK = b"%PDF-"
 MARK_WITHIN = 1_024
 
@@ -77,9 +78,13 @@ class Pdf(ServerTool):
 async def _load(asked: Arguments, context: ToolContext) -> bytes:
     if asked.url:
         return (await context.fetch(asked.url)).content
-    if context.services.read_file is None:
+    files = context.services.stored_files
+    if files is None:
         raise ToolFailed("Files cannot be read here. Give a url.")
-    return (await context.services.read_file(context.workspace_id, asked.file_id))[0]
+    found = await files.read(
+        asked.file_id, owner=context.workspace_id, param="", most_bytes=MAX_FILE_BYTES
+    )
+    return found.content
 
 
 def read_pages(text: str, count: int) -> list[int]:

@@ -82,7 +82,7 @@ def test_each_tool_gives_what_it_found(tools_site: Site, caller: Caller, pages: 
     assert '"timezone":"Europe/Amsterdam"' in time
     assert nowhere == "The time zone is unknown. Use an IANA name."
     assert page.startswith("The lighthouse: ")
-    assert missing == "The file could not be fetched."
+    assert missing == "The URL could not be fetched."
     [run] = tools_site.record(pdf.call_id)["tool_runs"]
     assert (run["plugin"], run["status"], run["units"]) == ("pdf", "ok", 1)
 
