@@ -44,7 +44,11 @@ HOME = Path(read_str("TOLLHOUSE_HOME", str(BASE_DIR / "var"))).resolve()
 HOST = read_str("TOLLHOUSE_HOST", "127.0.0.1")
 PORT = read_int("TOLLHOUSE_PORT", 8000, least=1, most=65535)
 # Where the worker makes the requests of batches, and how many of one batch side by side.
-BATCH_ORIGIN = read_url("TOLLHOUSE_BATCH_ORIGIN") or f"http://127.0.0.1:{PORT}"
+_REACHED = "127.0.0.1" if HOST in ("0.0.0.0", "::", "localhost") else HOST  # noqa: S104
+BATCH_ORIGIN = (
+    read_url("TOLLHOUSE_BATCH_ORIGIN")
+    or f"http://{f'[{_REACHED}]' if ':' in _REACHED else _REACHED}:{PORT}"
+)
 BATCH_CONCURRENCY = read_int("TOLLHOUSE_BATCH_CONCURRENCY", 4, least=1, most=64)
 # The address people and programs use, when it is not the one above: "https://gw.example.com".
 PUBLIC_URL = read_url("TOLLHOUSE_PUBLIC_URL")

@@ -15,7 +15,7 @@ _LAYOUT = Layout[BatchRow](
     columns=(
         Column("batch", "Batch", grows=True),
         Column("status", "Status"),
-        Column("progress", "Requests", is_number=True),
+        Column("progress", "Requests", is_number=True, shown=Shown.WIDE),
         Column("key", "Key", shown=Shown.WIDER),
         Column("created", "Created", shown=Shown.WIDE, cell_css="nowrap"),
         Column("results", "Results", shown=Shown.WIDE),

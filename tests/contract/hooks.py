@@ -63,7 +63,7 @@ MESSAGES = re.compile(
             r"The (file|model) .* does not exist",
             r"The (response|item) .* is not stored",
             r"The previous response is not complete yet",
-            r"after is not (a model|an item) of this list",
+            r"after is not (a model|an item|a file|a batch) of this list",
             r".* does not support ",
             r"The tool .* is not available",
             r"The prompt exceeds the model's context window",

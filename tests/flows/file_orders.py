@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from accounts.models import Workspace
 from gateway.core.file_ids import read_file_id
-from gateway.models import StoredFile, WorkspaceStorage
+from gateway.models import Batch, StoredFile, WorkspaceStorage
+from gateway.models.batch import read_batch_id
 from gateway.services.files import cleaning
 from gateway.services.files.limits import set_storage_limits
 
@@ -48,6 +49,15 @@ def clean_files(*, at_once: bool = False) -> dict[str, int]:
     return {name: getattr(found, name) for name in found.__slots__}
 
 
+def end_batch_window(*, batch_id: str) -> None:
+    """Have the completion window of a batch be over."""
+    row_id = read_batch_id(batch_id)
+    assert row_id is not None
+    found = Batch.objects.filter(pk=row_id)
+    found.update(expires_at=timezone.now())
+
+
 ORDERS: dict[str, Callable[..., Any]] = {
-    order.__name__: order for order in (storage_limits, stored_bytes, expire_file, clean_files)
+    order.__name__: order
+    for order in (storage_limits, stored_bytes, expire_file, clean_files, end_batch_window)
 }

@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from gateway.core.batch_pass import derive_secret, write_pass
 from gateway.core.errors import StorageUnavailable
-from gateway.file_storage.encryption import DecryptingReader
+from gateway.file_storage.encryption import Damaged, DecryptingReader
 from gateway.models import Batch, BatchPart, KeptAnswer
 from gateway.selectors.files import readable
 from gateway.services.batches.asking import Asker, Place
@@ -139,15 +139,19 @@ class _Turn:
         """Raises LeaseLost, StorageUnavailable."""
         batch, ends = self._batch, time.monotonic() + TURN_S
         file = readable(batch.workspace_id).filter(pk=batch.input_file).first()
-        if batch.status != Status.FINALIZING and (file is not None):
-            with open_file(file) as reader:
-                if batch.status == Status.VALIDATING:
-                    self._validate(reader)
-                while self._goes_on(reader):
-                    if time.monotonic() > ends or _stopping.is_set():
-                        return
-        elif file is None and batch.status != Status.FINALIZING:
-            self._lose_file()
+        if batch.status != Status.FINALIZING and file is None:
+            self._lose_file("The input file was deleted or has expired.")
+        elif batch.status != Status.FINALIZING and file is not None:
+            try:
+                with open_file(file) as reader:
+                    if batch.status == Status.VALIDATING:
+                        self._validate(reader)
+                    while self._goes_on(reader):
+                        if time.monotonic() > ends or _stopping.is_set():
+                            return
+            except Damaged as error:
+                log.error("The file %s is damaged. %s", file.public_id, error)
+                self._lose_file("The content of the input file is not available.")
         if batch.status == Status.FINALIZING:
             self._finalize()
 
@@ -163,9 +167,8 @@ class _Turn:
         self._lease.update(total=batch.total)
         batch.refresh_from_db()
 
-    def _lose_file(self) -> None:
-        """End a batch whose input file was deleted: what has come of it is kept."""
-        message = "The input file was deleted or has expired."
+    def _lose_file(self, message: str) -> None:
+        """End a batch whose input file is gone: what has come of it is kept."""
         errors = [*self._batch.errors, finding("input_file_not_found", message)]
         self._lease.update(status=Status.FINALIZING, finalizing_at=timezone.now(), errors=errors)
         self._batch.refresh_from_db()

@@ -23,6 +23,7 @@ from tests.flows.batches.asking import (
 )
 from tests.flows.caller import Caller
 from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site
+from tests.flows.stored_files.asking import delete
 from tests.support.waiting import wait_until
 
 
@@ -199,6 +200,33 @@ def test_a_key_that_may_not_go_on_ends_the_batch(batch_site: Site, reason: str) 
     assert len(good) + len(bad) == 100
     assert len(bad) == done["request_counts"]["failed"] > 0
     assert {line["error"]["code"] for line in bad.values() if line["error"]} == {code}
+
+
+@pytest.mark.parametrize("reason", ["expired", "deleted"])
+def test_a_batch_that_cannot_go_on_keeps_what_has_come_of_it(
+    batch_site: Site, caller: Caller, reason: str
+) -> None:
+    gate = f"{reason}-{caller.key_id}"
+    lines = [chat(str(number), f"script:text=Hi&gate={gate}") for number in range(200)]
+
+    batch = created(caller, lines)
+    batch_site.running(caller, count=1)
+    if reason == "expired":
+        batch_site.office.do("end_batch_window", batch_id=batch["id"])
+    else:
+        delete(caller, batch["input_file_id"])
+    batch_site.upstream.open_gate(gate)
+    done = ended(caller, batch["id"])
+
+    good = results(caller, done["output_file_id"])
+    bad = results(caller, done["error_file_id"])
+    if reason == "expired":
+        assert (done["status"], done["expired_at"] is not None) == ("expired", True)
+        assert len(good) + len(bad) == 200
+        assert {line["error"]["code"] for line in bad.values()} == {"batch_expired"}
+    elif done["status"] == "failed":
+        assert [each["code"] for each in done["errors"]["data"]] == ["input_file_not_found"]
+    assert len(good) == done["request_counts"]["completed"] > 0
 
 
 def test_limits_of_the_key_make_a_batch_wait_and_not_fail(batch_site: Site) -> None:
