@@ -83,9 +83,9 @@ WORDS: Mapping[Action, str] = {
     Action.VIEW_AUDIT: "View the audit log of the workspace",
     Action.MANAGE_MEMBERS: "Invite and remove members, change their roles and budgets "
     "(of owners: by owners only; never one's own budget)",
-    Action.MANAGE_WORKSPACE: "Change name, time zone, access rules, profile and request logging. "
-    "Set limits and budgets of the workspace, limits of its members and its keys. Lock the "
-    "workspace. Assign the scope `admin` to a key",
+    Action.MANAGE_WORKSPACE: "Change name, time zone, access rules, MCP servers, profile and "
+    "request logging. Set limits and budgets of the workspace, limits of its members and its keys. "
+    "Lock the workspace. Assign the scope `admin` to a key",
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models, prices and limits of the installation",
     Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces",

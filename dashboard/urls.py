@@ -26,6 +26,7 @@ from dashboard.keys import rotation as key_rotation
 from dashboard.keys import transfer as key_transfer
 from dashboard.keys import views as keys
 from dashboard.limits import views as limits
+from dashboard.mcp import views as mcp
 from dashboard.members import views as members
 from dashboard.models import provider_models
 from dashboard.models import views as models
@@ -107,6 +108,11 @@ _PAGES = [
     path("settings/limits", settings.choose_limits, name="settings-limits"),
     path("settings/bodies", settings.store_bodies, name="settings-bodies"),
     path("settings/access-rules", access_rules.edit_rules, name="settings-access"),
+    path("settings/mcp-servers", mcp.list_servers, name="mcp-list"),
+    path("settings/mcp-servers/new", mcp.create_server, name="mcp-create"),
+    path("settings/mcp-servers/<uuid:server_id>", mcp.edit_server, name="mcp-edit"),
+    path("settings/mcp-servers/<uuid:server_id>/test", mcp.test_server, name="mcp-test"),
+    path("settings/mcp-servers/<uuid:server_id>/remove", mcp.remove_server, name="mcp-remove"),
     path("settings/developer-keys", key_policy.edit_policy, name="settings-developer-keys"),
     path("settings/lock", settings.lock, name="settings-lock"),
     path("settings/unlock", settings.unlock, name="settings-unlock"),

@@ -18,7 +18,7 @@ from gateway.core.errors import InvalidFile, RateLimited
 from gateway.egress.fetch import NOT_ALLOWED
 from gateway.egress.fetch_process import FetchProcess
 from gateway.egress.media_urls import MediaUrls
-from gateway.egress.orders import FETCH_S, MAX_FILE_BYTES, Fetched, Order
+from gateway.egress.orders import FETCH_S, MAX_FILE_BYTES, Fetched, McpAnswer, McpOrder, Order
 from gateway.outbound.locator import BadAddress, read_locator, read_url_host
 from gateway.outbound.permitted_addresses import Network
 from gateway.snapshot.types import KeyRecord, TargetRecord
@@ -99,6 +99,31 @@ class Egress:
         )
         return await self._run(order, requester)
 
+    async def ask_mcp(
+        self,
+        url: str,
+        requester: Requester,
+        *,
+        headers: Mapping[str, str],
+        tool: str,
+        arguments: Mapping[str, object],
+        limit_s: float,
+        max_bytes: int,
+    ) -> McpAnswer:
+        """Return what a tool of a remote MCP server returns. Raises NotFetched, RateLimited."""
+        question = McpOrder(
+            url=url,
+            owner=requester.workspace_id,
+            hosts=self._rules_for(requester),
+            headers=dict(headers),
+            max_bytes=max_bytes,
+            limit_s=limit_s,
+            tool=tool,
+            arguments=dict(arguments),
+        )
+        await self._admit(url, question.hosts, requester)
+        return await self._process.ask(question)
+
     async def check_media(
         self,
         urls: Iterable[tuple[str, str]],
@@ -124,14 +149,18 @@ class Egress:
         self._media_urls.close()
 
     async def _run(self, order: Order, requester: Requester) -> Fetched:
+        await self._admit(order.url, order.hosts, requester)
+        return await self._process.fetch(order)
+
+    async def _admit(self, text: str, hosts: HostRules, requester: Requester) -> None:
+        """Raises NotFetched, RateLimited."""
         try:
-            url = read_locator(order.url, self._networks)
+            url = read_locator(text, self._networks)
         except BadAddress as error:
             raise NotFetched(str(error)) from None
-        if not order.hosts.allow(url.raw_host or ""):
+        if not hosts.allow(url.raw_host or ""):
             raise NotFetched(NOT_ALLOWED)
         await self._count(requester)
-        return await self._process.fetch(order)
 
     def _rules_for(self, requester: Requester) -> HostRules:
         rules = requester.hosts or HostRules()

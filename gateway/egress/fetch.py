@@ -16,7 +16,7 @@ from yarl import URL
 
 from gateway.core.egress import NotFetched
 from gateway.core.fair_semaphore import FairSemaphore
-from gateway.egress.orders import Fetched, Order
+from gateway.egress.orders import Fetched, McpAnswer, McpOrder, Order
 from gateway.outbound.client import FAILURES, Answer, GuardedClient
 from gateway.outbound.guarded_sockets import LookUp, TooLarge, look_up
 from gateway.outbound.locator import BadAddress, read_locator
@@ -63,6 +63,18 @@ class Fetcher:
             why = error if isinstance(error, OSError) else type(error).__name__
             logger.info("A URL was not fetched: %s", why)
             raise NotFetched(FAILED) from None
+
+    async def ask(self, question: McpOrder) -> McpAnswer:
+        """Return what an MCP server answers. Raises NotFetched."""
+        from gateway.egress.mcp_client import ask  # it takes a second to load
+
+        client = self._client(question.max_bytes)
+        try:
+            async with asyncio.timeout(question.limit_s), self._semaphore.slot(question.owner):
+                return await ask(question, client, tuple(self._allowed))
+        except TimeoutError:
+            message = f"The MCP server did not answer within {question.limit_s:g} s."
+            raise NotFetched(message) from None
 
     async def _run(self, url: URL, order: Order) -> Fetched:
         client = self._client(order.max_bytes)

@@ -18,7 +18,7 @@ import msgspec
 from gateway.core.child_process import read_frame, start_child, write_frame
 from gateway.core.egress import NotFetched
 from gateway.egress.fetch import FAILED
-from gateway.egress.orders import Fetched, Order, Outcome, Wish
+from gateway.egress.orders import Fetched, McpAnswer, McpOrder, Order, Outcome, Wish
 from gateway.outbound.permitted_addresses import Network
 
 logger = logging.getLogger(__name__)
@@ -42,15 +42,26 @@ class FetchProcess:
 
     async def fetch(self, order: Order) -> Fetched:
         """Return what is there. Raises NotFetched, which tells nothing of what is where."""
-        try:
-            link = await self._open()
-            outcome = await link.ask(order)
-        except OSError as error:
-            logger.error("The fetching process did not answer: %r", error)
-            raise NotFetched(FAILED) from None
+        outcome = await self._ask(Wish(0, order), order.limit_s)
         if outcome.fetched is None:
             raise NotFetched(outcome.refusal)
         return outcome.fetched
+
+    async def ask(self, question: McpOrder) -> McpAnswer:
+        """Return what an MCP server answers. Raises NotFetched."""
+        outcome = await self._ask(Wish(0, question=question), question.limit_s)
+        if outcome.answer is None:
+            raise NotFetched(outcome.refusal)
+        return outcome.answer
+
+    async def _ask(self, wish: Wish, limit_s: float) -> Outcome:
+        """Raises NotFetched where there is no process to ask."""
+        try:
+            link = await self._open()
+            return await link.ask(wish, limit_s)
+        except OSError as error:
+            logger.error("The fetching process did not answer: %r", error)
+            raise NotFetched(FAILED) from None
 
     async def aclose(self) -> None:
         if self._link is not None:
@@ -83,7 +94,7 @@ class Link:
         self._asked: dict[int, asyncio.Future[Outcome]] = {}
         self._reading = asyncio.ensure_future(self._read(reader))
 
-    async def ask(self, order: Order) -> Outcome:
+    async def ask(self, wish: Wish, limit_s: float) -> Outcome:
         """Raises ConnectionError when the process ends before it has answered, TimeoutError when
         it is taken for dead and ended: both are OSErrors."""
         if self.has_ended:
@@ -91,9 +102,10 @@ class Link:
         number = next(self._numbers)
         answer: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._asked[number] = answer
-        self._writer.write(write_frame(Wish(number, order)))
+        wish.number = number
+        self._writer.write(write_frame(wish))
         try:
-            async with asyncio.timeout(order.limit_s + GRACE_S):
+            async with asyncio.timeout(limit_s + GRACE_S):
                 return await answer
         except TimeoutError:
             self.end()

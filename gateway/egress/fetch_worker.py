@@ -21,7 +21,7 @@ import msgspec
 from gateway.core.child_process import read_frame, write_frame
 from gateway.core.egress import NotFetched
 from gateway.egress.fetch import Fetcher
-from gateway.egress.orders import Order, Outcome, Wish
+from gateway.egress.orders import Outcome, Wish
 from gateway.outbound.permitted_addresses import read_networks
 
 NICENESS = 10
@@ -43,22 +43,24 @@ class Worker:
                 wish = read_wish(await read_frame(reader))
             except (EOFError, ConnectionError):
                 return
-            if wish.order is not None:
-                running = asyncio.ensure_future(self._run(wish.number, wish.order))
-                self._running[wish.number] = running
+            if wish.order is not None or wish.question is not None:
+                self._running[wish.number] = asyncio.ensure_future(self._run(wish))
             elif task := self._running.get(wish.number):
                 task.cancel()
 
-    async def _run(self, number: int, order: Order) -> None:
-        outcome = Outcome(number)
+    async def _run(self, wish: Wish) -> None:
+        outcome = Outcome(wish.number)
         try:
-            outcome.fetched = await self._fetcher.fetch(order)
+            if wish.order is not None:
+                outcome.fetched = await self._fetcher.fetch(wish.order)
+            elif wish.question is not None:
+                outcome.answer = await self._fetcher.ask(wish.question)
         except NotFetched as error:
             outcome.refusal = error.message
         except MemoryError:
             outcome.refusal = "No memory is free for the response. Try again in a moment."
         finally:
-            del self._running[number]
+            del self._running[wish.number]
         self._writer.write(write_frame(outcome))
         await self._writer.drain()
 

@@ -25,11 +25,43 @@ class Order(msgspec.Struct, array_like=True, kw_only=True):
     content: bytes = b""
 
 
+class McpOrder(msgspec.Struct, array_like=True, kw_only=True):
+    """One question to an MCP server: for its tools, or to run one. headers: its credential."""
+
+    url: str
+    owner: str
+    hosts: HostRules = HostRules()
+    headers: dict[str, str] = {}
+    max_bytes: int = 1024 * 1024
+    limit_s: float = FETCH_S
+    # Empty: which tools there are.
+    tool: str = ""
+    arguments: dict[str, object] = {}
+
+
 class Wish(msgspec.Struct, array_like=True):
-    """order: None when the number is no longer wanted."""
+    """Neither order nor question: the number is no longer wanted."""
 
     number: int
     order: Order | None = None
+    question: McpOrder | None = None
+
+
+class McpTool(msgspec.Struct, array_like=True, frozen=True):
+    """A tool of an MCP server, as the server describes it."""
+
+    name: str
+    description: str
+    schema: dict[str, object]
+
+
+class McpAnswer(msgspec.Struct, array_like=True):
+    """tools: where it was asked for them. text: what a tool returned; is_error: it says that it
+    failed."""
+
+    tools: list[McpTool] = []
+    text: str = ""
+    is_error: bool = False
 
 
 class Fetched(msgspec.Struct, array_like=True, frozen=True):
@@ -48,3 +80,4 @@ class Outcome(msgspec.Struct, array_like=True):
     number: int
     fetched: Fetched | None = None
     refusal: str = ""
+    answer: McpAnswer | None = None

@@ -7,6 +7,7 @@ from gateway.models.catalogue import LanguageModel, Provider, ProviderHealth, Ta
 from gateway.models.credential import ProviderCredential
 from gateway.models.file import FileStorageMark, StoredFile, WorkspaceStorage
 from gateway.models.list_price import ListPrice
+from gateway.models.mcp_server import McpServer
 from gateway.models.process import (
     JournalFault,
     JournalLoss,
@@ -51,6 +52,7 @@ __all__ = [
     "LedgerCheck",
     "ListPrice",
     "MandatoryProcessor",
+    "McpServer",
     "ProcessorService",
     "ProofMark",
     "ProofProgress",

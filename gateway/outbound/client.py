@@ -126,6 +126,20 @@ class GuardedClient:
         finally:
             await response.aclose()
 
+    async def open(
+        self, url: URL, *, method: str, headers: Mapping[str, str], content: bytes = b""
+    ) -> httpx.Response:
+        """Return the answer to one request before its body is read, which is the caller's to count
+        and to close. Raises one of FAILURES."""
+        request = self._write(url, method=method, headers=headers, content=content)
+        response = await self._transport.handle_async_request(request)
+        try:
+            check_encoding(response)
+        except Forbidden:
+            await response.aclose()
+            raise
+        return response
+
     async def aclose(self) -> None:
         await self._transport.aclose()
         self._backend.close()
@@ -154,9 +168,7 @@ class GuardedClient:
 
     async def _read(self, response: httpx.Response) -> bytes:
         """Return the body, counted as it comes. Raises TooLarge, Forbidden for what is no file."""
-        encoding = response.headers.get("content-encoding", "identity").strip().lower()
-        if encoding not in ("", "identity"):
-            raise Forbidden(f"answered encoded {encoding[:40]!r}")
+        check_encoding(response)
         declared = response.headers.get("content-length", "")
         if declared.isdecimal() and int(declared[:20]) > self._max_bytes:
             raise TooLarge
@@ -171,6 +183,13 @@ class GuardedClient:
             if pieces % PIECES_PER_PAUSE == 0:
                 await asyncio.sleep(0)
         return bytes(content)
+
+
+def check_encoding(response: httpx.Response) -> None:
+    """Raise Forbidden for a body that would have to be unpacked."""
+    encoding = response.headers.get("content-encoding", "identity").strip().lower()
+    if encoding not in ("", "identity"):
+        raise Forbidden(f"answered encoded {encoding[:40]!r}")
 
 
 class GuardedTransport(httpx.AsyncHTTPTransport):

@@ -22,6 +22,7 @@ from django.db.models import Model
 
 from accounts.changes import record_audit
 from gateway.models import (
+    McpServer,
     ProcessorService,
     Provider,
     ProviderCredential,
@@ -98,14 +99,12 @@ def reencrypt_all(*, actor: str) -> int:
         )
         for each in WorkspaceStorage.objects.iterator()
     )
-    reencrypted += sum(
-        _reencrypt(each, "secret", each.pk, f"The credential of the service {each}")
-        for each in ProcessorService.objects.all()
-    )
-    reencrypted += sum(
-        _reencrypt(each, "secret", each.pk, f"The credential of the tool {each}")
-        for each in ToolSetting.objects.all()
-    )
+    named = ((McpServer, "MCP server"), (ProcessorService, "service"), (ToolSetting, "server tool"))
+    for kind, said in named:
+        reencrypted += sum(
+            _reencrypt(each, "secret", each.pk, f"The credential of the {said} {each}")
+            for each in kind._default_manager.all()
+        )
     if reencrypted:
         record_audit(
             actor=actor, action="provider.reseal", target="all", details={"resealed": reencrypted}

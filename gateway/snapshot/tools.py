@@ -30,8 +30,33 @@ class ToolRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpToolRecord:
+    """A tool of an MCP server, as it was when the workspace last listed its tools."""
+
+    name: str
+    description: str
+    schema: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpServerRecord:
+    """A remote MCP server of a workspace. tools: those that calls may have. nusd_each: the price
+    of a use. problem: why its credential cannot be read."""
+
+    name: str
+    url: str
+    is_enabled: bool = True
+    tools: tuple[McpToolRecord, ...] = ()
+    nusd_each: int = 0
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WorkspaceTools:
     """What is set of tools for a workspace, its own settings in the place of the
     installation's."""
 
     records: Mapping[str, ToolRecord] = field(default_factory=lambda: MappingProxyType({}))
+    # By their names.
+    mcp_servers: Mapping[str, McpServerRecord] = field(default_factory=lambda: MappingProxyType({}))

@@ -70,6 +70,17 @@ class Fetched(Protocol):
     def url(self) -> str: ...
 
 
+class McpReply(Protocol):
+    """What a tool of an MCP server returned (gateway.egress.orders)."""
+
+    @property
+    def text(self) -> str: ...
+
+    # It says that it failed.
+    @property
+    def is_error(self) -> bool: ...
+
+
 class GuardedEgress(Protocol):
     """The way out (gateway.egress.egress): for addresses of callers, models and workspaces."""
 
@@ -85,6 +96,18 @@ class GuardedEgress(Protocol):
         content: bytes = b"",
         max_bytes: int,
     ) -> Fetched: ...
+
+    async def ask_mcp(
+        self,
+        url: str,
+        requester: Requester,
+        *,
+        headers: Mapping[str, str],
+        tool: str,
+        arguments: Mapping[str, object],
+        limit_s: float,
+        max_bytes: int,
+    ) -> McpReply: ...
 
 
 class RunEngine(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gateway.tools.base import ServerTool, ToolFamily
 from gateway.tools.datetime import DateTime
 from gateway.tools.image import Image
+from gateway.tools.mcp import McpFamily
 from gateway.tools.pdf import Pdf
 from gateway.tools.web_fetch import WebFetch
 from gateway.tools.web_search import WebSearch
@@ -12,7 +13,7 @@ from gateway.tools.web_search import WebSearch
 ALL: list[ServerTool] = [WebSearch(), WebFetch(), Pdf(), DateTime(), Image()]
 TOOLS: dict[str, ServerTool] = {tool.name: tool for tool in ALL}
 # Plugins named <family>:<name>.
-FAMILIES: dict[str, ToolFamily] = {}
+FAMILIES: dict[str, ToolFamily] = {family.name: family for family in [McpFamily()]}
 # Names that other gateways have for the same.
 ALIASES = {"web": "web_search", "file-parser": "pdf"}
 

@@ -66,6 +66,8 @@ PAGES = {
     "settings-bodies": "/settings/bodies",
     "settings-budget": "/limits/budget",
     "settings-access": "/settings/access-rules",
+    "mcp-servers": "/settings/mcp-servers",
+    "mcp-server-new": "/settings/mcp-servers/new",
     "settings-developer-keys": "/settings/developer-keys",
     "batches": "/batches",
     "workspaces": "/workspaces",

@@ -41,10 +41,12 @@ from gateway.models import (
     JournalLoss,
     LanguageModel,
     ListPrice,
+    McpServer,
     Provider,
     ProviderCredential,
     ServingProcess,
 )
+from gateway.services.mcp_servers import add_mcp_server
 from keys.importing import keep_preview
 from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import ApiKey, DeveloperKeyPolicy, KeyImport, LimitRule
@@ -69,6 +71,7 @@ TABLES: list[Any] = [
     ListPrice,
     ProviderCredential,
     Batch,
+    McpServer,
     *(ServingProcess, JournalLoss),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
@@ -128,6 +131,9 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
     found: dict[str, Any] = {
         "key": lambda: make_key(workspace).key,
         "member": lambda: workspace.memberships.get(user=_a_viewer(workspace)),
+        "mcp": lambda: add_mcp_server(
+            workspace, name=f"s{uuid.uuid4().hex[:12]}", url="https://mcp.invalid/mcp", actor=ACTOR
+        ),
         "invitation": lambda: (
             invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR).invitation
         ),
@@ -171,6 +177,7 @@ def everything_filled_in() -> dict[str, Any]:
         period="day",
         stores_bodies="on",
         compat_profile="bud",
+        url="https://mcp.invalid/mcp",
         **forged,
     )
 
@@ -299,6 +306,7 @@ def _addresses(name: str, pattern: URLPattern, workspace: Workspace) -> list[str
         "membership_id": workspace.memberships,
         "rule_id": workspace.limit_rules,
         "batch_id": Batch.objects.filter(workspace_id=workspace.pk),
+        "server_id": workspace.mcp_servers,
     }
     converters = [each for each in pattern.pattern.converters if each != SLUG]
     page = name.removeprefix("dashboard:")

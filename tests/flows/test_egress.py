@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -85,6 +86,19 @@ def test_no_request_makes_anybody_connect_inside(site: Site, canary: Canary) -> 
                 passed.append((name, url, answer.status, answer.body[:200]))
 
     assert passed == []
+    assert canary.hits == []
+
+
+def test_no_model_makes_anybody_connect_inside(site: Site, canary: Canary) -> None:
+    caller = site.caller()
+
+    for url in canary.urls():
+        arguments = quote(json.dumps({"url": url}))
+        for plugin in ("web_fetch", "pdf"):
+            prompt = f"script:tools=1&args={arguments}"
+            answer = caller.ask(prompt, plugins=[{"id": plugin}])
+            assert answer.status == 200, answer.body
+
     assert canary.hits == []
 
 

@@ -1,0 +1,120 @@
+"""The pages of a workspace's MCP servers: what they save, show and never show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accounts.models import AuditEvent, Role
+from gateway.models import McpServer
+from gateway.services import mcp_servers
+from gateway.services.credential_encryption import decrypt
+from gateway.services.mcp_servers import add_mcp_server
+from gateway.services.snapshot_tools import load_workspace_tools
+from tests.dashboard.visitors import path_of, signed_in
+from tests.factories import ACTOR, make_member, make_workspace
+
+pytestmark = pytest.mark.django_db
+SECRET = "Bearer mcp-0123456789abcdef"
+URL = "https://192.0.2.7/mcp"
+
+
+@pytest.fixture(autouse=True)
+def public_test_networks(settings: Any) -> None:
+    settings.FETCH_ALLOWED_NETWORKS = ["192.0.2.0/24"]
+
+
+def form(**fields: Any) -> dict[str, Any]:
+    return {"name": "weather", "url": URL, "header": "", "enabled": "on"} | fields
+
+
+def test_a_server_is_added_and_its_credential_is_shown_nowhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mcp_servers, "LIST_S", 0.01)
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+
+    answer = visitor.post(
+        path_of("mcp-create"), form(credential=SECRET, allowed_tools="forecast\n", price_nusd="5")
+    )
+    row = McpServer.objects.get()
+    page = visitor.get(path_of("mcp-edit", row.pk)).content.decode()
+    listed = visitor.get(path_of("mcp-list")).content.decode()
+    events = str(list(AuditEvent.objects.values()))
+
+    assert answer.status_code == 302
+    assert (row.header, row.allowed_tools) == ("authorization", ["forecast"])
+    assert row.price_nusd == 0  # what a use costs is the operator's to say
+    assert row.secret is not None
+    assert decrypt(bytes(row.secret), row.pk) == SECRET
+    assert URL in page
+    assert "weather" in listed
+    for text in (page, listed, events):
+        assert "0123456789" not in text
+
+
+def test_a_kept_credential_goes_to_no_other_host() -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(workspace, name="a", url=URL, credential=SECRET, actor=ACTOR)
+    visitor = signed_in(make_member(workspace))
+    seen = visitor.get(path_of("mcp-edit", row.pk)).context["form"]["seen"].value()
+
+    moved = visitor.post(path_of("mcp-edit", row.pk), form(url="https://192.0.2.8/mcp", seen=seen))
+    path = visitor.post(path_of("mcp-edit", row.pk), form(url=f"{URL}/v2", seen=seen))
+    late = visitor.post(path_of("mcp-edit", row.pk), form(url=URL, seen=seen))
+
+    assert (moved.status_code, path.status_code, late.status_code) == (422, 302, 409)
+    assert "another host" in moved.content.decode()
+    row.refresh_from_db()
+    assert row.url == f"{URL}/v2"
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("name", "Two words"),
+        ("url", "ftp://example.com/"),
+        ("url", "http://127.0.0.1/mcp"),
+        ("url", "https://user:pw@example.com/"),
+        ("header", "host"),
+        ("header", "a b"),
+        ("credential", "a\nb"),
+    ],
+)
+def test_what_cannot_be_is_said_at_its_field(field: str, value: str) -> None:
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+
+    answer = visitor.post(path_of("mcp-create"), form(**{field: value}))
+
+    assert answer.status_code == 422
+    assert field in answer.context["form"].errors
+    assert not McpServer.objects.exists()
+
+
+def test_calls_get_the_tools_that_are_allowed() -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(
+        workspace, name="a", url=URL, credential=SECRET, allowed_tools=["one"], actor=ACTOR
+    )
+    tools: list[dict[str, Any]] = [
+        {"name": name, "description": "", "schema": {}} for name in ("one", "two")
+    ]
+    McpServer.objects.filter(pk=row.pk).update(tools=tools)
+
+    [found] = load_workspace_tools([str(workspace.pk)])
+
+    assert [tool.name for tool in found.mcp_servers["a"].tools] == ["one"]
+    assert found.mcp_servers["a"].headers == {"authorization": SECRET}
+    assert SECRET not in repr(found)
+
+
+def test_members_who_do_not_manage_the_workspace_see_none_of_it() -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(workspace, name="a", url=URL, actor=ACTOR)
+    visitor = signed_in(make_member(workspace, Role.DEVELOPER))
+
+    assert visitor.get(path_of("mcp-list")).status_code == 403
+    assert visitor.post(path_of("mcp-test", row.pk)).status_code == 403

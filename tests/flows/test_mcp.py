@@ -1,0 +1,175 @@
+"""Remote MCP servers of workspaces: a real server, and a model that calls its tools."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from tests.flows.caller import Answer, Caller
+from tests.flows.site import Site, running_site
+from tests.support.canary import listening_canary
+from tests.support.file_server import serving_files
+from tests.support.mcp_server import TOKEN, running_mcp_server
+from tests.support.waiting import wait_until
+
+CITY = '{"city":"Delft"}'
+PRICE_NUSD = 1_000_000
+
+
+@pytest.fixture(scope="module")
+def server_url() -> Iterator[str]:
+    with running_mcp_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def mcp_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """A site that may connect to MCP servers on this host; a variable has their credential."""
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("mcp") / "home"))
+    env = {
+        "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
+        "MCP_CREDENTIAL": f"Bearer {TOKEN}",
+    }
+    with running_site(home, env) as site:
+        yield site
+
+
+def command(site: Site, name: str, caller: Caller, *arguments: str) -> Any:
+    return site.office.do("command", name=name, arguments=[caller.workspace_id, *arguments])
+
+
+def with_server(site: Site, url: str, *options: str) -> Caller:
+    """Return a caller whose workspace has the server as `weather`, its tools listed."""
+    caller = site.caller()
+    credential = ("--credential-env", "MCP_CREDENTIAL")
+    command(site, "set_mcp_server", caller, "weather", "--url", url, *credential, *options)
+    command(site, "test_mcp_server", caller, "weather")
+    return caller
+
+
+def ask(caller: Caller, arguments: str = CITY, **options: Any) -> Answer:
+    """Make a call whose model calls the first tool it has, and then says what it was asked."""
+    prompt = f"script:echo&tools=1&args={quote(arguments)}"
+    return caller.ask(prompt, **{"plugins": [{"id": "mcp:weather"}], **options})
+
+
+def body_of(answer: Answer) -> dict[str, Any]:
+    """Return the last request that the model got."""
+    assert answer.status == 200, answer.body
+    body: dict[str, Any] = json.loads(answer.echo["body_text"])
+    return body
+
+
+def result_of(answer: Answer) -> str:
+    """Return what the model was told that its tool returned."""
+    told = body_of(answer)["messages"][-1]
+    assert told["role"] == "tool"
+    return str(told["content"])
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_model_gets_what_a_tool_of_the_server_returns(
+    mcp_site: Site, server_url: str, stream: bool
+) -> None:
+    caller = with_server(mcp_site, server_url, "--tool", "forecast", "--price-usd", "0.001")
+    listed = command(mcp_site, "list_mcp_servers", caller)
+
+    answer = ask(caller, stream=stream)
+    record = mcp_site.record(answer.call_id)
+
+    [tool] = body_of(answer)["tools"]
+    assert tool["function"]["name"] == "hi_mcp_weather_forecast"
+    assert tool["function"]["parameters"]["required"] == ["city"]
+    assert "Sunny in Delft." in result_of(answer)
+    assert record["charge_nusd"] > PRICE_NUSD
+    assert listed["mcp_servers"][0]["usable_tools"] == ["forecast"]
+    assert len(listed["mcp_servers"][0]["tools"]) == 5
+    assert TOKEN not in str(listed)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "told"),
+    [
+        ("fail", "{}", "is no good."),
+        ("much", "{}", "too large"),
+        ("forecast", '{"city":7}', "valid string"),
+        ("add.numbers", '{"first":1,"second":2}', "3"),
+    ],
+)
+def test_what_goes_wrong_in_a_tool_is_told_to_the_model_without_the_credential(
+    mcp_site: Site, server_url: str, tool: str, arguments: str, told: str
+) -> None:
+    caller = with_server(mcp_site, server_url, "--tool", tool)
+
+    answer = ask(caller, arguments)
+
+    assert told in result_of(answer)
+    assert TOKEN.encode() not in answer.body
+
+
+def test_a_server_that_is_gone_is_a_failure_of_its_tool(mcp_site: Site) -> None:
+    with running_mcp_server() as url:
+        caller = with_server(mcp_site, url)
+
+    assert "could not be reached" in result_of(ask(caller))
+
+
+def test_a_wrong_credential_is_said_when_the_tools_are_listed(
+    mcp_site: Site, server_url: str
+) -> None:
+    caller = mcp_site.caller()
+    command(mcp_site, "set_mcp_server", caller, "weather", "--url", server_url)
+
+    with pytest.raises(AssertionError, match="refused the credential"):
+        command(mcp_site, "test_mcp_server", caller, "weather")
+    assert ask(caller).error["code"] == "plugin_unavailable"
+
+
+def test_only_calls_of_the_workspace_have_its_servers(mcp_site: Site, server_url: str) -> None:
+    caller, other = with_server(mcp_site, server_url), mcp_site.caller()
+
+    answer = ask(other)
+    assert (answer.status, answer.error["code"]) == (400, "plugin_unavailable")
+    assert answer.error["param"] == "plugins[0].id"
+    assert ask(caller).status == 200
+
+    command(mcp_site, "set_mcp_server", caller, "weather", "--enabled", "no")
+    wait_until(lambda: ask(caller).status == 400, what="the server to be disabled")
+    command(mcp_site, "set_mcp_server", caller, "weather", "--enabled", "yes")
+    wait_until(lambda: ask(caller).status == 200, what="the server to be enabled")
+    command(mcp_site, "remove_mcp_server", caller, "weather")
+    wait_until(lambda: ask(caller).status == 400, what="the server to be removed")
+
+
+def test_rules_of_hosts_apply_to_servers_too(mcp_site: Site, server_url: str) -> None:
+    caller = with_server(mcp_site, server_url)
+    mcp_site.office.do("access_rules", workspace_id=caller.workspace_id, denied_hosts=["127.0.0.1"])
+
+    wait_until(lambda: "do not allow" in result_of(ask(caller)), what="the denied host")
+
+
+def test_no_server_makes_anybody_connect_inside(site: Site, mcp_site: Site) -> None:
+    caller, other = site.caller(), mcp_site.caller()
+    connected = []
+
+    with listening_canary() as canary:
+        for number, url in enumerate(canary.urls()):
+            try:
+                command(site, "set_mcp_server", caller, f"s{number}", "--url", url)
+                command(site, "test_mcp_server", caller, f"s{number}")
+            except AssertionError:
+                continue
+            connected.append(url)
+        where = {"location": canary.urls()[0]}
+        with serving_files(lambda path: (307, where, b"")) as door:
+            command(mcp_site, "set_mcp_server", other, "door", "--url", door.url("/mcp"))
+            with pytest.raises(AssertionError):
+                command(mcp_site, "test_mcp_server", other, "door")
+
+    assert connected == []
