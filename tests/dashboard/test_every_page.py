@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -16,13 +17,14 @@ from pytest_django import DjangoDbBlocker
 from accounts.invitations import invite
 from accounts.models import Role, Workspace
 from dashboard.urls import urlpatterns
-from gateway.models import CallRecord, LanguageModel, Provider, ProviderCredential
+from gateway.models import Batch, CallRecord, LanguageModel, Provider, ProviderCredential
 from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import LimitRule
 from tests.dashboard.demo_data import make_demo_data
 from tests.dashboard.visitors import HTMX, full_path, path_of, signed_in
 from tests.factories import (
     ACTOR,
+    make_batch,
     make_dead_process,
     make_member,
     make_model,
@@ -41,9 +43,10 @@ POST_ONLY = {
     *("model-price-import", "model-price-take"),
 }
 SHOWN_ONCE = {"key-import-confirm"}  # to who has sent a file: see test_key_import
+DOWNLOADS = {"batch-output", "batch-errors"}  # of what a worker has written
 FOR_EVERYBODY = {"join", "join-accept"}  # also who is not signed in: see test_joining
 NAMES = sorted({pattern.name for pattern in urlpatterns if pattern.name})
-PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY | SHOWN_ONCE]
+PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY | SHOWN_ONCE | DOWNLOADS]
 WITHOUT_SUBJECT = {
     *(name for name in NAMES if "-" not in name or name.startswith(("settings-", "workspace-"))),
     *(name for name in NAMES if name.endswith(("-list", "-create")) and name[:11] != "credential-"),
@@ -120,12 +123,16 @@ def _id(subject: str, workspace: Workspace | None) -> object:
         return 0 if subject == "member" else uuid.uuid4()
     if subject == "call":
         return _call_id(workspace)
-    found = {
+    if subject == "batch":
+        make_batch(workspace)
+    rows: dict[str, Any] = {
+        "batch": Batch.objects.filter(workspace_id=workspace.pk),
         "key": workspace.keys,
         "limit": workspace.limit_rules,
         "member": workspace.memberships,
         "invitation": workspace.invitations,
-    }[subject].first()
+    }
+    found = rows[subject].first()
     return found.pk if found else uuid.uuid4()
 
 
