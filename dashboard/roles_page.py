@@ -106,6 +106,7 @@ FORMS: Mapping[str, Form | None] = {
     "dashboard:limit-edit": Form(Action.MANAGE_WORKSPACE),
     "dashboard:limit-remove": Form(Action.MANAGE_WORKSPACE),
     "dashboard:explain": Form(Action.MAKE_KEYS),
+    "dashboard:processors": Form(Action.MAKE_KEYS),
     "dashboard:settings-name": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-profile": Form(Action.MANAGE_WORKSPACE),
     "dashboard:settings-limits": Form(Action.MANAGE_WORKSPACE),

@@ -32,6 +32,7 @@ from dashboard.models import provider_models
 from dashboard.models import views as models
 from dashboard.overview import views as overview
 from dashboard.price_list import views as price_list
+from dashboard.processors import views as processors
 from dashboard.providers import call_views as provider_call
 from dashboard.providers import credential_views as credentials
 from dashboard.providers import views as providers
@@ -99,6 +100,8 @@ _PAGES = [
     path("limits/new", limits.create_limit, name="limit-create"),
     path("limits/<uuid:rule_id>", limits.edit_limit, name="limit-edit"),
     path("limits/<uuid:rule_id>/remove", limits.remove_limit, name="limit-remove"),
+    # Processors
+    path("processors", processors.show_processors, name="processors"),
     # Why a call is refused
     path("explain", explain.explain_call, name="explain"),
     # Settings

@@ -40,6 +40,7 @@ _PAGES = (
     _Page("Credits", "credits", "wallet", Action.VIEW_CREDITS, "b"),
     _Page("Limits", "limit-list", "gauge", Action.VIEW_KEYS, "l"),
     _Page("Explain a call", "explain", "list-checks", Action.MAKE_KEYS, "e"),
+    _Page("Processors", "processors", "scan-text", Action.MAKE_KEYS, "t"),
     _Page("API reference", "reference", "book-open", Action.VIEW_OWN_USAGE, "r"),
     _Page("Members", "member-list", "users", Action.VIEW_MEMBERS, "u"),
     _Page("Audit log", "audit", "scroll-text", Action.VIEW_AUDIT, "a"),

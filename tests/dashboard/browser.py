@@ -61,6 +61,7 @@ PAGES = {
     "limits-none": "/limits?q=nothing-like-it",
     "limit-new": "/limits/new",
     "explain": "/explain",
+    "processors": "/processors",
     "settings": "/settings",
     "settings-lock": "/settings/lock",
     "settings-bodies": "/settings/bodies",

@@ -124,6 +124,7 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "settings",
         "credits",
         "explain",
+        "processors",
     ):
         return path_of(name.removeprefix("dashboard:"))
     if name == "dashboard:key-import-confirm":

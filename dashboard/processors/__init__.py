@@ -1,0 +1,1 @@
+"""Why a call is or would be refused: the checks of its admission, one by one."""

@@ -1,0 +1,96 @@
+"""The page of processors: what there is, what is mandatory, and a text to try."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django import forms
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import Workspace
+from accounts.permissions import Action
+from dashboard.http.current_workspace import require
+from dashboard.http.htmx import PageRequest, render_page
+from gateway.api.trial import LANGUAGES, NotServed, Trial, processors, try_text
+from gateway.core.errors import GatewayError
+from gateway.models import MandatoryProcessor, ProcessorService
+
+MAX_CHARS = 20_000
+
+
+class TrialForm(forms.Form):
+    text = forms.CharField(
+        max_length=MAX_CHARS,
+        label="Text",
+        help_text="It is not stored or logged, and no model reads it.",
+        widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
+        error_messages={"required": "Enter a text."},
+    )
+    language = forms.ChoiceField(label="Language", choices=[(one, one) for one in LANGUAGES])
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessorLine:
+    name: str
+    description: str
+    scope: str
+    languages: str
+
+
+@dataclass(frozen=True)
+class ProcessorsContext:
+    """Variables of dashboard/processors/page.html and _trial.html."""
+
+    form: TrialForm
+    trial: Trial | None
+    failure: str
+    catalogue: Sequence[ProcessorLine]
+    mandatory: Sequence[MandatoryProcessor]
+    services: Sequence[ProcessorService]
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def show_processors(request: PageRequest) -> HttpResponse:
+    """Show the processors; with a text, what they make of it."""
+    workspace = require(request, Action.MAKE_KEYS)
+    form = TrialForm(request.POST if request.method == "POST" else None, initial={"language": "en"})
+    trial, failure = None, ""
+    if form.is_bound and form.is_valid():
+        trial, failure = _try(request, workspace, form)
+    return render_page(
+        request,
+        page="dashboard/processors/page.html",
+        partial="dashboard/processors/_trial.html",
+        context=ProcessorsContext(
+            form=form,
+            trial=trial,
+            failure=failure,
+            catalogue=_catalogue(),
+            mandatory=list(
+                MandatoryProcessor.objects.filter(workspace=workspace).select_related("key")
+            ),
+            services=list(ProcessorService.objects.filter(workspace=workspace)),
+        ),
+        status=422 if form.is_bound and trial is None else 200,
+    )
+
+
+def _try(request: PageRequest, workspace: Workspace, form: TrialForm) -> tuple[Trial | None, str]:
+    asked = form.cleaned_data
+    try:
+        return try_text(request, str(workspace.pk), asked["text"], asked["language"]), ""
+    except NotServed:
+        return None, "No serving process answers here. Start Tollhouse with `make up`."
+    except GatewayError as error:
+        return None, error.message
+
+
+def _catalogue() -> list[ProcessorLine]:
+    return [
+        ProcessorLine(one.name, one.description, one.scope, ", ".join(sorted(one.languages)))
+        for one in processors()
+    ]
