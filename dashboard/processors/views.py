@@ -40,7 +40,7 @@ class ProcessorLine:
     languages: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ProcessorsContext:
     """Variables of dashboard/processors/page.html and _trial.html."""
 

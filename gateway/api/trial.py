@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -39,7 +40,8 @@ class TrialFinding(NamedTuple):
     score: float
 
 
-class Trial(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Trial:
     """seen: what a model would read. restored: what a caller would, of an answer that repeats it.
     attack: the score of prompt_shield, and its rules."""
 
@@ -74,12 +76,12 @@ def try_text(request: HttpRequest, workspace_id: str, text: str, language: str) 
     seen = placeholders.write(text, found)
     [(attack, rules)] = msgspec.convert(shield["findings"], list[tuple[float, list[str]]])
     return Trial(
-        text,
-        seen,
-        Spellings(placeholders.originals).put_back(seen)[0],
-        [_explain(one, text[one.start : one.end], placeholders) for one in found],
-        attack,
-        rules,
+        text=text,
+        seen=seen,
+        restored=Spellings(placeholders.originals).put_back(seen)[0],
+        findings=[_explain(one, text[one.start : one.end], placeholders) for one in found],
+        attack=attack,
+        attack_rules=rules,
     )
 
 
