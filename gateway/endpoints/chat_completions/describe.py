@@ -132,7 +132,7 @@ def _complete_request(request: JsonObject, rules: Rules) -> None:
     members |= {name: optional(schema) for name, schema in VLLM_MEMBERS.items()}
     for name in sorted(NOT_LOOKED_INTO):
         members.setdefault(name, {"description": "Passed on unchanged."})
-    members["plugins"] = _plugins()
+    members["plugins"] = describe_plugins()
     members["inferada"] = optional(reference(inferada_type()))
     for spelling in members["stop"]["anyOf"]:
         if spelling.get("type") == "array":
@@ -154,7 +154,7 @@ def _processors() -> JsonObject:
     return optional({"type": "array", "items": {"enum": sorted(PROCESSORS)}})
 
 
-def _plugins() -> JsonObject:
+def describe_plugins() -> JsonObject:
     spellings: list[JsonObject] = [{"enum": sorted([*TOOLS, *ALIASES])}]
     if FAMILIES:
         spellings.append({"type": "string", "pattern": f"^({'|'.join(sorted(FAMILIES))}):"})

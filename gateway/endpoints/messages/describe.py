@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from gateway.core.json_types import JsonObject
+from gateway.endpoints.chat_completions.describe import describe_plugins
 from gateway.endpoints.chat_completions.processor_options import inferada_type
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.json_schema import complete_common, optional, reference
@@ -71,4 +72,5 @@ def complete(rules: Rules, schemas: Schemas) -> None:
     for name in sorted(REFUSED):
         members[name] = {"type": "null", "description": "Not supported."}
     members["inferada"] = optional(reference(inferada_type()))
+    members["plugins"] = describe_plugins()
     complete_common(request, KNOWN)

@@ -14,9 +14,10 @@ import msgspec
 
 from gateway.core.call import Call, CallFacts, NativeBody, NativeOnly
 from gateway.core.chat import ChatCall
-from gateway.core.errors import GatewayError, RequestError, UnsupportedParameter
+from gateway.core.errors import GatewayError, PluginUnavailable, RequestError, UnsupportedParameter
 from gateway.core.files import Attachment
 from gateway.core.request import RequestHead
+from gateway.core.server_tools import WantedTool
 from gateway.endpoints.chat_completions import schema as openai
 from gateway.endpoints.chat_completions.content_parts import Blocks, read_blocks, respell
 from gateway.endpoints.chat_completions.read import bound_fields, bound_messages, share
@@ -36,6 +37,7 @@ from gateway.endpoints.messages.tools import (
     write_choice,
     write_tools,
 )
+from gateway.endpoints.plugins import read_plugins
 from gateway.endpoints.reading import (
     check_unknown,
     explain,
@@ -138,6 +140,7 @@ def make_call(
         media_urls=blocks.media_urls,
         pictures=blocks.pictures,
         processors=read_processors(request.inferada) if request.inferada is not None else (),
+        server_tools=_read_plugins(request) if request.plugins else (),
         paths=conversation.paths,
         effort_path=effort_path(request),
         format_path=format_path(request),
@@ -167,6 +170,20 @@ def _check_fields(
         raise RequestError(
             "max_tokens must be greater than thinking.budget_tokens.", param="max_tokens"
         )
+
+
+def _read_plugins(request: schema.MessagesRequest) -> tuple[WantedTool, ...]:
+    """Raises RequestError, and PluginUnavailable for the one whose results have no place here."""
+    try:
+        found = read_plugins(request.plugins, shows_events=bool(request.hi_tool_events))
+        for one in found:
+            if one.id == "image":
+                message = "Messages have no place for pictures. Use chat completions."
+                raise PluginUnavailable(message, param=f"{one.param}.id")
+    except RequestError as error:
+        error.param = _PLACE.sub(r".\1", error.param or "") or None
+        raise
+    return found
 
 
 def _user_of(request: schema.MessagesRequest) -> str | None:

@@ -224,6 +224,8 @@ class MessagesRequest(Struct, kw_only=True):
     cache_control: CacheControl = None
     models: Annotated[list[PublicName], Meta(max_length=5)] | None = None
     inferada: JsonObject | None = None
+    plugins: list[JsonObject] | None = None
+    hi_tool_events: bool | None = None
     episode_id: str | None = msgspec.field(name="tensorzero::episode_id", default=None)
     deny_unknown_fields: bool | None = msgspec.field(
         name="tensorzero::deny_unknown_fields", default=None

@@ -7,9 +7,20 @@ from typing import Any
 
 import pytest
 
-from tests.flows.caller import Caller
+from tests.flows.caller import Answer, Caller
+from tests.flows.messages.asking import MESSAGES
 from tests.flows.site import Site
-from tests.flows.tools.asking import FETCH, SEARCH, ask, script, statuses, tool_events
+from tests.flows.tools.asking import (
+    CLAUDE,
+    FETCH,
+    SEARCH,
+    SEARCH_NUSD,
+    ask,
+    script,
+    statuses,
+    tool_events,
+    upstream_nusd,
+)
 from tests.support.pdf import write_pdf
 from tests.support.web_pages import WebPages
 
@@ -102,3 +113,27 @@ def test_settings_of_a_tool_take_effect_while_the_gateway_runs(
 
     assert statuses(tools_site.record(before.call_id)) == ["ok"]
     assert (after.status, after.error["code"]) == (400, "plugin_unavailable")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+@pytest.mark.parametrize("model", ["fake-model", CLAUDE])
+def test_messages_have_plugins_too(
+    tools_site: Site, caller: Caller, model: str, stream: bool
+) -> None:
+    body = {"model": model, "max_tokens": 1000, "stream": stream, "hi_tool_events": True}
+    said = [{"role": "user", "content": script()}]
+
+    def send(**members: Any) -> Answer:
+        raw = json.dumps(body | {"messages": said} | members).encode()
+        return caller.ask(path=MESSAGES, raw=raw)
+
+    answer = send(plugins=[SEARCH])
+    unknown, picture = send(plugins=[{"id": "no_tool"}]), send(plugins=[{"id": "image"}])
+
+    assert (answer.status, b"hi_web_search" in answer.body) == (200, False)
+    assert b"tok9" in answer.body
+    record = tools_site.record(answer.call_id)
+    assert statuses(record) == ["ok"]
+    assert record["charge_nusd"] == upstream_nusd(tools_site, answer.call_id) + SEARCH_NUSD
+    assert (unknown.status, picture.status) == (400, 400)
+    assert "plugins.0.id" in unknown.body.decode()
