@@ -27,6 +27,8 @@ class Action(StrEnum):
     MAKE_KEYS = "make_keys"
     MANAGE_KEYS = "manage_keys"
     IMPORT_DIGESTS = "import_digests"
+    VIEW_FILES = "view_files"
+    MANAGE_FILES = "manage_files"
     VIEW_CREDITS = "view_credits"
     GRANT_CREDITS = "grant_credits"
     VIEW_MEMBERS = "view_members"
@@ -52,6 +54,8 @@ RULES: Mapping[Action, frozenset[str]] = {
     Action.MAKE_KEYS: _ADMINS | {Role.DEVELOPER},
     Action.MANAGE_KEYS: _ADMINS,
     Action.IMPORT_DIGESTS: _OPERATORS,  # a digest proves nothing about who has the key
+    Action.VIEW_FILES: _ADMINS | {Role.DEVELOPER, Role.VIEWER},
+    Action.MANAGE_FILES: _ADMINS | {Role.DEVELOPER},
     Action.VIEW_CREDITS: _ADMINS | {Role.BILLING},
     Action.GRANT_CREDITS: _OPERATORS,
     Action.VIEW_MEMBERS: _EVERYONE,
@@ -76,6 +80,8 @@ WORDS: Mapping[Action, str] = {
     "reset a key's total, create service keys and transfer keys to the workspace, assign the scope "
     "`usage.workspace`, set the maximum for developers' keys, import keys issued elsewhere",
     Action.IMPORT_DIGESTS: "Import keys by their SHA-256 digest alone",
+    Action.VIEW_FILES: "View the names and sizes of stored files",
+    Action.MANAGE_FILES: "Upload, download and delete stored files",
     Action.VIEW_CREDITS: "View balance and ledger",
     Action.GRANT_CREDITS: "Add or remove credit",
     Action.VIEW_MEMBERS: "View members",
@@ -88,7 +94,7 @@ WORDS: Mapping[Action, str] = {
     "Lock the workspace. Assign the scope `admin` to a key",
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models, prices and limits of the installation",
-    Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces",
+    Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces, set how much they may store",
     Action.MANAGE_HOSTS: "View the serving processes of all hosts, declare a journal lost",
 }
 

@@ -16,6 +16,7 @@ from dashboard.budgets import views as budgets
 from dashboard.calls import views as calls
 from dashboard.credits import views as credits
 from dashboard.explain import views as explain
+from dashboard.files import views as files
 from dashboard.hosts import views as hosts
 from dashboard.http.current_workspace import in_workspace
 from dashboard.http.page_urls import SLUG
@@ -80,6 +81,12 @@ _PAGES = [
     path("batches/<uuid:batch_id>/cancel", batches.cancel, name="batch-cancel"),
     path("batches/<uuid:batch_id>/output", batches.download_output, name="batch-output"),
     path("batches/<uuid:batch_id>/errors", batches.download_errors, name="batch-errors"),
+    # Files
+    path("files", files.list_workspace_files, name="file-list"),
+    path("files/upload", files.upload, name="file-upload"),
+    path("files/limits", files.choose_limits, name="file-limits"),
+    path("files/<slug:file_id>/content", files.download, name="file-content"),
+    path("files/<slug:file_id>/delete", files.delete, name="file-delete"),
     # Credits
     path("credits", credits.show_credits, name="credits"),
     path("credits/grant", credits.grant_credits, name="credits-grant"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -11,7 +12,14 @@ from django.utils import timezone
 from accounts.ids import new_id
 from accounts.models import Role, User, Workspace
 from accounts.services import add_member, create_user, create_workspace
-from gateway.models import Batch, LanguageModel, Provider, ProviderCredential, ServingProcess
+from gateway.models import (
+    Batch,
+    LanguageModel,
+    Provider,
+    ProviderCredential,
+    ServingProcess,
+    StoredFile,
+)
 from gateway.services.credential_encryption import decrypt
 from gateway.services.models import add_model
 from gateway.services.providers import add_provider
@@ -88,3 +96,11 @@ def make_dead_process(**fields: Any) -> ServingProcess:
     return ServingProcess.objects.create(
         **({"id": new_id(), "host": "web-2", "home": "/srv/two", "pid": 4711} | moments | fields)
     )
+
+
+def make_file(workspace: Workspace, **fields: Any) -> StoredFile:
+    """Make the row of a stored file; its bytes are nowhere."""
+    now = timezone.now()
+    usual = {"filename": "a.pdf", "purpose": "user_data", "state": "ready", "sha256": "0" * 64}
+    row = usual | {"storage_name": uuid.uuid4().hex, "created_at": now, "touched_at": now} | fields
+    return StoredFile.objects.create(workspace_id=workspace.pk, **row)

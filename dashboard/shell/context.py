@@ -37,6 +37,7 @@ _PAGES = (
     _Page("Keys", "key-list", "key-round", Action.VIEW_OWN_USAGE, "k"),
     _Page("Calls", "call-list", "activity", Action.VIEW_OWN_USAGE, "c"),
     _Page("Batches", "batch-list", "layers", Action.VIEW_OWN_USAGE, "q"),
+    _Page("Files", "file-list", "files", Action.VIEW_FILES, "f"),
     _Page("Credits", "credits", "wallet", Action.VIEW_CREDITS, "b"),
     _Page("Limits", "limit-list", "gauge", Action.VIEW_KEYS, "l"),
     _Page("Explain a call", "explain", "list-checks", Action.MAKE_KEYS, "e"),

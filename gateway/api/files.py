@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import quote
 from uuid import UUID
 
 from django.db import Error as DatabaseError
-from django.http import QueryDict, StreamingHttpResponse
+from django.http import QueryDict
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
@@ -28,7 +25,6 @@ from gateway.api.schemas.files import (
 from gateway.api.views import KeyView, answers
 from gateway.core.errors import DatabaseUnavailable, NotFound, RequestError
 from gateway.core.file_errors import FileExpired
-from gateway.file_storage.encryption import Damaged, DecryptingReader
 from gateway.models import StoredFile
 from gateway.models.file import PURPOSES
 from gateway.selectors.files import (
@@ -40,13 +36,12 @@ from gateway.selectors.files import (
 )
 from gateway.services.files.deleting import delete_file
 from gateway.services.files.limits import limits_of
-from gateway.services.files.reading import damaged, open_file
+from gateway.services.files.sending import content_response
 
 SCOPE = "files"
 MOST_FILES, USUAL_FILES = 100, 20
 LIMIT = re.compile(r"[0-9]{1,3}")
 ONCE = ("limit", "order", "after", "purpose")
-PIECE_BYTES = 256 * 1024
 
 
 class FilesView(KeyView):
@@ -124,7 +119,7 @@ class FileContentView(FilesView):
         responses={(200, "application/octet-stream"): {"type": "string", "format": "binary"}},
     )
     def get(self, request: Request, file_id: str) -> HttpResponseBase:
-        return content_of(find(request, file_id))
+        return content_response(find(request, file_id))
 
     def finalize_response(
         self, request: Request, response: Any, *args: object, **kwargs: object
@@ -157,53 +152,6 @@ def find(request: Request, file_id: str) -> StoredFile:
 
 def missing(file_id: str) -> NotFound:
     return NotFound(f"The file {file_id[:64]} does not exist.", param="file_id")
-
-
-def content_of(file: StoredFile) -> StreamingHttpResponse:
-    """Return the bytes of a file as an answer that is sent piece by piece."""
-    reader = open_file(file)
-    # The first piece shows whether the bytes are those that were written.
-    try:
-        first = reader.read(PIECE_BYTES)
-    except Damaged as error:
-        reader.close()
-        raise damaged(file, error) from None
-    response = StreamingHttpResponse(
-        Pieces(file, reader, first), content_type="application/octet-stream"
-    )
-    response["content-length"] = str(file.size_bytes)
-    response["content-disposition"] = disposition(file.filename)
-    response["x-content-type-options"] = "nosniff"
-    return response
-
-
-class Pieces:
-    """The pieces of a file. The answer ends early where the bytes turn out to be damaged."""
-
-    def __init__(self, file: StoredFile, reader: DecryptingReader, first: bytes) -> None:
-        self._file = file
-        self._reader = reader
-        self._first = first
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        piece = self._first
-        try:
-            while piece:
-                yield piece
-                piece = await asyncio.to_thread(self._reader.read, PIECE_BYTES)
-        except Damaged as error:
-            raise damaged(self._file, error) from None
-
-    def close(self) -> None:
-        """Django calls it at the end of the answer, whether or not anything was sent of it."""
-        self._reader.close()
-
-
-def disposition(filename: str) -> str:
-    """Return the header that has a file saved under its name (RFC 6266)."""
-    plain = "".join(char if " " <= char <= "~" and char not in '"\\%' else "_" for char in filename)
-    header = f'attachment; filename="{plain}"'
-    return header if plain == filename else f"{header}; filename*=UTF-8''{quote(filename, safe='')}"
 
 
 def read_page(query: QueryDict, workspace_id: UUID) -> FileList:

@@ -12,6 +12,7 @@ import shutil
 import socket
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from gateway import __version__
+from gateway.file_storage.stores import open_store
 from gateway.launch import database_copies, preflight
 from gateway.launch.failure import CannotStart
 
@@ -30,6 +32,8 @@ LOCK_NAME = "lock"
 # How often a server may have removed a segment of its journal before it could be copied.
 TRIES = 10
 READ_BYTES = 1024 * 1024
+# The folder of stored files, in the home and in a backup of it.
+STORED_FILES = "files"
 
 
 class File(msgspec.Struct):
@@ -53,6 +57,8 @@ class Manifest(msgspec.Struct, kw_only=True):
     missing_journals: int
     other_hosts: int
     files: dict[str, File]
+    # Where the bytes of stored files are that are not in the backup; empty where they are.
+    stored_files: str = ""
 
 
 def make_backup(target: Path) -> Manifest:
@@ -70,6 +76,8 @@ def make_backup(target: Path) -> Manifest:
         for name in ("secrets", "quarantine"):
             if (home / name).is_dir():
                 shutil.copytree(home / name, draft / name, ignore=shutil.ignore_patterns(".*"))
+        if files_are_ours():
+            _link_files(settings.FILES_DIR, draft / STORED_FILES)
         if (home / "quickstart.json").exists():
             shutil.copy2(home / "quickstart.json", draft / "quickstart.json")
         manifest = Manifest(
@@ -81,6 +89,7 @@ def make_backup(target: Path) -> Manifest:
             missing_journals=missing,
             other_hosts=others,
             files={name: describe(draft / name) for name in files_in(draft)},
+            stored_files="" if files_are_ours() else open_store().place,
         )
         content = msgspec.json.format(msgspec.json.encode(manifest))
         (draft / MANIFEST).write_bytes(content)
@@ -91,6 +100,27 @@ def make_backup(target: Path) -> Manifest:
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return manifest
+
+
+def files_are_ours() -> bool:
+    """True where stored files are in the home, and so a part of its backup."""
+    return not settings.FILES_S3_BUCKET and settings.FILES_DIR == settings.HOME / STORED_FILES
+
+
+def _link_files(source: Path, target: Path) -> None:
+    """Link stored files into the backup, or copy them to another file system: they never change.
+    After the database: what came later is no file of the backup, and is cleaned up when it is
+    restored."""
+    for path in sorted(path for path in source.rglob("*") if path.is_file()):
+        copy = target / path.relative_to(source)
+        copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            os.link(path, copy)
+        except FileNotFoundError:
+            continue  # deleted meanwhile
+        except OSError:
+            with suppress(FileNotFoundError):
+                shutil.copy2(path, copy)
 
 
 def our_migrations() -> list[str]:

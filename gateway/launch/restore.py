@@ -17,7 +17,16 @@ from django.db.models.functions import Now
 
 from gateway.home import made_here, note_use
 from gateway.launch import database_copies, preflight
-from gateway.launch.backup import FORMAT, MANIFEST, Manifest, describe, files_in, fingerprint
+from gateway.launch.backup import (
+    FORMAT,
+    MANIFEST,
+    STORED_FILES,
+    Manifest,
+    describe,
+    files_are_ours,
+    files_in,
+    fingerprint,
+)
 from gateway.launch.exclusive import SERVER, only_one
 from gateway.launch.failure import CannotStart
 from gateway.models import ServingProcess
@@ -54,6 +63,8 @@ def restore(source: Path, *, replace: bool) -> Restored:
         database_copies.load(source / database_copies.file_name(), aside)
         for name in KEPT:
             _put(source / name, home / name, aside)
+        if files_are_ours() and not manifest.stored_files:
+            _put(source / STORED_FILES, home / STORED_FILES, aside)
         if preflight.check_database():
             call_command("migrate", interactive=False, verbosity=0)
         replayed = replay_journals()
@@ -150,6 +161,15 @@ def _find_warnings(manifest: Manifest, home: Path) -> list[str]:
         found.append(
             "The key that encrypts credentials is not in the backup. Set TOLLHOUSE_SEALING_KEYS, "
             "or enter the credentials of providers again."
+        )
+    if manifest.stored_files:
+        found.append(
+            f"The content of stored files is not in the backup: it was in {manifest.stored_files}."
+        )
+    elif not files_are_ours():
+        found.append(
+            "Stored files were not restored: TOLLHOUSE_FILES_DIR or TOLLHOUSE_FILES_S3_BUCKET is "
+            f"set. They are in the folder {STORED_FILES} of the backup."
         )
     if manifest.other_hosts or manifest.missing_journals:
         number = manifest.other_hosts + manifest.missing_journals

@@ -26,6 +26,7 @@ from tests.factories import (
     ACTOR,
     make_batch,
     make_dead_process,
+    make_file,
     make_member,
     make_model,
     make_provider,
@@ -43,7 +44,7 @@ POST_ONLY = {
     *("model-price-import", "model-price-take"),
 }
 SHOWN_ONCE = {"key-import-confirm"}  # to who has sent a file: see test_key_import
-DOWNLOADS = {"batch-output", "batch-errors"}  # of what a worker has written
+DOWNLOADS = {"batch-output", "batch-errors", "file-content"}  # of what a worker has written
 FOR_EVERYBODY = {"join", "join-accept"}  # also who is not signed in: see test_joining
 NAMES = sorted({pattern.name for pattern in urlpatterns if pattern.name})
 PAGES = [name for name in NAMES if name not in POST_ONLY | FOR_EVERYBODY | SHOWN_ONCE | DOWNLOADS]
@@ -51,7 +52,7 @@ WITHOUT_SUBJECT = {
     *(name for name in NAMES if "-" not in name or name.startswith(("settings-", "workspace-"))),
     *(name for name in NAMES if name.endswith(("-list", "-create")) and name[:11] != "credential-"),
     *("call-export", "credits-grant", "account-name", "member-invite", "model-preview"),
-    *("model-price-import", "model-price-take"),
+    *("model-price-import", "model-price-take", "file-upload", "file-limits"),
     *("audit-installation", "key-import"),
 }
 INSTALLATION = [
@@ -62,7 +63,7 @@ INSTALLATION = [
             ("model-", "provider-", "credential-", "workspace-", "installation-", "host-")
         )
     ),
-    "audit-installation",
+    *("audit-installation", "file-limits"),
 ]
 ACCOUNT_PAGES = [
     *("mfa_index", "account_change_password", "account_reauthenticate"),
@@ -107,6 +108,8 @@ def address(name: str, workspace: Workspace | None) -> str:
         row = ProviderCredential.objects.latest("pk")
         subjects = [row.provider_id] if name == "credential-create" else [row.provider_id, row.pk]
         return path_of(name, *subjects)
+    if name == "file-delete":
+        return path_of(name, "file_x" if workspace is None else make_file(workspace).public_id)
     subject = None if name in WITHOUT_SUBJECT else name.partition("-")[0]
     return path_of(name, *([_id(subject, workspace)] if subject else []))
 

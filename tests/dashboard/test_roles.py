@@ -45,6 +45,7 @@ from gateway.models import (
     Provider,
     ProviderCredential,
     ServingProcess,
+    StoredFile,
 )
 from gateway.services.mcp_servers import add_mcp_server
 from keys.importing import keep_preview
@@ -55,6 +56,7 @@ from tests.factories import (
     ACTOR,
     make_batch,
     make_dead_process,
+    make_file,
     make_key,
     make_member,
     make_model,
@@ -72,7 +74,7 @@ TABLES: list[Any] = [
     ProviderCredential,
     Batch,
     McpServer,
-    *(ServingProcess, JournalLoss),
+    *(ServingProcess, JournalLoss, StoredFile),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
 # Pages that show something and hold a form besides: a link to them promises no right.
@@ -120,13 +122,17 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         ).credentials.get()
         ids = (row.provider_id,) if name.endswith("-create") else (row.provider_id, row.pk)
         return path_of(name.removeprefix("dashboard:"), *ids)
-    if name.endswith(("-create", "-invite", "-import", "-preview", "-take")) or subject in (
+    if name.endswith(
+        ("-create", "-invite", "-import", "-preview", "-take", "file-upload", "file-limits")
+    ) or subject in (
         "settings",
         "credits",
         "explain",
         "processors",
     ):
         return path_of(name.removeprefix("dashboard:"))
+    if name == "dashboard:file-delete":
+        return path_of("file-delete", make_file(workspace).public_id)
     if name == "dashboard:key-import-confirm":
         return path_of("key-import-confirm", keep_preview(workspace, [], person=person).pk)
     found: dict[str, Any] = {

@@ -172,20 +172,7 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
     file_id = source.file_id or part.file_id
     filename = clean_name(source.filename or part.filename or "")
     if file_id is not None:
-        if read_file_id(file_id) is None:
-            raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=path)
-        stored = Attachment(
-            row=row,
-            column=column,
-            param=path,
-            filename=filename,
-            declared="",
-            address="",
-            data="",
-            bound_tokens=TOKENS_PER_FILE,
-            file_id=file_id,
-        )
-        return _File(TOKENS_PER_FILE, attachment=stored)
+        return _name_stored(file_id, filename, row, column)
     declared = (source.mime_type or part.mime_type or "").lower()
     text = source.file_data or source.data or part.data
     if text is None:
@@ -231,6 +218,25 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
         needs_of(ready.kind),
         here if ready.kind == PDF else None,
     )
+
+
+def _name_stored(file_id: str, filename: str, row: int, column: int) -> _File:
+    """Return the block of a stored file. Raises FileNotFound for an ID that is none of ours."""
+    path = f"messages[{row}].content[{column}]"
+    if read_file_id(file_id) is None:
+        raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=path)
+    stored = Attachment(
+        row=row,
+        column=column,
+        param=path,
+        filename=filename,
+        declared="",
+        address="",
+        data="",
+        bound_tokens=TOKENS_PER_FILE,
+        file_id=file_id,
+    )
+    return _File(TOKENS_PER_FILE, attachment=stored)
 
 
 def _check_addresses(files: Sequence[Attachment]) -> None:

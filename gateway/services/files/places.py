@@ -13,7 +13,7 @@ from uuid import UUID
 
 from gateway.core.errors import StorageUnavailable
 from gateway.file_storage.stores import AWAY, FileStore, open_store
-from gateway.models import FileStorageMark, WorkspaceStorage
+from gateway.models import FileStorageMark, StoredFile, WorkspaceStorage
 from gateway.services.credential_encryption import (
     DecryptionFailed,
     data_key_id,
@@ -43,18 +43,18 @@ def files_store() -> FileStore:
 
 
 def _check(store: FileStore) -> None:
-    row = FileStorageMark.objects.filter(pk=NAME).first()
-    mark = store.read_mark()
+    """Raise StorageUnavailable for another place. The first use of a place marks it."""
+    mark, row = store.read_mark(), FileStorageMark.objects.filter(pk=NAME).first()
     if row is None and not mark:
-        store.write_mark(secrets.token_hex(16))
-        mark = store.read_mark()
-        row, _ = FileStorageMark.objects.get_or_create(pk=NAME, defaults={"mark": mark})
-    elif row is not None and not mark and not WorkspaceStorage.objects.exists():
-        # Nothing was ever stored, so nothing can be missing.
-        store.write_mark(row.mark)
+        fresh = {"mark": secrets.token_hex(16)}
+        row, _ = FileStorageMark.objects.get_or_create(pk=NAME, defaults=fresh)
+    if row is not None and not mark:
+        # Where nothing was ever stored, nothing can be missing.
+        if not StoredFile.objects.exists():
+            store.write_mark(row.mark)
         mark = store.read_mark()
     if row is None or row.mark != mark:
-        log.error(OTHER_PLACE, store.place, "missing" if not mark else "another one")
+        log.error(OTHER_PLACE, store.place, "another one" if mark else "missing")
         raise StorageUnavailable(AWAY, retry_after_s=60)
 
 

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from uuid import UUID
 
 from django.utils import timezone
 
+from accounts.changes import record_audit
+from accounts.models import Workspace
 from gateway.core.errors import IdempotencyMismatch, RequestError
 from gateway.core.form_stream import FormStream
 from gateway.core.forms import FormPart
@@ -170,12 +174,9 @@ class Upload:
             raise RequestError(f"{PURPOSE} must be one of: {known}.", param=PURPOSE)
         expires_after_s = read_expiry(self._fields)
         filename = clean_filename((part.filename or "")[:MAX_NAME_CHARS])
-        content_type = self._type.finish(part.content_type[:200], part.filename or "")
-        if purpose == "batch":
-            self._lines.finish()
-            content_type = JSONL
-        if purpose == "vision" and not content_type.startswith("image/"):
-            raise RequestError("The purpose vision is for images.", param=PURPOSE)
+        content_type = find_kind(
+            self._type, self._lines, purpose, part.content_type, part.filename or ""
+        )
         new = NewFile(
             workspace_id=self._uploader.workspace_id,
             filename=filename,
@@ -208,3 +209,55 @@ def read_expiry(fields: dict[str, str]) -> int:
             param=SECONDS,
         )
     return int(seconds or 0)
+
+
+def store_form_file(
+    workspace: Workspace,
+    pieces: Iterable[bytes],
+    *,
+    filename: str,
+    content_type: str,
+    purpose: str,
+    expires_after_s: int,
+    actor: str,
+) -> StoredFile:
+    """Store a file that a member chose on a page. Raises as Upload's methods do."""
+    new = NewFile(workspace_id=workspace.pk, uploaded_by=actor)
+    kind, lines = TypeCheck(), LineCheck()
+    with FileWriter.begin(new) as writer:
+        for piece in pieces:
+            kind.feed(piece)
+            lines.feed(piece)
+            writer.write(piece)
+        found = find_kind(kind, lines, purpose, content_type, filename)
+        ends = timezone.now() + timedelta(seconds=expires_after_s)
+        new = replace(
+            new,
+            filename=clean_filename(filename[:MAX_NAME_CHARS]),
+            purpose=purpose,
+            content_type=found,
+            expires_at=ends if expires_after_s else None,
+        )
+        return writer.finish(new, and_then=partial(_audit, workspace, actor))
+
+
+def _audit(workspace: Workspace, actor: str, file: StoredFile) -> None:
+    record_audit(
+        actor=actor,
+        action="file.upload",
+        target=file.public_id,
+        workspace=workspace,
+        details={"filename": file.filename, "size_bytes": file.size_bytes},
+    )
+
+
+def find_kind(kind: TypeCheck, lines: LineCheck, purpose: str, declared: str, filename: str) -> str:
+    """Return the media type of a file that may have this purpose. Raises InvalidFile,
+    UnsupportedFileType, RequestError."""
+    found = kind.finish(declared[:200], filename)
+    if purpose == "batch":
+        lines.finish()
+        return JSONL
+    if purpose == "vision" and not found.startswith("image/"):
+        raise RequestError("The purpose vision is for images.", param=PURPOSE)
+    return found

@@ -1,0 +1,1 @@
+"""The files of a workspace: list, upload, download, delete, and how much may be stored."""

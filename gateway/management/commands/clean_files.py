@@ -1,0 +1,35 @@
+"""clean_files: delete what is left of files that are not there any more, now."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from dataclasses import asdict
+from datetime import timedelta
+
+from accounts.management.json_command import Answer, JsonCommand
+from gateway.services.files.cleaning import clean_files
+
+
+class Command(JsonCommand):
+    help = (
+        "Delete expired files, unfinished uploads and bytes that no file has. The background "
+        "worker does the same every minute and every hour."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument(
+            "--older-than-s",
+            type=int,
+            default=3600,
+            help="Age of unfinished uploads and orphans. 0 only while no server runs.",
+        )
+
+    def answer(self, *, older_than_s: int, **_: object) -> Answer:
+        age = timedelta(seconds=older_than_s)
+        return asdict(clean_files(dead_after=age, orphan_after=age))
+
+    def describe(self, answer: Answer) -> str:
+        return (
+            "Deleted: {expired} expired files, {unfinished} unfinished uploads, {orphans} orphans."
+        ).format(**answer)
