@@ -60,7 +60,9 @@ MESSAGES = re.compile(
             r"A parameter name exceeds 256 characters",
             r"tensorzero::\S+ is not available",
             # What only the installation knows.
-            r"The (file|model) .* does not exist",
+            r"The (file|model|plugin|service) .* does not exist",
+            r"The plugin .* is not configured",
+            r"The type .* is not one that can be found here",
             r"The (response|item) .* is not stored",
             r"The previous response is not complete yet",
             r"after is not (a model|an item|a file|a batch) of this list",

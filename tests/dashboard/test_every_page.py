@@ -18,6 +18,7 @@ from accounts.invitations import invite
 from accounts.models import Role, Workspace
 from dashboard.urls import urlpatterns
 from gateway.models import Batch, CallRecord, LanguageModel, Provider, ProviderCredential
+from gateway.services.mcp_servers import add_mcp_server
 from keys.limit_rules import add_limit_rule, for_installation, for_workspace
 from keys.models import LimitRule
 from tests.dashboard.demo_data import make_demo_data
@@ -41,7 +42,7 @@ POST_ONLY = {
     "theme",
     *(f"settings-{action}" for action in ("name", "profile", "limits", "unlock")),
     *("model-preview", "provider-test", "provider-call", "key-reset-total", "invitation-withdraw"),
-    *("model-price-import", "model-price-take"),
+    *("model-price-import", "model-price-take", "mcp-test", "tool-test"),
 }
 SHOWN_ONCE = {"key-import-confirm"}  # to who has sent a file: see test_key_import
 DOWNLOADS = {"batch-output", "batch-errors", "file-content"}  # of what a worker has written
@@ -60,7 +61,7 @@ INSTALLATION = [
         name
         for name in NAMES
         if name.startswith(
-            ("model-", "provider-", "credential-", "workspace-", "installation-", "host-")
+            ("model-", "provider-", "credential-", "workspace-", "installation-", "host-", "tool-")
         )
     ),
     *("audit-installation", "file-limits"),
@@ -82,6 +83,7 @@ def lived_in_id(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
         invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR)
         make_limits(workspace)
         make_provider_with_credential()
+        add_mcp_server(workspace, name="docs", url="https://mcp.example/mcp", actor=ACTOR)
         yield workspace.pk
 
 
@@ -120,8 +122,8 @@ def _id(subject: str, workspace: Workspace | None) -> object:
         return (LanguageModel if subject == "model" else Provider).objects.latest("pk").pk
     if subject == "installation":
         return LimitRule.objects.get(level="installation").pk
-    if subject == "host":
-        return make_dead_process().pk
+    if subject in ("host", "tool"):
+        return make_dead_process().pk if subject == "host" else "web_search"
     if workspace is None:
         return 0 if subject == "member" else uuid.uuid4()
     if subject == "call":
@@ -132,6 +134,7 @@ def _id(subject: str, workspace: Workspace | None) -> object:
         "batch": Batch.objects.filter(workspace_id=workspace.pk),
         "key": workspace.keys,
         "limit": workspace.limit_rules,
+        "mcp": workspace.mcp_servers,
         "member": workspace.memberships,
         "invitation": workspace.invitations,
     }
@@ -250,7 +253,7 @@ def test_every_address_of_the_pages_is_in_these_tests() -> None:
         nested = [each for r in inner if isinstance(r, URLResolver) for each in patterns(r)]
         return [each for each in inner if isinstance(each, URLPattern)] + nested
 
-    known = {*PAGES, *POST_ONLY, *SHOWN_ONCE, *FOR_EVERYBODY, *ACCOUNT_PAGES}
+    known = {*PAGES, *POST_ONLY, *SHOWN_ONCE, *DOWNLOADS, *FOR_EVERYBODY, *ACCOUNT_PAGES}
     stage_or_second_factor = re.compile(r"mfa_|account_(login|inactive|set_password)")
     names = {str(p.name) for p in patterns(get_resolver()) if "gateway.api" not in str(p.callback)}
 

@@ -10,6 +10,7 @@ from gateway.api.schemas.language import MOST_CHARS
 from gateway.endpoints.reading import END
 from gateway.processors.pii_search import SearchSettings
 from gateway.processors.pii_types import LANGUAGES
+from gateway.processors.placeholders import ANY
 
 # As the product has it whose endpoints these are.
 DEFAULT_LANGUAGE = "nl"
@@ -67,7 +68,10 @@ class PiiRestoreRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     text: Annotated[str, Meta(min_length=1, max_length=MOST_CHARS)]
     mapping: Annotated[
         dict[str, str],
-        Meta(description="What each placeholder stands for, as /pii/redact answered it."),
+        Meta(
+            description="What each placeholder stands for, as /pii/redact answered it.",
+            extra_json_schema={"propertyNames": {"pattern": rf"^{ANY.pattern}{END}"}},
+        ),
     ]
 
 

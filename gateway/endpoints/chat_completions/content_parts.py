@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from gateway.core.attachment_tokens import Picture
 from gateway.core.errors import FileNotFound, RequestError
@@ -167,50 +168,41 @@ class _File(msgspec.Struct):
 
 def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
     """Return what a file block comes to: by its id, its bytes or its address, in this order."""
-    path = f"messages[{row}].content[{column}]"
     source = part.file or schema.FileSource()
-    file_id = source.file_id or part.file_id
-    filename = clean_name(source.filename or part.filename or "")
-    if file_id is not None:
-        return _name_stored(file_id, filename, row, column)
-    declared = (source.mime_type or part.mime_type or "").lower()
-    text = source.file_data or source.data or part.data
-    if text is None:
-        param = f"{path}.file.file_url" if source.file_url else f"{path}.file_url"
-        url = source.file_url or part.file_url
-        if not url:
-            raise RequestError(
-                "A file part needs file_data, file_url, data or file_id.", param=path
-            )
-        _check_address(url, param)
-        away = Attachment(
-            row=row,
-            column=column,
-            param=param,
-            filename=filename,
-            declared=declared,
-            address=url,
-            data="",
-            bound_tokens=TOKENS_PER_FILE,
-        )
-        return _File(TOKENS_PER_FILE, attachment=away)
-    param = f"{path}.file.file_data" if source.file_data else f"{path}.data"
-    here = Attachment(
+    place = Attachment(
         row=row,
         column=column,
-        param=param,
-        filename=filename,
-        declared=declared,
+        param=f"messages[{row}].content[{column}]",
+        filename=clean_name(source.filename or part.filename or ""),
+        declared=(source.mime_type or part.mime_type or "").lower(),
         address="",
-        data=text,
+        data="",
         bound_tokens=TOKENS_PER_FILE,
     )
+    file_id = source.file_id or part.file_id
+    if file_id is not None:
+        return _name_stored(file_id, place)
+    text = source.file_data or source.data or part.data
+    if text is not None:
+        return _read_here(text, source, place)
+    if url := source.file_url or part.file_url:
+        member = "file.file_url" if source.file_url else "file_url"
+        away = replace(place, param=f"{place.param}.{member}", address=url)
+        _check_address(url, away.param)
+        return _File(TOKENS_PER_FILE, attachment=away)
+    raise RequestError("A file part needs file_data, file_url, data or file_id.", param=place.param)
+
+
+def _read_here(text: str, source: schema.FileSource, place: Attachment) -> _File:
+    """Return the block of a file whose bytes came along. Raises InvalidFile."""
+    member = "file.file_data" if source.file_data else "data"
+    here = replace(place, param=f"{place.param}.{member}", data=text)
     ready, is_clean = _read_inline(here)
     is_normal = (
         is_clean
         and source.file_data
         and text.startswith(f"data:{ready.kind};base64,")
-        and source.filename == filename
+        and source.filename == here.filename
     )
     return _File(
         bound_file(ready),
@@ -220,23 +212,11 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
     )
 
 
-def _name_stored(file_id: str, filename: str, row: int, column: int) -> _File:
+def _name_stored(file_id: str, place: Attachment) -> _File:
     """Return the block of a stored file. Raises FileNotFound for an ID that is none of ours."""
-    path = f"messages[{row}].content[{column}]"
     if read_file_id(file_id) is None:
-        raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=path)
-    stored = Attachment(
-        row=row,
-        column=column,
-        param=path,
-        filename=filename,
-        declared="",
-        address="",
-        data="",
-        bound_tokens=TOKENS_PER_FILE,
-        file_id=file_id,
-    )
-    return _File(TOKENS_PER_FILE, attachment=stored)
+        raise FileNotFound(f"The file {file_id[:64]} does not exist.", param=place.param)
+    return _File(TOKENS_PER_FILE, attachment=replace(place, declared="", file_id=file_id))
 
 
 def _check_addresses(files: Sequence[Attachment]) -> None:
