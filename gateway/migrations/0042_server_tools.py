@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='callrecord',
             name='tools_us',
-            field=models.BigIntegerField(db_default=0, help_text='Time in which server tools ran and no provider was asked.'),
+            field=models.BigIntegerField(db_default=0, default=0, help_text='Time in which server tools ran and no provider was asked.'),
         ),
         migrations.CreateModel(
             name='ToolSetting',

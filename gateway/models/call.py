@@ -99,7 +99,9 @@ class CallRecord(models.Model):
         help_text="Runs of server tools (gateway.core.receipt.ToolRun); empty: none.",
     )
     tools_us = models.BigIntegerField(
-        db_default=0, help_text="Time in which server tools ran and no provider was asked."
+        default=0,
+        db_default=0,
+        help_text="Time in which server tools ran and no provider was asked.",
     )
     input_pusd_per_token = models.BigIntegerField(default=0)
     cached_input_pusd_per_token = models.BigIntegerField(default=0)

@@ -19,6 +19,8 @@ MATRIX = {
     "make_keys": "xxx..",
     "manage_keys": "xx...",
     "import_digests": ".....",
+    "view_files": "xxx.x",
+    "manage_files": "xxx..",
     "view_credits": "xx.x.",
     "grant_credits": ".....",
     "view_members": "xxxxx",

@@ -30,7 +30,7 @@ rules = ("label", "allowed_models", "denied_models", "allowed_ips", "denied_ips"
 update_key(
     key,
     **{name: getattr(key, name) for name in rules},
-    scopes=[*key.scopes, "language", "pii"],
+    scopes=[*key.scopes, "files", "language", "pii"],
     actor="contract",
 )
 """

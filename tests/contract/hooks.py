@@ -54,6 +54,7 @@ MESSAGES = re.compile(
             # What a form cannot say of its fields.
             r"The form (cannot be read|has .* twice)",
             r"The field file must be a file",
+            r"expires_after\[\S+\] must be",
             r"response_format \S+ cannot be streamed",
             r".* do not support ",
             r"\S+ is not accepted: clients cannot choose",
@@ -62,6 +63,8 @@ MESSAGES = re.compile(
             # What only the installation knows.
             r"The (file|model|plugin|service) .* does not exist",
             r"The plugin .* is not configured",
+            r"Messages have no place for pictures",
+            r"haystack needs data",
             r"The type .* is not one that can be found here",
             r"The (response|item) .* is not stored",
             r"The previous response is not complete yet",

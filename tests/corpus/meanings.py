@@ -298,7 +298,7 @@ def steering() -> Iterator[Case]:
     ):
         yield Case(f"T1 {name}", {name: NONE}, name)
     plugins = [{"id": "web_fetch", "urls": [NONE] * 1_000}]
-    yield Case("C44", {"plugins": plugins}, "plugins[0].id", "plugin_unavailable")
+    yield Case("C44", {"plugins": plugins}, "plugins[0].urls")
     for name in ("cache_options", "extra_body", "extra_headers", "params", "tags"):
         name = f"tensorzero::{name}"
         yield Case(name, {name: {"url": NONE}}, name, "unsupported_parameter")

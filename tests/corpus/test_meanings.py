@@ -144,7 +144,7 @@ def test_usage_that_is_not_wanted_is_accounted_for(  # C27
 
 
 ELSEWHERE = (
-    *("batches", "engines/x", "engines/x/completions", "edits", "realtime", "responses/"),
+    *("engines/x", "engines/x/completions", "edits", "realtime", "responses/"),
     *("chat", "chat/", "chat/completions/", "chat/completions/x", "Chat/Completions", "fine_tunes"),
     *("chat//completions", "../v1/chat/completions", "chat/%63ompletions/", "chat/completions;a"),
 )

@@ -110,7 +110,7 @@ def address(name: str, workspace: Workspace | None) -> str:
         row = ProviderCredential.objects.latest("pk")
         subjects = [row.provider_id] if name == "credential-create" else [row.provider_id, row.pk]
         return path_of(name, *subjects)
-    if name == "file-delete":
+    if name in ("file-content", "file-delete"):
         return path_of(name, "file_x" if workspace is None else make_file(workspace).public_id)
     subject = None if name in WITHOUT_SUBJECT else name.partition("-")[0]
     return path_of(name, *([_id(subject, workspace)] if subject else []))
