@@ -191,7 +191,7 @@ def as_array(record: Admitted | Settled) -> ArrayAdmitted | ArraySettled:
     usage = msgspec.structs.asdict(receipt.pop("usage"))
     served = msgspec.structs.asdict(record.served)
     known |= usage | receipt | served
-    for name in ("others", "tools", "processors", "price"):
+    for name in ("others", "tools", "tool_runs", "tools_us", "processors", "price"):
         del known[name]
     return ArraySettled(**known, http_status=record.http_status, error_code=record.error_code)
 
