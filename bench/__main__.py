@@ -73,7 +73,7 @@ def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Res
     with ExitStack() as stack:
         programs = stack.enter_context(Programs(folder))
         upstream = programs.start_upstream()
-        key = installation.set_up(programs, upstream)
+        key = installation.set_up(programs, upstream, names)
         gateway = programs.start_gateway()
         relay = programs.start_relay(upstream)
         if not is_serving(gateway, key):
@@ -81,7 +81,7 @@ def run(folder: Path, plan: Plan, names: list[str], against: Path | None) -> Res
         before, before_key = None, ""
         if against is not None:
             other = stack.enter_context(Programs(folder / "before", against.resolve()))
-            before_key = installation.set_up(other, upstream)
+            before_key = installation.set_up(other, upstream, names)
             before = other.start_gateway("before")
             if not is_serving(before, before_key):
                 raise BenchError("the gateway of the other checkout refuses its key")

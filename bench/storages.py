@@ -58,7 +58,7 @@ def shared_env(server: PostgresqlServer, redis: RedisServer) -> dict[str, str]:
 
 
 def set_up(programs: Programs, upstream: Program, limits: tuple[str, ...]) -> str:
-    key = installation.set_up(programs, upstream)
+    key = installation.set_up(programs, upstream, ())
     for limit in limits:
         programs.manage("set_limit_rule", *limit.split())
     return key

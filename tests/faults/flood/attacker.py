@@ -1,6 +1,6 @@
 """The attackers' process: `python -m tests.faults.flood.attacker '<JSON of Orders>'`.
 
-A process of its own, at a low priority: what it costs to attack is not the caller's to wait for.
+A process of its own, at the lowest priority: the caller whose calls are timed must not wait for it.
 Prints how the attempts ended, as JSON: {"attack": {"how it ended": count}}.
 """
 
@@ -55,7 +55,7 @@ async def attack(orders: Orders) -> dict[str, Counter[str]]:
 
 
 if __name__ == "__main__":
-    os.nice(5)
+    os.nice(19)
     asyncio.set_event_loop(loop := uvloop.new_event_loop())
     orders = msgspec.json.decode(sys.argv[1], type=Orders)
     sys.stdout.write(json.dumps(loop.run_until_complete(attack(orders))))

@@ -1,13 +1,15 @@
 """A server that answers every request with a flood: as a provider, or where files are fetched.
 
 `python -m tests.faults.flood.hostile_server` prints {"port": …}. The first part of the path names
-the flood: `/comments/v1/chat/completions`, `/interims/anything.txt`.
+the flood: `/comments/v1/chat/completions`, `/interims/anything.txt`. It runs at the lowest
+priority: the caller whose calls are timed shares its core, and must not wait for it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import zlib
 from collections.abc import AsyncIterator, Callable
@@ -128,4 +130,5 @@ async def main() -> None:
 
 
 if __name__ == "__main__":
+    os.nice(19)
     uvloop.run(main())
