@@ -77,7 +77,7 @@ def handle(error: Exception, context: dict[str, Any]) -> HttpResponse:
     known = as_gateway_error(error)
     if isinstance(known, MethodNotAllowed):
         known.details["allow"] = list(context["view"].methods)
-    return json_error(request, known)
+    return json_error(request, known, context["view"].api_format(request))
 
 
 def as_gateway_error(error: Exception) -> GatewayError:

@@ -26,6 +26,7 @@ from drf_spectacular.openapi import AutoSchema
 import gateway
 from gateway.api.errors import READS, json_error
 from gateway.api.files import SCOPE as FILES_SCOPE
+from gateway.api.schemas.anthropic_models import AnthropicModel, AnthropicModelList
 from gateway.api.schemas.batches import BatchList, BatchObject, CreateBatchRequest
 from gateway.api.schemas.explanation import ExplainRequest, ExplanationResponse
 from gateway.api.schemas.files import DeletedFile, FileList, FileObject, FileUpload
@@ -69,6 +70,8 @@ from gateway.request_rules import request_rules
 RESPONSES = (
     AnalysedText,
     AnthropicErrorResponse,
+    AnthropicModel,
+    AnthropicModelList,
     BatchList,
     BatchObject,
     CorrectedText,
@@ -107,6 +110,8 @@ PROCESSING = frozenset({422, 502})
 PROCESSING_PATHS = ("/language/", "/pii/")
 # And those of uploads.
 STORING = frozenset({409, 415, 422})
+# What is answered in Anthropic's format, too.
+CATALOGUE_PATHS = ("/models", "/models/{name}")
 # And those of what is created once for each idempotency key.
 CREATING = frozenset({409, 422})
 
@@ -156,7 +161,10 @@ def _document() -> JsonObject:
     endpoints = [*make_endpoints(rules), *make_token_counters(rules)]
     described = [(endpoint, endpoint.describe()) for endpoint in endpoints]
     calls = {f"/{one.paths[0]}": {"post": _call(one, said)} for one, said in described}
-    errors = {f"/{one.paths[0]}": one.api_format.error_type for one in endpoints}
+    errors: dict[str, Sequence[type[msgspec.Struct]]] = {
+        f"/{one.paths[0]}": (one.api_format.error_type,) for one in endpoints
+    }
+    errors |= dict.fromkeys(CATALOGUE_PATHS, (ErrorResponse, AnthropicErrorResponse))
     made["paths"] = {
         **calls,
         **made["paths"],
@@ -181,7 +189,7 @@ def _document() -> JsonObject:
                 statuses |= STORING
             operation["responses"] |= _error_responses(
                 None if path in calls else statuses,
-                errors.get(path, ErrorResponse),
+                errors.get(path, (ErrorResponse,)),
             )
             for status, response in operation["responses"].items():
                 response["headers"] = _answer_headers(status)
@@ -343,9 +351,14 @@ def _answer_headers(status: str) -> JsonObject:
 
 
 def _error_responses(
-    statuses: frozenset[int] | None, error_type: type[msgspec.Struct]
+    statuses: frozenset[int] | None, types: Sequence[type[msgspec.Struct]]
 ) -> JsonObject:
-    """Return the errors of these statuses; None: of all."""
+    """Return the errors of these statuses, each one of the types; None: of all statuses."""
+    content = (
+        {"schema": {"anyOf": [reference(one) for one in types]}}
+        if len(types) > 1
+        else _content(types[0])
+    )
     by_status: dict[int, dict[str, str]] = defaultdict(dict)
     for error in every_class():
         if issubclass(error, CallerGone):
@@ -355,9 +368,7 @@ def _error_responses(
     return {
         str(status): {
             "description": "\n".join(f"- `{code}`: {text}" for code, text in codes.items()),
-            "content": {
-                "application/json": _content(error_type),
-            },
+            "content": {"application/json": content},
         }
         for status, codes in sorted(by_status.items())
     }

@@ -15,16 +15,23 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from gateway.api.anthropic_models import list_models, speaks_anthropic
 from gateway.api.authentication import (
     CatalogueAuthentication,
     KeyAuthentication,
     inbound_of,
 )
 from gateway.api.errors import READS, handle, missing_endpoint, sign
+from gateway.api.schemas.anthropic_models import (
+    AnthropicModel,
+    AnthropicModelList,
+    write_anthropic_model,
+)
 from gateway.api.schemas.generation import GenerationResponse, write_generation
 from gateway.api.schemas.models import Model, ModelList, write_model
 from gateway.core.errors import DatabaseUnavailable, ModelNotFound, NotFound, RequestError
 from gateway.core.ids import find_request_id
+from gateway.http.api_format import ANTHROPIC, OPENAI, ApiFormat
 from gateway.models import CallRecord
 from gateway.selectors.call_names import (
     LOOK_EVERY_S,
@@ -54,6 +61,10 @@ class KeyView(APIView):
     wider_scope = ""
     methods: Sequence[str] = READS
 
+    def api_format(self, request: HttpRequest) -> ApiFormat:
+        """Return the format in which errors are written."""
+        return OPENAI
+
     def get_exception_handler(self) -> Callable[..., HttpResponse]:
         return handle
 
@@ -61,15 +72,27 @@ class KeyView(APIView):
         self, request: Request, response: Response, *args: object, **kwargs: object
     ) -> Response:
         final = super().finalize_response(request, response, *args, **kwargs)
-        sign(final, inbound_of(request))
+        inbound = inbound_of(request)
+        sign(final, inbound)
+        if id_header := self.api_format(request).id_header:
+            final[id_header.decode()] = inbound.head.request_id
         final["cache-control"] = "no-store"
         return final
 
 
-def answers(struct: type[Struct], **more: Any) -> Callable[[Method], Method]:
-    """Name the type of a view's answer for the OpenAPI document."""
-    reference = {"$ref": f"#/components/schemas/{struct.__name__}"}
-    return extend_schema(responses={200: reference}, **more)
+def answers(*structs: type[Struct], **more: Any) -> Callable[[Method], Method]:
+    """Name the type of a view's answer for the OpenAPI document, or the types it may have."""
+    references = [{"$ref": f"#/components/schemas/{struct.__name__}"} for struct in structs]
+    schema = {"oneOf": references} if len(references) > 1 else references[0]
+    return extend_schema(responses={200: schema}, **more)
+
+
+ANTHROPIC_VERSION = OpenApiParameter(
+    "anthropic-version",
+    str,
+    OpenApiParameter.HEADER,
+    description="Answers have the format of Anthropic's API.",
+)
 
 
 class CatalogueView(KeyView):
@@ -77,16 +100,24 @@ class CatalogueView(KeyView):
 
     authentication_classes = (CatalogueAuthentication,)
 
+    def api_format(self, request: HttpRequest) -> ApiFormat:
+        return ANTHROPIC if speaks_anthropic(request) else OPENAI
+
     def shows(self, request: Request, name: str) -> bool:
         caller: Caller | None = request.auth  # type: ignore[assignment]
         return caller is None or caller.key.may_use(name)
 
 
 class ModelListView(CatalogueView):
-    """List the models that the API key may use, sorted by name."""
+    """List the models that the API key may use, sorted by name.
+
+    With the header anthropic-version, the list has the format of Anthropic's API: 20 models per
+    page by default, the newest first.
+    """
 
     @answers(
         ModelList,
+        AnthropicModelList,
         operation_id="listModels",
         tags=["models"],
         parameters=[
@@ -96,11 +127,20 @@ class ModelListView(CatalogueView):
                 description="Models per page. Default: all models.",
             ),
             OpenApiParameter("after", str, description="The last model of the previous page."),
+            ANTHROPIC_VERSION,
+            OpenApiParameter("after_id", str, description="after, in Anthropic's format."),
+            OpenApiParameter(
+                "before_id",
+                str,
+                description="The first model of the next page, in Anthropic's format.",
+            ),
         ],
     )
     def get(self, request: Request) -> Response:
         models = inbound_of(request).snapshot.offered()
         names = [name for name in sorted(models) if self.shows(request, name)]
+        if speaks_anthropic(request):
+            return Response(list_models(request.query_params, [models[name] for name in names]))
         start, end = read_page(request.query_params, names)
         shown = [write_model(models[name]) for name in names[start:end]]
         has_more = len(names) > end if "limit" in request.query_params else UNSET
@@ -112,14 +152,20 @@ class ModelView(CatalogueView):
 
     @answers(
         Model,
+        AnthropicModel,
         operation_id="getModel",
         tags=["models"],
-        parameters=[OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL])],
+        parameters=[
+            OpenApiParameter("name", str, OpenApiParameter.PATH, examples=[A_MODEL]),
+            ANTHROPIC_VERSION,
+        ],
     )
     def get(self, request: Request, name: str) -> Response:
         model = inbound_of(request).snapshot.find(name)
         if model is None or not model.targets or not self.shows(request, model.name):
             raise ModelNotFound(f"The model {name[:256]} does not exist.", param="model")
+        if speaks_anthropic(request):
+            return Response(write_anthropic_model(model))
         return Response(write_model(model))
 
 

@@ -2,10 +2,15 @@
 (gateway.processors.engine_pool).
 
 A request has `content`, bytes, and `url`. The answer has `is_text`, False for what is no text at
-all; `title`, `text`, and `is_cut`: there was more.
+all; `is_slow`, True for a page that takes too long to read; `title`, `text`, and `is_cut`: there
+was more.
 """
 
 from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import msgspec
 import trafilatura
@@ -17,6 +22,12 @@ MAX_HTML_BYTES = 2 * 1024 * 1024
 TITLE_CHARS = 300
 HTML_MARKS = (b"<html", b"<!doctype html", b"<head", b"<body", b"<div", b"<p>", b"<p ")
 LOOKED_AT_BYTES = 4_096
+# Of the processor, for one page. It is less than what the pool grants, which would start over.
+READ_S = 1.5
+
+
+class TooSlow(BaseException):
+    """A page takes too long to read. No Exception: those are caught while a page is read."""
 
 
 class Request(msgspec.Struct):
@@ -26,16 +37,38 @@ class Request(msgspec.Struct):
 
 def handle(request: dict[str, object]) -> dict[str, object]:
     asked = msgspec.convert(request, Request)
+    said: dict[str, object] = {"is_text": True, "is_slow": False, "title": "", "text": ""}
+    said["is_cut"] = False
     head = asked.content[:LOOKED_AT_BYTES].lower()
     if any(mark in head for mark in HTML_MARKS):
-        title, text = read_html(asked.content[:MAX_HTML_BYTES], asked.url)
+        try:
+            with limited_time(READ_S):
+                title, text = read_html(asked.content[:MAX_HTML_BYTES], asked.url)
+        except TooSlow:
+            return said | {"is_slow": True}
     elif b"\0" in head or not is_text(asked.content):
-        return {"is_text": False, "title": "", "text": "", "is_cut": False}
+        return said | {"is_text": False}
     else:
         title, text = "", asked.content.decode("utf-8", "replace")
     text = text.strip()
     cut = text.encode()[:MAX_TEXT_BYTES].decode(errors="ignore")
-    return {"is_text": True, "title": title[:TITLE_CHARS], "text": cut, "is_cut": cut != text}
+    return said | {"title": title[:TITLE_CHARS], "text": cut, "is_cut": cut != text}
+
+
+@contextmanager
+def limited_time(limit_s: float) -> Iterator[None]:
+    """Raise TooSlow inside when it has used the processor for so long."""
+
+    def stop(number: int, frame: object) -> None:
+        raise TooSlow
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, limit_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def read_html(content: bytes, url: str) -> tuple[str, str]:

@@ -43,6 +43,8 @@ class WebFetch(ServerTool):
         text, title = str(found["text"]), str(found["title"])
         if not found["is_text"]:
             raise ToolFailed("What is at this address is not a text.")
+        if found["is_slow"]:
+            raise ToolFailed("The page takes too long to read.")
         if not text:
             raise ToolFailed("The page has no readable text.")
         said: dict[str, object] = {"url": url, "title": title, "text": text}

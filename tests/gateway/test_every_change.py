@@ -13,12 +13,15 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from django.test import override_settings
 
 from accounts import invitations, ledger, services
 from accounts.models import AuditEvent, ConfigChange, LedgerEntry
+from gateway.models import McpServer
 from gateway.services import (
     credential_encryption,
     factor_encryption,
+    mcp_servers,
     models,
     provider_connections,
     provider_credentials,
@@ -28,6 +31,7 @@ from gateway.services import (
 from keys import access, limit_rules, memberships, rotation
 from keys import services as key_services
 from tests.factories import make_key, make_model, make_provider, make_user, make_workspace
+from tests.support.mcp_server import TOKEN, running_mcp_server
 
 pytestmark = pytest.mark.django_db
 
@@ -47,6 +51,7 @@ MODULES: tuple[ModuleType, ...] = (
         provider_connections,
         provider_credentials,
         tool_settings,
+        mcp_servers,
         credential_encryption,
         factor_encryption,
     ),
@@ -60,6 +65,7 @@ RULES: dict[str, Any] = {
     "denied_ips": [],
     "expires_at": None,
 }
+MCP_SERVER: dict[str, Any] = {"name": "weather", "url": "https://mcp.example/mcp"}
 # The order: what starts it, and the kind of change that serving processes hear of.
 Start = Callable[[], Callable[[], object]]
 
@@ -207,6 +213,30 @@ def _add_target() -> Callable[[], object]:
     return lambda: models.add_target(model, provider=provider, native_model="n", actor=WHO)
 
 
+def _on_mcp_server(order: Callable[..., object], **fields: Any) -> Start:
+    def start() -> Callable[[], object]:
+        workspace = make_workspace()
+        row = mcp_servers.add_mcp_server(workspace, actor="before", **MCP_SERVER)
+        return lambda: order(row, actor=WHO, **fields)
+
+    return start
+
+
+def _list_mcp_tools() -> Callable[[], object]:
+    row = mcp_servers.add_mcp_server(
+        make_workspace(), credential=f"Bearer {TOKEN}", actor="before", **MCP_SERVER
+    )
+
+    def order() -> None:
+        here = override_settings(FETCH_ALLOWED_NETWORKS=["127.0.0.1/32"])
+        with running_mcp_server() as url, here:
+            McpServer.objects.filter(pk=row.pk).update(url=url)
+            row.refresh_from_db()
+            mcp_servers.list_mcp_tools(row, actor=WHO)
+
+    return order
+
+
 ORDERS: dict[str, tuple[Start, str]] = {
     "grant": (_on_workspace(ledger.grant, amount_nusd=5, reason="gift"), "wallet"),
     "create_workspace": (
@@ -286,6 +316,10 @@ ORDERS: dict[str, tuple[Start, str]] = {
     "update_model": (_on_model(models.update_model, supports_vision=True), "catalogue"),
     "set_prices": (_on_model(models.set_prices, may_jump=True, **PRICES), "catalogue"),
     "set_model_enabled": (_on_model(models.set_model_enabled, enabled=False), "catalogue"),
+    "add_mcp_server": (_on_workspace(mcp_servers.add_mcp_server, **MCP_SERVER), "tools"),
+    "update_mcp_server": (_on_mcp_server(mcp_servers.update_mcp_server, enabled=False), "tools"),
+    "remove_mcp_server": (_on_mcp_server(mcp_servers.remove_mcp_server), "tools"),
+    "list_mcp_tools": (_list_mcp_tools, "tools"),
     "set_tool": (
         lambda: partial(tool_settings.set_tool, "web_fetch", price_nusd=1, actor=WHO),
         "tools",

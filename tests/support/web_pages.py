@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 PAGE = b"""<!doctype html><html><head><title>The lighthouse</title></head><body><nav>Menu</nav>
@@ -43,7 +43,8 @@ def serving_pages() -> Iterator[WebPages]:
             self.send_response(200 if content else 404)
             self.send_header("content-length", str(len(content)))
             self.end_headers()
-            self.wfile.write(content)
+            with suppress(ConnectionError):  # whoever asked has had enough
+                self.wfile.write(content)
 
         def log_message(self, format: str, *args: object) -> None:
             """Nobody reads it."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -17,9 +18,11 @@ from gateway.core.profiles import ALL, Profile
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.write import AnswerWriter, ChunkWriter
+from tests.conftest import add_fake_model
 from tests.dashboard.browser import sign_in, watched_page
 from tests.flows.caller import Caller
-from tests.support.servers import GatewayServer, run_manage
+from tests.support.canary import LOOPBACK, listening_canary
+from tests.support.servers import GatewayServer, UpstreamServer, run_manage
 from tests.support.waiting import wait_until
 
 TOOL = {"index": 0, "id": "call_1", "type": "function"}
@@ -207,3 +210,31 @@ def test_a_streamed_answer_is_read_as_one_message_with_the_raw_stream_beside(
         response.get_by_text("Raw stream").click()
         expect(raw).to_contain_text("data: [DONE]")
         assert watched.check("transcript") == []
+
+
+@pytest.mark.slow
+def test_what_a_model_says_makes_no_browser_ask_anybody(
+    browser: Browser, gateway: GatewayServer, upstream: UpstreamServer
+) -> None:
+    run_manage(gateway.home, "shell", "-c", KEEP_BODIES)
+    add_fake_model(gateway, upstream)
+    caller = Caller(gateway.port, gateway.key, "", "", "fake-model")
+    with watched_page(browser, gateway) as watched, listening_canary() as canary:
+        sign_in(watched, gateway.email, gateway.password)
+        page = watched.page
+        url = f"http://{LOOPBACK}:{canary.port}/leak"
+        said = f"![a]({url}) [b]({url}) <img src='{url}'> <link rel='preload' href='{url}'>"
+        said += f" <style>@import '{url}'</style> <iframe src='{url}'></iframe>"
+
+        def is_stored() -> bool:
+            """Make a call whose prompt and answer are this: the server obeys in a moment."""
+            answer = caller.ask("script:" + urlencode({"text": said}))
+            watched.open(f"/calls/{answer.call_id.removeprefix('chatcmpl-')}")
+            return page.locator(".said").count() > 0
+
+        wait_until(is_stored, what="a stored body")
+        shown = page.locator(".said").last.locator(".said-text")
+        expect(shown).to_contain_text(f"![a]({url})")
+        expect(shown).to_contain_text("<iframe")
+        assert page.locator(".said img, .said a, .said iframe, .said style").count() == 0
+        assert watched.check("leaks") == []

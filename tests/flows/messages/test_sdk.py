@@ -99,3 +99,40 @@ def test_errors_are_the_sdks_own(client_of: ClientOf, anyone: Messenger) -> None
         ) as stream,
     ):
         stream.until_done()
+
+
+def test_models_are_listed_page_by_page(client_of: ClientOf, anyone: Messenger) -> None:
+    client = client_of(anyone)
+
+    every = [model.id for model in client.models.list(limit=1000)]
+    paged = [model.id for model in client.models.list(limit=2)]
+    first = client.models.list(limit=2)
+    second = first.get_next_page()
+    back = client.models.list(limit=2, before_id=second.first_id or "")
+
+    assert anyone.model in every
+    assert paged == every
+    assert (first.has_more, first.first_id, first.last_id) == (True, every[0], every[1])
+    assert [model.id for model in back.data] == every[:2]
+    assert list(client.models.list(lifecycle=["retired"])) == []
+    assert first._request_id
+
+
+def test_a_model_is_described(client_of: ClientOf, anyone: Messenger) -> None:
+    client = client_of(anyone)
+
+    model = client.models.retrieve(anyone.model)
+
+    assert (model.type, model.id, model.lifecycle) == ("model", anyone.model, "active")
+    assert model.display_name
+    assert model.created_at.year >= 2020
+    assert (model.max_tokens or 0) > 0
+    with pytest.raises(anthropic.NotFoundError) as missing:
+        client.models.retrieve("no-such-model")
+    with pytest.raises(anthropic.BadRequestError) as wrong:
+        client.models.list(after_id="no-such-model")
+    assert missing.value.response.headers["request-id"]
+    assert isinstance(missing.value.body, dict)
+    assert missing.value.body["error"]["type"] == "not_found_error"
+    assert isinstance(wrong.value.body, dict)
+    assert wrong.value.body["error"]["param"] == "after_id"
