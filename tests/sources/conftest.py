@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.flows.site import Site, running_site
+from tests.flows.tools.asking import INDEX
 from tests.sources.product import Client, client_of
 
 MODELS = (
@@ -34,9 +36,14 @@ def site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Itera
     a first target that nobody listens at, nowhere-model has no other; strict-model and
     narrow-model reject and drop members they do not know.
     """
-    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("sources") / "home"))
+    folder = tmp_path_factory.mktemp("sources")
+    home = Path(shutil.copytree(home_template, folder / "home"))
+    index = folder / "index.json"
+    index.write_text(json.dumps(INDEX))
     with running_site(home, ENV) as running:
         furnish(running)
+        search = ["web_search", "--backend", "static", "--documents", str(index)]
+        running.office.do("command", name="set_tool", arguments=search)
         yield running
 
 

@@ -1,4 +1,4 @@
-"""HyperInfer, the request: items S3-01 to S3-24 and S3-38 to S3-41, no plugin being there."""
+"""HyperInfer, the request: items S3-01 to S3-24 and S3-38 to S3-41."""
 
 from __future__ import annotations
 
@@ -299,7 +299,7 @@ def test_S3_41_the_example_request(hyperinfer: Client) -> None:
 
 
 def test_S3_21_a_plugin_that_nothing_here_runs_is_refused(hyperinfer: Client) -> None:
-    for plugin in ({"id": "web_search"}, {"id": "no_plugin", "events": True}):
+    for plugin in ({"id": "image"}, {"id": "no_plugin", "events": True}):
         answer = hyperinfer.ask(plugins=[plugin])
         assert (answer.status, answer.error["code"]) == (400, "invalid_request")
         assert answer.error["details"] == {"code": "plugin_unavailable"}

@@ -1,4 +1,4 @@
-"""Infery: items S2-01 to S2-29 but for files by id."""
+"""Infery: items S2-01 to S2-29; files by id are in test_infery_files.py."""
 
 from __future__ import annotations
 
