@@ -33,6 +33,8 @@ from dashboard.models import provider_models
 from dashboard.models import views as models
 from dashboard.overview import views as overview
 from dashboard.price_list import views as price_list
+from dashboard.processors import mandatory_views as mandatory
+from dashboard.processors import service_views as services
 from dashboard.processors import views as processors
 from dashboard.providers import call_views as provider_call
 from dashboard.providers import credential_views as credentials
@@ -109,6 +111,15 @@ _PAGES = [
     path("limits/<uuid:rule_id>/remove", limits.remove_limit, name="limit-remove"),
     # Processors
     path("processors", processors.show_processors, name="processors"),
+    path("processors/mandatory/new", mandatory.create, name="mandatory-create"),
+    path("processors/mandatory/<uuid:mandatory_id>", mandatory.edit, name="mandatory-edit"),
+    path(
+        "processors/mandatory/<uuid:mandatory_id>/remove", mandatory.remove, name="mandatory-remove"
+    ),
+    path("processors/services/new", services.create, name="service-create"),
+    path("processors/services/<uuid:service_id>", services.edit, name="service-edit"),
+    path("processors/services/<uuid:service_id>/test", services.check_service, name="service-test"),
+    path("processors/services/<uuid:service_id>/remove", services.remove, name="service-remove"),
     # Why a call is refused
     path("explain", explain.explain_call, name="explain"),
     # Settings

@@ -15,13 +15,17 @@ from accounts.services import add_member, create_user, create_workspace
 from gateway.models import (
     Batch,
     LanguageModel,
+    MandatoryProcessor,
+    ProcessorService,
     Provider,
     ProviderCredential,
     ServingProcess,
     StoredFile,
 )
 from gateway.services.credential_encryption import decrypt
+from gateway.services.mandatory_processors import find_mandatory, require_processor
 from gateway.services.models import add_model
+from gateway.services.processor_services import add_service
 from gateway.services.providers import add_provider
 from keys.models import ApiKey
 from keys.services import IssuedKey, issue_key
@@ -87,6 +91,20 @@ def make_batch(workspace: Workspace, *, key: ApiKey | None = None, **fields: Any
         "expires_at": now + timedelta(days=1),
     }
     return Batch.objects.create(**(row | fields))
+
+
+def make_mandatory(workspace: Workspace, key: ApiKey | None = None) -> MandatoryProcessor:
+    """Make prompt_shield mandatory."""
+    require_processor(workspace, "prompt_shield", key=key, actor=ACTOR)
+    row = find_mandatory(workspace, "prompt_shield", key)
+    assert row is not None
+    return row
+
+
+def make_service(workspace: Workspace, **fields: Any) -> ProcessorService:
+    """Make a Presidio that nothing answers for."""
+    given = {"name": f"s{new_id().hex[:12]}", "kind": "presidio", "url": "https://pii.invalid"}
+    return add_service(workspace, actor=ACTOR, **(given | fields))
 
 
 def make_dead_process(**fields: Any) -> ServingProcess:

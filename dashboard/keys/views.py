@@ -50,9 +50,11 @@ from dashboard.keys.rows import (
 from dashboard.keys.rules_form import models_within
 from dashboard.keys.table import key_table
 from dashboard.limits.table import LimitRow, limits_of_key
+from dashboard.processors.lines import MandatoryLine, mandatory_lines
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
 from gateway.selectors.key_use import model_names
+from gateway.selectors.processors import mandatory_for
 from gateway.selectors.spending import total_of
 from keys import member_actions
 from keys.access import access_rules_of, max_key_days
@@ -114,6 +116,8 @@ class KeyPageContext:
     limits: list[LimitRow]
     budgets: list[OuterBudget]
     may_limit: bool
+    mandatory: list[MandatoryLine]
+    may_require: bool
     lost_scopes: list[str]
     explain_url: str
 
@@ -338,6 +342,8 @@ def _key_page(
         limits=limits_of_key(key),
         budgets=budgets_over(key),
         may_limit=is_live and may_manage(person, workspace),
+        mandatory=mandatory_lines(mandatory_for(key), person, workspace),
+        may_require=is_live and may(person, Action.MANAGE_WORKSPACE, workspace),
         explain_url=explain_key_url(person, key),
     )
     return render(request, "dashboard/keys/key.html", vars(context), status=status)

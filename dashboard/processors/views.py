@@ -11,12 +11,14 @@ from django.http import HttpResponse
 from django.views.decorators.http import require_http_methods
 
 from accounts.models import Workspace
-from accounts.permissions import Action
+from accounts.permissions import Action, may
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, render_page
+from dashboard.processors.lines import MandatoryLine, mandatory_lines
 from gateway.api.trial import LANGUAGES, NotServed, Trial, processors, try_text
 from gateway.core.errors import GatewayError
-from gateway.models import MandatoryProcessor, ProcessorService
+from gateway.models import ProcessorService
+from gateway.selectors.processors import mandatory_in, services_in
 
 MAX_CHARS = 20_000
 
@@ -48,8 +50,9 @@ class ProcessorsContext:
     trial: Trial | None
     failure: str
     catalogue: Sequence[ProcessorLine]
-    mandatory: Sequence[MandatoryProcessor]
+    mandatory: Sequence[MandatoryLine]
     services: Sequence[ProcessorService]
+    may_manage: bool
 
 
 @login_required
@@ -70,10 +73,9 @@ def show_processors(request: PageRequest) -> HttpResponse:
             trial=trial,
             failure=failure,
             catalogue=_catalogue(),
-            mandatory=list(
-                MandatoryProcessor.objects.filter(workspace=workspace).select_related("key")
-            ),
-            services=list(ProcessorService.objects.filter(workspace=workspace)),
+            mandatory=mandatory_lines(mandatory_in(workspace), request.user, workspace),
+            services=services_in(workspace),
+            may_manage=may(request.user, Action.MANAGE_WORKSPACE, workspace),
         ),
         status=422 if form.is_bound and trial is None else 200,
     )

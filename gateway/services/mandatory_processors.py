@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -17,9 +18,31 @@ from gateway.models import MandatoryProcessor, ProcessorService
 from gateway.processors.base import Processor
 from gateway.processors.languages import main_language
 from gateway.processors.pii_search import SearchSettings, read_search
+from gateway.processors.pii_types import LANGUAGES
 from gateway.processors.registry import PROCESSORS
 from gateway.stores.processor_rules import compile_service
 from keys.models import ApiKey
+
+
+class RequirableProcessor(NamedTuple):
+    """A processor that can be made mandatory. languages: to choose from; empty where the language
+    of a call does not matter. needs_language: one has to be chosen."""
+
+    name: str
+    description: str
+    languages: Sequence[str]
+    needs_language: bool
+
+
+def requirable_processors() -> list[RequirableProcessor]:
+    """Return those that can be mandatory, in the order in which they run."""
+    return [
+        RequirableProcessor(
+            one.name, one.description, sorted(_languages_of(one)), one.is_language_needed({})
+        )
+        for one in PROCESSORS.values()
+        if one.can_be_required
+    ]
 
 
 @transaction.atomic
@@ -103,10 +126,17 @@ def _check_search(
             entities=options.get("entities"),  # type: ignore[arg-type]
             service_id=options.get("service_id"),  # type: ignore[arg-type]
         ),
-        language if language in processor.languages else None,
+        language if language in _languages_of(processor) else None,
         name=processor.name,
         services=services,
     )
+
+
+def _languages_of(processor: Processor) -> Sequence[str]:
+    """Return those that a mandatory processor can be told: also where a call that names the
+    processor may be in any language."""
+    searches = processor.options is not None and issubclass(processor.options, SearchSettings)
+    return LANGUAGES if searches else processor.languages
 
 
 def _check_language(
@@ -118,8 +148,8 @@ def _check_language(
             raise ValidationError(
                 {"language": f"For calls that do not name theirs. One of {supported}."}
             )
-    elif processor.languages and language not in processor.languages:
-        supported = ", ".join(sorted(processor.languages))
+    elif (known := _languages_of(processor)) and language not in known:
+        supported = ", ".join(sorted(known))
         raise ValidationError({"language": f"One of {supported}."})
 
 

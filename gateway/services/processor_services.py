@@ -43,9 +43,11 @@ def add_service(
 def update_service(
     row: ProcessorService, *, url: str | None = None, credential: str | None = None, actor: str
 ) -> bool:
-    """Change the address, or the credential; an empty one removes that. Returns False when nothing
-    is different. Raises ValidationError."""
+    """Change the address, or the credential; an empty one removes that. One that is kept is not
+    sent to another host: it has to be entered again. Returns False when nothing is different.
+    Raises ValidationError."""
     details: dict[str, object] = {}
+    old_url = row.url
     if url is not None and url.strip() != row.url:
         details["url"] = [row.url, url.strip()]
         row.url = url.strip()
@@ -55,6 +57,9 @@ def update_service(
     if not details:
         return False
     _check(row)
+    if credential is None and row.secret is not None and _origin(row.url) != _origin(old_url):
+        words = "Enter the credential again: the URL leads to another host."
+        raise ValidationError({"credential": words})
     row.save()
     _record(row, actor=actor, action="processor_service.update", **details)
     return True
@@ -115,6 +120,11 @@ def _check(row: ProcessorService) -> None:
             {"url": "An http or https URL without credentials, query and fragment."}
         )
     row.full_clean(exclude=["secret"])
+
+
+def _origin(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc.lower()
 
 
 def _record(row: ProcessorService, *, actor: str, action: str, **details: object) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import NamedTuple
 
 from django.conf import settings
 
@@ -16,12 +17,19 @@ from gateway.stores.processor_rules import compile_service
 SENTENCE = "My name is John Smith and I recieve mail in London."
 
 
-def test_service(row: ProcessorService) -> str:
-    """Return in a sentence whether the service works. Never raises for what the service does."""
+class ServiceTest(NamedTuple):
+    """message: what came of it, in a sentence."""
+
+    is_ok: bool
+    message: str
+
+
+def test_service(row: ProcessorService) -> ServiceTest:
+    """Return whether the service works. Never raises for what the service does."""
     try:
-        return asyncio.run(_test(row))
+        return ServiceTest(True, asyncio.run(_test(row)))
     except GatewayError as error:
-        return f"The test failed: {error.detail or error}."
+        return ServiceTest(False, f"The test failed: {error.detail or error}.")
 
 
 async def _test(row: ProcessorService) -> str:

@@ -62,6 +62,8 @@ PAGES = {
     "limit-new": "/limits/new",
     "explain": "/explain",
     "processors": "/processors",
+    "processor-mandatory": "/processors/mandatory/new?processor=anonymise",
+    "processor-service": "/processors/services/new",
     "settings": "/settings",
     "settings-lock": "/settings/lock",
     "settings-bodies": "/settings/bodies",

@@ -28,9 +28,11 @@ from tests.factories import (
     make_batch,
     make_dead_process,
     make_file,
+    make_mandatory,
     make_member,
     make_model,
     make_provider,
+    make_service,
     make_user,
     make_workspace,
 )
@@ -42,7 +44,7 @@ POST_ONLY = {
     "theme",
     *(f"settings-{action}" for action in ("name", "profile", "limits", "unlock")),
     *("model-preview", "provider-test", "provider-call", "key-reset-total", "invitation-withdraw"),
-    *("model-price-import", "model-price-take", "mcp-test", "tool-test"),
+    *("model-price-import", "model-price-take", "mcp-test", "tool-test", "service-test"),
 }
 SHOWN_ONCE = {"key-import-confirm"}  # to who has sent a file: see test_key_import
 DOWNLOADS = {"batch-output", "batch-errors", "file-content"}  # of what a worker has written
@@ -84,6 +86,8 @@ def lived_in_id(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> It
         make_limits(workspace)
         make_provider_with_credential()
         add_mcp_server(workspace, name="docs", url="https://mcp.example/mcp", actor=ACTOR)
+        make_mandatory(workspace)
+        make_service(workspace)
         yield workspace.pk
 
 
@@ -135,6 +139,8 @@ def _id(subject: str, workspace: Workspace | None) -> object:
         "key": workspace.keys,
         "limit": workspace.limit_rules,
         "mcp": workspace.mcp_servers,
+        "mandatory": workspace.mandatory_processors,
+        "service": workspace.processor_services,
         "member": workspace.memberships,
         "invitation": workspace.invitations,
     }

@@ -41,7 +41,9 @@ from gateway.models import (
     JournalLoss,
     LanguageModel,
     ListPrice,
+    MandatoryProcessor,
     McpServer,
+    ProcessorService,
     Provider,
     ProviderCredential,
     ServingProcess,
@@ -58,9 +60,11 @@ from tests.factories import (
     make_dead_process,
     make_file,
     make_key,
+    make_mandatory,
     make_member,
     make_model,
     make_provider,
+    make_service,
     make_user,
     make_workspace,
 )
@@ -73,7 +77,7 @@ TABLES: list[Any] = [
     ListPrice,
     ProviderCredential,
     Batch,
-    McpServer,
+    *(McpServer, MandatoryProcessor, ProcessorService),
     *(ServingProcess, JournalLoss, StoredFile),
 ]
 GOVERNED = {name: form for name, form in FORMS.items() if form is not None}
@@ -141,6 +145,8 @@ def address(name: str, workspace: Workspace, person: User, *, is_own: bool = Fal
         "mcp": lambda: add_mcp_server(
             workspace, name=f"s{uuid.uuid4().hex[:12]}", url="https://mcp.invalid/mcp", actor=ACTOR
         ),
+        "mandatory": lambda: make_mandatory(workspace),
+        "service": lambda: make_service(workspace),
         "invitation": lambda: (
             invite(workspace, email="bo@example.com", role=Role.VIEWER, actor=ACTOR).invitation
         ),
@@ -185,6 +191,8 @@ def everything_filled_in() -> dict[str, Any]:
         stores_bodies="on",
         compat_profile="bud",
         url="https://mcp.invalid/mcp",
+        kind="presidio",
+        language="en",
         **forged,
     )
 
@@ -291,6 +299,8 @@ def test_no_page_offers_what_the_role_does_not_cover(role: str) -> None:
     add_limit_rule(for_workspace(workspace), actor=ACTOR, **LIMIT)
     make_batch(workspace)
     make_batch(workspace, key=own)
+    make_mandatory(workspace)
+    make_service(workspace)
     client, offered = signed_in(person), set()
 
     for name, pattern in pages():
@@ -314,6 +324,8 @@ def _addresses(name: str, pattern: URLPattern, workspace: Workspace) -> list[str
         "rule_id": workspace.limit_rules,
         "batch_id": Batch.objects.filter(workspace_id=workspace.pk),
         "server_id": workspace.mcp_servers,
+        "mandatory_id": workspace.mandatory_processors,
+        "service_id": workspace.processor_services,
     }
     converters = [each for each in pattern.pattern.converters if each != SLUG]
     page = name.removeprefix("dashboard:")

@@ -45,7 +45,7 @@ class Command(JsonCommand):
             return answer | {"exists": False, "changed": row is not None}
         row, changed = self._put(found, name, row, options)
         answer |= {"exists": True, "changed": changed, "kind": row.kind, "url": row.url}
-        return answer | ({"test": test_service(row)} if test else {})
+        return answer | ({"test": test_service(row).message} if test else {})
 
     def describe(self, answer: Answer) -> str:
         if not answer["exists"]:
