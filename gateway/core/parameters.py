@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 # They would steer where we connect or with what credential; never a caller's business.
 STEERING = frozenset(
@@ -37,6 +38,22 @@ def steering_pattern() -> str:
         for folded in sorted(_FOLDED)
     ]
     return f"^[-_. ]*({'|'.join(spellings)})[-_. ]*$"
+
+
+# What else is the same letter for who reads names in any case.
+_SAME_LETTER = {"k": "\u212a", "s": "\u017f"}
+
+
+def any_case_pattern(names: Iterable[str]) -> str:
+    """Return a regular expression of JSON Schema for the names in upper, lower and mixed case."""
+    spellings = ["".join(map(_any_case, name)) for name in sorted(names)]
+    return f"^({'|'.join(spellings)})$"
+
+
+def _any_case(char: str) -> str:
+    if char.isalpha():
+        return f"[{char.lower()}{char.upper()}{_SAME_LETTER.get(char.lower(), '')}]"
+    return re.escape(char)
 
 
 # A hold is counted from these, or they say what the call is: they come with each call or not at

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from gateway.core.json_types import JsonObject
-from gateway.core.parameters import steering_pattern
+from gateway.core.parameters import any_case_pattern, steering_pattern
 from gateway.endpoints.reading import MAX_NAME_CHARS
 
 # How one type of the document refers to another.
@@ -57,6 +57,8 @@ def complete_common(request: JsonObject, known: Iterable[str]) -> None:
     known: the names of members that are passed on where unknown ones are denied.
     """
     names = sorted(known)
+    misplaced = {"processors"} if "inferada" in names else set()
+    refused = (steering_pattern(), any_case_pattern({*names, *misplaced}), "^tensorzero::")
     members = request["properties"]
     members["models"]["description"] = FALLBACKS
     members["tensorzero::episode_id"] = optional(UUID)
@@ -66,7 +68,7 @@ def complete_common(request: JsonObject, known: Iterable[str]) -> None:
             {"enum": names},
             {
                 "maxLength": MAX_NAME_CHARS,
-                "not": {"anyOf": [{"pattern": steering_pattern()}, {"pattern": "^tensorzero::"}]},
+                "not": {"anyOf": [{"pattern": pattern} for pattern in refused]},
             },
         ]
     }

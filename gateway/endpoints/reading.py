@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Annotated
 
 import msgspec
@@ -15,6 +16,7 @@ from gateway.core.parameters import steers
 from gateway.endpoints.rules import Rules
 
 MAX_NAME_CHARS = 256
+PROCESSORS = "processors"
 # The end as JSON Schema means it: Python's $ also matches before a last line feed.
 END = r"(?![\s\S])"
 PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -56,6 +58,25 @@ def refuse_steering(unknown: Sequence[str]) -> None:
             raise RequestError(
                 f"{name} is not accepted: clients cannot choose a provider's URL.", param=name
             )
+
+
+@lru_cache(maxsize=16)
+def _by_folded(known: frozenset[str]) -> dict[str, str]:
+    return {name.casefold(): name for name in known}
+
+
+def refuse_look_alikes(unknown: Sequence[str], known: frozenset[str]) -> None:
+    """Refuse names that differ from known ones in case alone, and `processors` outside `inferada`.
+
+    Some providers read names in any case: they would take from Model or Max_Tokens what was allowed
+    and priced from model and max_tokens. And passed on as unknown, `processors` would leave a call
+    without those that its caller asks for.
+    """
+    for name in unknown:
+        if meant := _by_folded(known).get(name[:MAX_NAME_CHARS].casefold()):
+            raise RequestError(f"Unknown parameter: {name}. Send {meant}.", param=name)
+        if name.lower() == PROCESSORS and "inferada" in known:
+            raise RequestError(f"Unknown parameter: {name}. Send inferada.processors.", param=name)
 
 
 def check_unknown(unknown: Sequence[str], *, denies: bool) -> None:

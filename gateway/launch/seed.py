@@ -20,7 +20,7 @@ from gateway.models import LanguageModel, Provider
 from gateway.providers.catalogue import SIMULATED
 from gateway.services.models import add_model
 from gateway.services.providers import add_provider
-from keys.models import ApiKey
+from keys.models import ApiKey, Scope
 from keys.services import digest_secret, issue_key
 
 ACTOR = "first start"
@@ -30,6 +30,8 @@ EMAIL = "operator@localhost"
 SIMULATED_PROVIDER = "simulated"
 SIMULATED_MODEL = "tollhouse/simulated"
 PASSWORD_BYTES = 15
+# All that clients use, so that every example of the documentation works with the first key.
+FIRST_SCOPES = (Scope.COMPLETIONS, Scope.USAGE, Scope.FILES, Scope.PII, Scope.LANGUAGE)
 
 
 def seed(home: Path, *, base_url: str) -> Quickstart:
@@ -122,5 +124,11 @@ def _find_or_issue_key(known: Quickstart | None, workspace: Workspace, operator:
     """Return the secret that the file holds, if this database knows it, revoked or not."""
     if known and ApiKey.objects.filter(digest=digest_secret(known.api_key)).exists():
         return known.api_key
-    issued = issue_key(workspace=workspace, label="First key", created_by=operator, actor=ACTOR)
+    issued = issue_key(
+        workspace=workspace,
+        label="First key",
+        created_by=operator,
+        scopes=FIRST_SCOPES,
+        actor=ACTOR,
+    )
     return issued.secret

@@ -37,6 +37,7 @@ from gateway.endpoints.reading import (
     check_unknown,
     explain,
     member_decoder,
+    refuse_look_alikes,
     refuse_steering,
     write_alias,
 )
@@ -145,6 +146,7 @@ def _check_fields(
     Raises RequestError, UnsupportedParameter, PluginUnavailable, UnknownProcessor.
     """
     refuse_steering(unknown)
+    refuse_look_alikes(unknown, schema.KNOWN)
     _check_meaning(request)
     _check_guided(request, fields)
     if request.tool_choice == "any":

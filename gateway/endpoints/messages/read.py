@@ -42,6 +42,7 @@ from gateway.endpoints.reading import (
     check_unknown,
     explain,
     member_decoder,
+    refuse_look_alikes,
     refuse_steering,
     write_alias,
 )
@@ -159,6 +160,7 @@ def _check_fields(
         details = schema.DETAILS_OF_REFUSAL.get(name)
         raise UnsupportedParameter(f"{name} is not supported.", param=name, details=details)
     refuse_steering(unknown)
+    refuse_look_alikes(unknown, schema.KNOWN)
     check_unknown(unknown, denies=bool(request.deny_unknown_fields))
     if len(request.stop_sequences or ()) > rules.stop_sequences:
         raise RequestError(

@@ -27,7 +27,7 @@ from gateway.core.json_types import JsonObject
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.endpoints.chat_completions import read as chat
-from gateway.endpoints.reading import explain, member_decoder
+from gateway.endpoints.reading import explain, member_decoder, refuse_look_alikes
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.items import ConversationReader, in_place, is_reference
 from gateway.endpoints.responses.payload import ResponsesPayload, Settings, rename
@@ -138,6 +138,7 @@ def _check(request: schema.ResponsesRequest, raws: dict[str, Raw]) -> None:
     for name, here in schema.ELSEWHERE.items():
         if name in raws:
             raise RequestError(f"{name} is of another endpoint. Send {here}.", param=name)
+    refuse_look_alikes([name for name in raws if name not in schema.KNOWN], schema.KNOWN)
     for name, reason in UNAVAILABLE.items():
         if getattr(request, name):
             raise UnsupportedParameter(reason, param=name)
