@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from gateway.core.money import read_usd
 from gateway.core.redis_address import RedisAddress, read_redis_url
+from gateway.core.scanner_address import ScannerAddress, read_scanner_url
 from gateway.outbound.proxies import EnvironmentProxies, read_environment
 
 TRUE = {"1", "true", "yes", "on"}
@@ -95,6 +96,17 @@ def read_redis(name: str) -> RedisAddress | None:
     except ValueError as error:
         # Without the text: it may have a password.
         raise SettingError(f"{name} {error}.") from None
+
+
+def read_scanner(name: str) -> ScannerAddress | None:
+    """Return the address of a scanner of uploads, or None when the variable is not set."""
+    text = os.environ.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        return read_scanner_url(text)
+    except ValueError as error:
+        raise SettingError(f"{name} {error}, not {text!r}.") from None
 
 
 def read_choice(name: str, default: str, choices: Collection[str]) -> str:

@@ -26,6 +26,7 @@ from gateway.env import (
     read_prefixes,
     read_proxies,
     read_redis,
+    read_scanner,
     read_secret,
     read_secrets,
     read_str,
@@ -245,6 +246,8 @@ FILES_S3_REGION = read_str("TOLLHOUSE_FILES_S3_REGION")
 FILES_S3_PREFIX = read_str("TOLLHOUSE_FILES_S3_PREFIX", "tollhouse")
 FILES_S3_ACCESS_KEY = read_secret("TOLLHOUSE_FILES_S3_ACCESS_KEY")
 FILES_S3_SECRET_KEY = read_secret("TOLLHOUSE_FILES_S3_SECRET_KEY")
+# What scans uploads: clamd, or another that speaks its protocol (gateway.services.files.scanning).
+FILE_SCANNER = read_scanner("TOLLHOUSE_FILE_SCANNER")
 # Networks (CIDR) that files may be fetched from although they are not public (docs/adr/0022).
 FETCH_ALLOWED_NETWORKS = read_list("TOLLHOUSE_FETCH_ALLOWED_NETWORKS")
 # How many URLs are fetched for one key a minute, at most (docs/adr/0070).

@@ -106,6 +106,7 @@ def upload(request: PageRequest) -> HttpResponse:
             file.chunks(),
             filename=file.name or "",
             content_type=file.content_type or "",
+            size_bytes=file.size or 0,
             purpose=form.cleaned_data["purpose"],
             expires_after_s=int(form.cleaned_data["expires_after_s"] or 0),
             actor=request.user.email,

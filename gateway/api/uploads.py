@@ -33,7 +33,8 @@ from gateway.edge.body_limits import FILES
 from gateway.http.body import FORM, check_head
 from gateway.http.headers import read_idempotency_key
 from gateway.services.files.limits import MOST_FILE_BYTES
-from gateway.services.files.receiving import FORM_BYTES, Upload, Uploader
+from gateway.services.files.quota import FORM_BYTES
+from gateway.services.files.receiving import Upload, Uploader
 
 logger = logging.getLogger(__name__)
 

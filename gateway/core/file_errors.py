@@ -17,3 +17,8 @@ class FileExpired(NotFound):
 class UnsupportedFileType(RequestError):
     status, code = 415, "unsupported_media_type"
     meaning = "The type of the file is not supported."
+
+
+class FileRejected(RequestError):
+    status, code = 422, "file_rejected"
+    meaning = "The file scanner of the installation rejected the file."

@@ -46,6 +46,9 @@ class StoredFile(models.Model):
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)
     touched_at = models.DateTimeField(help_text="Until then it was written to, or changed.")
+    reserved_bytes = models.BigIntegerField(
+        null=True, blank=True, help_text="Of the quota, while it is uploaded."
+    )
 
     class Meta:
         ordering: ClassVar[list[str]] = ["-id"]
@@ -92,6 +95,7 @@ class WorkspaceStorage(models.Model):
     """What a workspace stores, what it may store, and the key that its files are encrypted with.
 
     files, size_bytes: of its rows that are ready, changed in the transaction that changes these.
+    reserved_*: for uploads that run, likewise.
     max_*: null: the installation's limit.
     """
 
@@ -101,6 +105,8 @@ class WorkspaceStorage(models.Model):
     )
     files = models.BigIntegerField(default=0)
     size_bytes = models.BigIntegerField(default=0)
+    reserved_files = models.BigIntegerField(default=0)
+    reserved_bytes = models.BigIntegerField(default=0)
     max_file_bytes = models.BigIntegerField(null=True, blank=True)
     max_files = models.BigIntegerField(null=True, blank=True)
     max_storage_bytes = models.BigIntegerField(null=True, blank=True)
@@ -110,6 +116,10 @@ class WorkspaceStorage(models.Model):
             models.CheckConstraint(
                 condition=Q(files__gte=0) & Q(size_bytes__gte=0),
                 name="gateway_workspacestorage_not_negative",
+            ),
+            models.CheckConstraint(
+                condition=Q(reserved_files__gte=0) & Q(reserved_bytes__gte=0),
+                name="gateway_workspacestorage_reserved",
             ),
         ]
 

@@ -31,7 +31,17 @@ def stored_bytes(*, workspace_id: str) -> list[int]:
     found = ready.aggregate(files=Count("pk"), size=Sum("size_bytes"))
     told = WorkspaceStorage.objects.get(pk=workspace_id)
     assert (told.files, told.size_bytes) == (found["files"], found["size"] or 0)
+    running = StoredFile.objects.filter(workspace_id=workspace_id, state="uploading")
+    reserved = running.aggregate(files=Count("reserved_bytes"), size=Sum("reserved_bytes"))
+    expected = (reserved["files"], reserved["size"] or 0)
+    assert (told.reserved_files, told.reserved_bytes) == expected
     return [told.files, told.size_bytes]
+
+
+def reserved_files(*, workspace_id: str) -> int:
+    """Return how many uploads of a workspace are running."""
+    rows = WorkspaceStorage.objects.filter(pk=workspace_id)
+    return rows.values_list("reserved_files", flat=True).first() or 0
 
 
 def expire_file(*, file_id: str) -> None:
@@ -59,5 +69,12 @@ def end_batch_window(*, batch_id: str) -> None:
 
 ORDERS: dict[str, Callable[..., Any]] = {
     order.__name__: order
-    for order in (storage_limits, stored_bytes, expire_file, clean_files, end_batch_window)
+    for order in (
+        storage_limits,
+        stored_bytes,
+        reserved_files,
+        expire_file,
+        clean_files,
+        end_batch_window,
+    )
 }

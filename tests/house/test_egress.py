@@ -24,6 +24,7 @@ ALLOWED = {
     "gateway/providers/transports/dialing.py": "providers",
     "gateway/providers/transports/httpx_connection.py": "providers",
     "gateway/services/batches/asking.py": "the server of this installation",
+    "gateway/services/files/scanning.py": "the scanner of uploads",
     "gateway/stores/redis_connection.py": "Redis",
 }
 

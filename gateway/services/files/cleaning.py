@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import islice
 
+from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
@@ -16,6 +17,7 @@ from gateway.file_storage.stores import FileStore, StoredName, open_store
 from gateway.models import FileStorageMark, StoredFile
 from gateway.services.files.deleting import delete_bytes, delete_file
 from gateway.services.files.places import files_store
+from gateway.services.files.quota import release
 from gateway.services.files.writing import KEYS_KEPT_FOR, TOUCH_EVERY_S
 
 log = logging.getLogger(__name__)
@@ -77,8 +79,11 @@ def _give_up(cleaned: Cleaned, before: datetime) -> None:
     """Have uploads that are dead be deleted. One that lives after all finds that out and ends."""
     rows = StoredFile.objects.filter(state=State.UPLOADING, touched_at__lt=before)
     for file in rows.order_by("touched_at").iterator(BATCH):
-        same = rows.filter(pk=file.pk)
-        cleaned.unfinished += same.update(state=State.DELETED, idempotency_key="")
+        with transaction.atomic():
+            if rows.filter(pk=file.pk).update(state=State.DELETED, idempotency_key=""):
+                file.refresh_from_db(fields=["reserved_bytes"])
+                release(file)
+                cleaned.unfinished += 1
 
 
 def _remove_bytes(cleaned: Cleaned) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -21,26 +22,21 @@ from accounts.models import Workspace
 from gateway.core.errors import IdempotencyMismatch, RequestError
 from gateway.core.form_stream import FormStream
 from gateway.core.forms import FormPart
-from gateway.media.upload_checks import JSONL, LineCheck, TypeCheck, clean_filename
+from gateway.media.upload_checks import clean_filename
 from gateway.models import StoredFile
 from gateway.models.file import UPLOAD_PURPOSES
+from gateway.services.files.content_checks import PURPOSE, ContentChecks
 from gateway.services.files.places import storage_of
-from gateway.services.files.writing import (
-    AlreadyUploaded,
-    FileWriter,
-    NewFile,
-    check_quota,
-)
+from gateway.services.files.quota import FORM_BYTES, check_quota, sizes_to_reserve
+from gateway.services.files.writing import AlreadyUploaded, FileWriter, NewFile
 
-FILE, PURPOSE = "file", "purpose"
+FILE = "file"
 ANCHOR, SECONDS = "expires_after[anchor]", "expires_after[seconds]"
 FIELDS = (PURPOSE, ANCHOR, SECONDS)
 MAX_FIELD_BYTES = 1024
 MAX_NAME_CHARS = 4096
 MIN_EXPIRY_S, MAX_EXPIRY_S = 3600, 30 * 24 * 60 * 60
 WHOLE_NUMBER = re.compile(r"[0-9]{1,9}")
-# What a form has beside its file, at the most: boundaries, heads and fields.
-FORM_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,8 +65,7 @@ class Upload:
         # What was uploaded with the idempotency key before; this upload is only compared with it.
         self._earlier: StoredFile | None = None
         self._digest = hashlib.sha256()
-        self._type = TypeCheck()
-        self._lines = LineCheck()
+        self._checks = ContentChecks()
 
     @property
     def is_replay(self) -> bool:
@@ -96,12 +91,14 @@ class Upload:
         StorageQuotaExceeded and IdempotencyMismatch."""
         self._form.finish()
         new = self._read_fields()
+        self._checks.close()
         if self._earlier is not None:
             return self._compare(self._earlier, new)
         assert self._writer is not None
         return self._writer.finish(new)
 
     def abort(self) -> None:
+        self._checks.close()
         if self._writer is not None:
             self._writer.abort()
             self._writer = None
@@ -135,6 +132,7 @@ class Upload:
                     key_id=uploader.key_id,
                     uploaded_by=uploader.member,
                     idempotency_key=uploader.idempotency_key,
+                    reserve=sizes_to_reserve(uploader.length_bytes),
                 )
             )
         except AlreadyUploaded as found:
@@ -147,8 +145,7 @@ class Upload:
             if len(content) > MAX_FIELD_BYTES:
                 raise RequestError(f"{name} is too long.", param=name)
             return
-        self._type.feed(piece)
-        self._lines.feed(piece)
+        self._checks.feed(piece)
         if self._writer is None:
             self._digest.update(piece)
         else:
@@ -174,9 +171,7 @@ class Upload:
             raise RequestError(f"{PURPOSE} must be one of: {known}.", param=PURPOSE)
         expires_after_s = read_expiry(self._fields)
         filename = clean_filename((part.filename or "")[:MAX_NAME_CHARS])
-        content_type = find_kind(
-            self._type, self._lines, purpose, part.content_type, part.filename or ""
-        )
+        content_type = self._checks.finish(purpose, part.content_type, part.filename or "")
         new = NewFile(
             workspace_id=self._uploader.workspace_id,
             filename=filename,
@@ -217,19 +212,18 @@ def store_form_file(
     *,
     filename: str,
     content_type: str,
+    size_bytes: int,
     purpose: str,
     expires_after_s: int,
     actor: str,
 ) -> StoredFile:
     """Store a file that a member chose on a page. Raises as Upload's methods do."""
-    new = NewFile(workspace_id=workspace.pk, uploaded_by=actor)
-    kind, lines = TypeCheck(), LineCheck()
-    with FileWriter.begin(new) as writer:
+    new = NewFile(workspace_id=workspace.pk, uploaded_by=actor, reserve=(size_bytes,))
+    with closing(ContentChecks()) as checks, FileWriter.begin(new) as writer:
         for piece in pieces:
-            kind.feed(piece)
-            lines.feed(piece)
+            checks.feed(piece)
             writer.write(piece)
-        found = find_kind(kind, lines, purpose, content_type, filename)
+        found = checks.finish(purpose, content_type, filename)
         ends = timezone.now() + timedelta(seconds=expires_after_s)
         new = replace(
             new,
@@ -249,15 +243,3 @@ def _audit(workspace: Workspace, actor: str, file: StoredFile) -> None:
         workspace=workspace,
         details={"filename": file.filename, "size_bytes": file.size_bytes},
     )
-
-
-def find_kind(kind: TypeCheck, lines: LineCheck, purpose: str, declared: str, filename: str) -> str:
-    """Return the media type of a file that may have this purpose. Raises InvalidFile,
-    UnsupportedFileType, RequestError."""
-    found = kind.finish(declared[:200], filename)
-    if purpose == "batch":
-        lines.finish()
-        return JSONL
-    if purpose == "vision" and not found.startswith("image/"):
-        raise RequestError("The purpose vision is for images.", param=PURPOSE)
-    return found

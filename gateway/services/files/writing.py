@@ -9,6 +9,8 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from types import TracebackType
@@ -16,18 +18,23 @@ from typing import Self
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
-from django.db.models import F, Value
 from django.utils import timezone
 
-from gateway.core.errors import Conflict, PayloadTooLarge, StorageUnavailable
-from gateway.core.file_errors import StorageQuotaExceeded
+from gateway.core.errors import Conflict, StorageUnavailable
 from gateway.file_storage.encryption import EncryptingWriter
 from gateway.file_storage.stores import AWAY, FileStoreWriter, new_name
 from gateway.models import StoredFile, WorkspaceStorage
 from gateway.services.files.limits import StorageLimits, limits_of
 from gateway.services.files.places import data_key_of, files_store, storage_of
+from gateway.services.files.quota import (
+    count_ready,
+    lock_uploading,
+    release,
+    reserve_file,
+    reserve_more,
+    too_large,
+)
 
-MB = 1024 * 1024
 # A writer says at least so often that it is alive; the cleanup waits for five times as long.
 TOUCH_EVERY_S = 60.0
 KEYS_KEPT_FOR = timedelta(hours=24)
@@ -37,7 +44,8 @@ KEYS_KEPT_FOR = timedelta(hours=24)
 class NewFile:
     """What a file is to be. key_id, uploaded_by: the API key or the member who uploads it.
 
-    has_quota: False for what the gateway makes: it is counted, and never refused.
+    has_quota: False for what the gateway makes: it is counted, and never refused. reserve: how many
+    bytes of the quota to reserve for it, if they fit, and else (gateway.services.files.quota).
     """
 
     workspace_id: UUID
@@ -49,6 +57,7 @@ class NewFile:
     expires_at: datetime | None = None
     idempotency_key: str = ""
     has_quota: bool = True
+    reserve: tuple[int, ...] = (0,)
 
 
 class AlreadyUploaded(Exception):
@@ -82,7 +91,7 @@ class FileWriter:
         another upload with the idempotency key runs."""
         files_store()  # refused before there is a row
         storage = storage_of(new.workspace_id)
-        row = _insert(new)
+        row = _insert(new, limits_of(storage))
         try:
             return cls(new, row, storage)
         except BaseException:
@@ -106,10 +115,13 @@ class FileWriter:
         return self._limits
 
     def write(self, data: bytes) -> None:
-        """Raises PayloadTooLarge for a file that becomes too large for its workspace."""
+        """Raises PayloadTooLarge and StorageQuotaExceeded for a file that becomes too large for
+        its workspace."""
         self.size_bytes += len(data)
         if self._new.has_quota and self.size_bytes > self._limits.max_file_bytes:
             raise too_large(self._limits)
+        if self._new.has_quota and self.size_bytes > (self._row.reserved_bytes or 0):
+            reserve_more(self._row, self.size_bytes, self._limits)
         self._digest.update(data)
         self._encrypting.write(data)
         if time.monotonic() - self._touched > TOUCH_EVERY_S:
@@ -118,9 +130,7 @@ class FileWriter:
     def touch(self) -> None:
         """Say that the file is still being written. Needed where pieces come seldom."""
         self._touched = time.monotonic()
-        rows = StoredFile.objects.filter(pk=self._row.pk, state=StoredFile.State.UPLOADING)
-        if not rows.update(touched_at=timezone.now()):
-            raise StorageUnavailable(AWAY, detail="an upload was taken for dead")
+        lock_uploading(self._row)
 
     def finish(
         self,
@@ -128,7 +138,7 @@ class FileWriter:
         *,
         and_then: Callable[[StoredFile], object] | None = None,
     ) -> StoredFile:
-        """Make the file one that can be read. Raises StorageQuotaExceeded.
+        """Make the file one that can be read.
 
         new: what it is, where more is known now than at the beginning. and_then: runs in the same
         transaction.
@@ -144,7 +154,8 @@ class FileWriter:
         return file
 
     def _make_ready(self, new: NewFile) -> StoredFile:
-        file, now = self._row, timezone.now()
+        # A copy: where the transaction fails, the row is still what it was.
+        file, now = copy(self._row), timezone.now()
         fields = {
             "filename": new.filename,
             "purpose": new.purpose,
@@ -154,11 +165,12 @@ class FileWriter:
             "state": StoredFile.State.READY,
             "expires_at": new.expires_at,
             "touched_at": now,
+            "reserved_bytes": None,
         }
         rows = StoredFile.objects.filter(pk=file.pk, state=StoredFile.State.UPLOADING)
         if not rows.update(**fields):
             raise StorageUnavailable(AWAY, detail="an upload was taken for dead")
-        count(file.workspace_id, self.size_bytes, self._limits if new.has_quota else None)
+        count_ready(file, self.size_bytes)
         for name, value in fields.items():
             setattr(file, name, value)
         return file
@@ -183,58 +195,9 @@ def write_file(
         return writer.finish(and_then=and_then)
 
 
-def count(workspace_id: UUID, size_bytes: int, limits: StorageLimits | None) -> None:
-    """Count one more file of a workspace, in the transaction of its row. limits: None: none.
-
-    Raises StorageQuotaExceeded.
-    """
-    rows = WorkspaceStorage.objects.filter(pk=workspace_id)
-    if limits is not None:
-        rows = rows.annotate(after=F("size_bytes") + Value(size_bytes)).filter(
-            files__lt=limits.max_files, after__lte=limits.max_storage_bytes
-        )
-    if not rows.update(files=F("files") + 1, size_bytes=F("size_bytes") + size_bytes):
-        raise quota_exceeded(WorkspaceStorage.objects.get(pk=workspace_id), size_bytes)
-
-
-def check_quota(storage: WorkspaceStorage, size_bytes: int) -> None:
-    """Raise PayloadTooLarge or StorageQuotaExceeded for a file of so many bytes at the least."""
-    limits = limits_of(storage)
-    if size_bytes > limits.max_file_bytes:
-        raise too_large(limits)
-    after = storage.size_bytes + size_bytes
-    if storage.files >= limits.max_files or after > limits.max_storage_bytes:
-        raise quota_exceeded(storage, size_bytes)
-
-
-def too_large(limits: StorageLimits) -> PayloadTooLarge:
-    return PayloadTooLarge(
-        f"The file exceeds {limits.max_file_bytes} bytes, the limit of the workspace.",
-        param="file",
-        details={"max_file_size_bytes": limits.max_file_bytes},
-    )
-
-
-def quota_exceeded(storage: WorkspaceStorage, size_bytes: int) -> StorageQuotaExceeded:
-    limits = limits_of(storage)
-    if storage.files >= limits.max_files:
-        message = f"The workspace has {storage.files} files and may have {limits.max_files}."
-    else:
-        message = (
-            f"The workspace stores {storage.size_bytes} bytes and may store "
-            f"{limits.max_storage_bytes}. The file does not fit."
-        )
-    details = {
-        "files_used": storage.files,
-        "max_files": limits.max_files,
-        "storage_used_bytes": storage.size_bytes,
-        "max_storage_bytes": limits.max_storage_bytes,
-    }
-    return StorageQuotaExceeded(f"{message} Delete files first.", details=details)
-
-
-def _insert(new: NewFile) -> StoredFile:
-    """Insert the row of a file that is to be written. Raises AlreadyUploaded, Conflict."""
+def _insert(new: NewFile, limits: StorageLimits) -> StoredFile:
+    """Insert the row of a file that is to be written. Raises AlreadyUploaded, Conflict and
+    StorageQuotaExceeded."""
     now = timezone.now()
     row = StoredFile(
         workspace_id=new.workspace_id,
@@ -244,11 +207,14 @@ def _insert(new: NewFile) -> StoredFile:
         idempotency_key=new.idempotency_key,
         created_at=now,
         touched_at=now,
+        reserved_bytes=new.reserve[0] if new.has_quota else None,
     )
     for _ in range(2):
         try:
             with transaction.atomic():
                 row.save(force_insert=True)
+                if new.has_quota:
+                    reserve_file(row, new.reserve, limits)
             return row
         except IntegrityError:
             if not new.idempotency_key:
@@ -275,4 +241,7 @@ def _look_at_earlier(new: NewFile) -> None:
 def discard(row: StoredFile) -> None:
     """Delete a file that was never finished: first its bytes, then its row."""
     files_store().delete(row.storage_name)
-    StoredFile.objects.filter(pk=row.pk, state=StoredFile.State.UPLOADING).delete()
+    with transaction.atomic(), suppress(StorageUnavailable):
+        rows = lock_uploading(row)
+        release(row)
+        rows.delete()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from http.client import HTTPConnection
 from typing import Any
 
 from gateway.core.forms import FormPart, write_form
@@ -12,6 +15,7 @@ from tests.support.pdf import write_pdf
 PDF = write_pdf("Hello")
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 30
 FILES = "/v1/files"
+PIECE_BYTES = 1024 * 1024
 SCOPES = ["completions", "files"]
 
 
@@ -60,3 +64,40 @@ def delete(caller: Caller, file_id: str) -> Answer:
     return caller.ask(
         path=f"{FILES}/{file_id}", method="DELETE", raw=b"", headers={"content-type": ""}
     )
+
+
+def upload_long(caller: Caller, size_bytes: int) -> tuple[dict[str, Any], str]:
+    """Upload a text without ever having it whole; return the file and the SHA-256 of the text."""
+    kind, body = form_of(b"", filename="long.txt", purpose="user_data")
+    digest, tail = hashlib.sha256(), body[body.rindex(b"\r\n--") :]
+
+    def pieces() -> Iterator[bytes]:
+        yield body.removesuffix(tail)
+        for number in range(size_bytes // PIECE_BYTES):
+            piece = b"%020d\n" % number * (PIECE_BYTES // 21) + b"." * (PIECE_BYTES % 21)
+            digest.update(piece)
+            yield piece
+        yield tail
+
+    connection = HTTPConnection("127.0.0.1", caller.port, timeout=120)
+    headers = {"content-type": kind, "authorization": f"Bearer {caller.secret}"}
+    headers["content-length"] = str(len(body) + size_bytes)
+    connection.request("POST", FILES, body=pieces(), headers=headers)
+    answer = connection.getresponse()
+    said: dict[str, Any] = json.loads(answer.read())
+    connection.close()
+    assert answer.status == 200, said
+    return said, digest.hexdigest()
+
+
+def read_long(caller: Caller, file_id: str) -> str:
+    """Return the SHA-256 of a file's content, without ever having it whole."""
+    digest = hashlib.sha256()
+    connection = HTTPConnection("127.0.0.1", caller.port, timeout=120)
+    headers = {"authorization": f"Bearer {caller.secret}"}
+    connection.request("GET", f"{FILES}/{file_id}/content", headers=headers)
+    answer = connection.getresponse()
+    while piece := answer.read(PIECE_BYTES):
+        digest.update(piece)
+    connection.close()
+    return digest.hexdigest()

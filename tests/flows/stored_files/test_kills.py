@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
@@ -19,18 +19,17 @@ ROUNDS = form(short=2, whole=20)
 SIZE = 3 * 1024 * 1024
 
 
-def upload_and_delete(caller: Caller, over: threading.Event) -> None:
+def upload_and_delete(caller: Caller, over: threading.Event, size: int = SIZE) -> None:
     """Upload files and delete every other one, until the server is gone."""
-    kind, body = form_of(b"x" * SIZE, filename="a.txt", purpose="user_data")
+    kind, body = form_of(b"x" * size, filename="a.txt", purpose="user_data")
     headers = {"content-type": kind, "authorization": f"Bearer {caller.secret}"}
     number = 0
     while not over.is_set():
-        with suppress(OSError, HTTPException, KeyError, ValueError):
-            connection = HTTPConnection("127.0.0.1", caller.port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", caller.port, timeout=10)
+        with suppress(OSError, HTTPException, KeyError, ValueError), closing(connection):
             connection.request("POST", FILES, body=body, headers=headers)
             answer = connection.getresponse()
             file_id = answer.read().decode().partition('"id":"')[2][:29]
-            connection.close()
             number += 1
             if answer.status == 200 and number % 2:
                 delete(caller, file_id)

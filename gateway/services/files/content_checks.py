@@ -1,0 +1,43 @@
+"""What is looked at while a file arrives: its type, its lines, and what the scanner says of it."""
+
+from __future__ import annotations
+
+from gateway.core.errors import RequestError
+from gateway.media.upload_checks import JSONL, LineCheck, TypeCheck
+from gateway.services.files.scanning import open_scan
+
+PURPOSE = "purpose"
+MAX_KIND_CHARS = 200
+
+
+class ContentChecks:
+    """The checks of one file, fed with all of its bytes. To be closed."""
+
+    def __init__(self) -> None:
+        self._type = TypeCheck()
+        self._lines = LineCheck()
+        self._scan = open_scan()
+
+    def feed(self, piece: bytes) -> None:
+        """Raises FileRejected, PayloadTooLarge, StorageUnavailable."""
+        self._type.feed(piece)
+        self._lines.feed(piece)
+        if self._scan is not None:
+            self._scan.feed(piece)
+
+    def finish(self, purpose: str, declared: str, filename: str) -> str:
+        """Return the media type of a file that may have this purpose. Raises InvalidFile,
+        UnsupportedFileType, RequestError, and as feed does."""
+        found = self._type.finish(declared[:MAX_KIND_CHARS], filename)
+        if purpose == "batch":
+            self._lines.finish()
+            found = JSONL
+        elif purpose == "vision" and not found.startswith("image/"):
+            raise RequestError("The purpose vision is for images.", param=PURPOSE)
+        if self._scan is not None:
+            self._scan.finish()
+        return found
+
+    def close(self) -> None:
+        if self._scan is not None:
+            self._scan.close()
