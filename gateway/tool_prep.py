@@ -55,7 +55,12 @@ class ToolPrep:
                 message = f"{model.name} does not support tools, as the plugin {tool.plugin} needs."
                 params = {one.id: one.param for one in call.payload.server_tools}
                 raise UnsupportedParameter(message, param=params.get(tool.plugin, "plugins"))
-        return lead(call.with_payload(server_tools=()), "\n".join(texts), None)
+        told = lead(call.with_payload(server_tools=()), "\n".join(texts), None)
+        if "tools" in told.payload.fields:
+            return told
+        # What was chosen among tools that there are not.
+        fields = {name: raw for name, raw in told.payload.fields.items() if name != "tool_choice"}
+        return told.with_payload(fields=fields)
 
 
 def takes_tools(call: ChatCall, model: ModelRecord) -> bool:

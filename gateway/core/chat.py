@@ -31,6 +31,8 @@ class ChatRequest(Payload, frozen=True, kw_only=True):
     # An upper bound of the prompt, without `pictures`, which models count differently.
     prompt_tokens_bound: int = 0
     pictures: tuple[Picture, ...] = ()
+    # The most that tools of the gateway may run; None where the caller did not say.
+    max_tool_runs: int | None = None
     # What processors have left to be done with the answer, in order.
     answer_steps: tuple[AnswerStep, ...] = ()
 

@@ -30,21 +30,32 @@ class Plugin(Struct):
 
 
 def read_plugins(
-    given: Sequence[JsonObject] | None, *, shows_events: bool, n: int = 1, place: str = "plugins"
+    given: Sequence[JsonObject] | None, *, shows_events: bool, n: int = 1
 ) -> tuple[WantedTool, ...]:
-    """Return the enabled plugins. place: the name of the list in the request.
+    """Return the enabled plugins. Raises as read_wanted, and RequestError for more than one
+    answer."""
+    placed = [(f"plugins[{index}]", member) for index, member in enumerate(given or ())]
+    found = read_wanted(placed, shows_events=shows_events, place="plugins")
+    if found and n > 1:
+        raise RequestError("n must be 1 with plugins.", param="n")
+    return found
+
+
+def read_wanted(
+    given: Sequence[tuple[str, JsonObject]], *, shows_events: bool, place: str
+) -> tuple[WantedTool, ...]:
+    """Return the enabled plugins, each given behind its place in the request. place: of all.
 
     Raises PluginUnavailable for one that does not exist here, RequestError for one that is named
-    twice, for options that it does not have, or for more than one answer.
+    twice, or for options that it does not have.
     """
-    if len(given or ()) > MAX_PLUGINS:
+    if len(given) > MAX_PLUGINS:
         raise RequestError(f"A request can have at most {MAX_PLUGINS} plugins.", param=place)
     found: dict[str, WantedTool] = {}
     seen: set[str] = set()
-    for index, member in enumerate(given or ()):
-        param = f"{place}[{index}]"
+    for param, member in given:
         plugin = _convert(member, Plugin, param)
-        name = ALIASES.get(plugin.id, plugin.id)
+        name = name_of(plugin.id)
         options_type = _options_of(name)
         if options_type is None:
             message = f"The plugin {plugin.id[:64]} does not exist."
@@ -57,9 +68,12 @@ def read_plugins(
         if plugin.enabled is not False:
             events = shows_events if plugin.events is None else plugin.events
             found[name] = WantedTool(id=name, param=param, shows_events=events, options=options)
-    if found and n > 1:
-        raise RequestError("n must be 1 with plugins.", param="n")
     return tuple(found.values())
+
+
+def name_of(plugin: str) -> str:
+    """Return the name of a plugin that has others, too."""
+    return ALIASES.get(plugin, plugin)
 
 
 def _options_of(name: str) -> type[Struct] | None:

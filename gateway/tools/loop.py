@@ -65,7 +65,8 @@ class ToolLoop:
         self.sources = Sources()
         self._ours = frozenset(tools)
         self._callers = _names_in(call) - self._ours
-        self._runner = ToolRunner(tools, meter.note_tool_run)
+        most = min(call.payload.max_tool_runs or MAX_USES, MAX_USES)
+        self._runner = ToolRunner(tools, meter.note_tool_run, max_runs=most)
         self._open = open_exchange
         self._grant = grant
         self._hold = hold
@@ -100,7 +101,7 @@ class ToolLoop:
         covered = await self._hold.cover(
             added_tokens=self._added_tokens,
             fees_nusd=sum(use.uses * use.nusd_each for use in self._meter.tool_uses),
-            has_tools=self._rounds + 1 < MAX_ROUNDS and self._runner.runs < MAX_USES,
+            has_tools=self._rounds + 1 < MAX_ROUNDS and not self._runner.is_used_up,
         )
         if covered is None:
             return None

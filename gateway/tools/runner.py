@@ -50,13 +50,21 @@ class Outcome(NamedTuple):
 class ToolRunner:
     """Of one attempt of a call. tools: by the names that the model knows them by."""
 
-    def __init__(self, tools: Mapping[str, CallTool], note: NoteRun) -> None:
+    def __init__(
+        self, tools: Mapping[str, CallTool], note: NoteRun, *, max_runs: int = MAX_USES
+    ) -> None:
         self.runs = 0
+        self._max_runs = max_runs
         self._tools = tools
         self._note = note
         self._runs_of: Counter[str] = Counter()
         self._slots = asyncio.Semaphore(MAX_AT_ONCE)
         self._seq = 0
+
+    @property
+    def is_used_up(self) -> bool:
+        """True when no other run may begin."""
+        return self.runs >= self._max_runs
 
     async def run_all(
         self, round_number: int, requests: Sequence[ToolRequest], tell: Tell
@@ -112,8 +120,8 @@ class ToolRunner:
         """Return the arguments of a run that may begin. Raises Refused."""
         if tool is None:
             raise Refused("There is no tool of this name.")
-        if self.runs >= MAX_USES:
-            raise Refused(f"A call can run tools {MAX_USES} times at most.")
+        if self.is_used_up:
+            raise Refused(f"This call can run tools {self._max_runs} times at most.")
         if self._runs_of[request.name] >= tool.max_runs:
             raise Refused(f"This tool can run {tool.max_runs} times in a call at most.")
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gateway.core.json_types import JsonObject
+from gateway.endpoints.chat_completions.describe import describe_plugins
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.json_schema import (
     ADDRESS,
@@ -17,6 +18,7 @@ from gateway.endpoints.json_schema import (
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.read import UNAVAILABLE
 from gateway.endpoints.responses.response_schema import ResponseEvent, ResponseObject
+from gateway.endpoints.responses.server_tools import CONTEXT_SIZES, TYPES
 
 HELLO: JsonObject = {"model": "tollhouse/simulated", "input": "Say hello."}
 MESSAGES = (
@@ -33,8 +35,15 @@ ITEMS = (
     schema.ReasoningItem,
     schema.ItemReference,
 )
+OPTIONS_OF_SEARCH: JsonObject = {
+    "search_context_size": optional({"enum": [*CONTEXT_SIZES]}),
+    "user_location": {"description": "Left out."},
+}
 TOOLS = (schema.FunctionToolSpec, schema.CustomToolSpec)
-CHOICES = (schema.FunctionChoice, schema.CustomChoice, schema.AllowedToolsChoice)
+CHOICES = (
+    *(schema.FunctionChoice, schema.CustomChoice, schema.AllowedToolsChoice),
+    schema.ServerToolChoice,
+)
 PARTS = (*MESSAGES, *ITEMS, *TOOLS, *CHOICES)
 
 
@@ -56,6 +65,19 @@ def describe() -> EndpointDescription:
     )
 
 
+def server_tool() -> JsonObject:
+    return {
+        "type": "object",
+        "required": ["type"],
+        "properties": {
+            "type": {"enum": sorted(TYPES)},
+            "events": optional({"type": "boolean"}),
+            **OPTIONS_OF_SEARCH,
+        },
+        "description": "A tool that the gateway runs, and its options: those of `plugins`.",
+    }
+
+
 def complete(schemas: Schemas) -> None:
     request = schemas[schema.ResponsesRequest.__name__]
     members = request["properties"]
@@ -65,7 +87,8 @@ def complete(schemas: Schemas) -> None:
             spelling["items"] = {"anyOf": kinds}
     for spelling in members["tools"]["anyOf"]:
         if spelling.get("type") == "array":
-            spelling["items"] = {"anyOf": [reference(one) for one in TOOLS]}
+            spelling["items"] = {"anyOf": [*(reference(one) for one in TOOLS), server_tool()]}
+    members["plugins"] = describe_plugins()
     words = {"enum": ["none", "auto", "required"]}
     choices = [reference(one) for one in CHOICES]
     members["tool_choice"] = optional({"anyOf": [words, *choices]})
@@ -89,6 +112,8 @@ def complete(schemas: Schemas) -> None:
             given("tools", {"type": "array", "minItems": 1}),
         ),
     ]
+    choice = schemas[schema.ServerToolChoice.__name__]
+    choice["properties"]["type"] = {"enum": sorted(TYPES)}
     image = schemas[schema.InputImage.__name__]
     image["allOf"] = [
         {"anyOf": [given("image_url", ADDRESS | SOME_TEXT), given("file_id", SOME_TEXT)]}

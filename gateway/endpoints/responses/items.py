@@ -78,6 +78,8 @@ class ConversationReader:
         self._stored = stored
         self.messages: list[JsonObject] = []
         self.places: list[str] = []
+        # Pictures that the gateway has made: what they are made of is no provider's.
+        self.has_images = False
         self._assistant: JsonObject | None = None
         # What tools returned and messages of theirs cannot have, with the place of the first.
         self._files: list[JsonObject] = []
@@ -123,6 +125,8 @@ class ConversationReader:
                 self._call({"type": "custom", "custom": custom}, item.call_id, place)
             case schema.FunctionCallOutput() | schema.CustomToolCallOutput():
                 self._read_output(item, f"{place}.output")
+            case schema.ImageCallItem():
+                self.has_images = True
             case _:
                 raise RequestError(
                     "The item is of no stored response. Send the item itself.", param=f"{place}.id"

@@ -15,10 +15,12 @@ from msgspec import UNSET
 from gateway.core.events import Fields
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.reasoning import FIELD, OPENAI_RESPONSES, AnyDetail, texts_of_fields
+from gateway.endpoints.responses.citations import SaidTexts, read_annotation
 from gateway.endpoints.responses.encrypted_content import read_details, write_encrypted
 from gateway.endpoints.responses.response_schema import (
     OutputCustomToolCall,
     OutputFunctionCall,
+    OutputImageCall,
     OutputItem,
     OutputMessage,
     OutputReasoning,
@@ -62,6 +64,7 @@ class OutputBuilder:
         # Of the open item of reasoning, piece by piece.
         self._details: list[AnyDetail] = []
         self._logprobs: list[JsonObject] = []
+        self._texts = SaidTexts()
 
     def add(self, fields: Fields, logprobs: JsonValue = None) -> Iterator[Event]:
         """Return the events of a piece of a message, or of a whole one."""
@@ -78,6 +81,9 @@ class OutputBuilder:
         annotations = fields.get("annotations")
         if isinstance(annotations, list):
             yield from self._add_annotations(annotations)
+        images = fields.get("images")
+        for image in images if isinstance(images, list) else ():
+            yield from self._add_image(image)
         calls = fields.get("tool_calls")
         if isinstance(calls, list):
             for position, call in enumerate(calls):
@@ -168,12 +174,15 @@ class OutputBuilder:
             yield from self._end_part()
             part = new_part(name)
             message.content.append(part)
+            if isinstance(part, OutputTextPart):
+                self._texts.begin(part, self._part_place())
             yield "response.content_part.added", {**self._part_place(), "part": new_part(name)}
         opened.pieces.append(text)
         place = self._part_place()
         if name == "refusal":
             yield "response.refusal.delta", {**place, "delta": text}
             return
+        self._texts.add(text)
         told = read_logprobs(logprobs)
         self._logprobs += told
         yield "response.output_text.delta", {**place, "delta": text, "logprobs": told}
@@ -191,22 +200,35 @@ class OutputBuilder:
             written = read_annotation(annotation)
             if written is None:
                 continue
-            if self._message is None or not self._has_text_part():
+            cited = self._texts.find(written)
+            if cited is None:
                 yield from self._add_text("content", "", None)
-            assert self._message is not None
-            message = self._message.item
-            assert isinstance(message, OutputMessage)
-            part = message.content[-1]
-            assert isinstance(part, OutputTextPart)
-            place = {**self._part_place(), "annotation_index": len(part.annotations)}
-            part.annotations.append(written)
+                cited = self._texts.find(written)
+                assert cited is not None
+            place = {**cited.place, "annotation_index": len(cited.part.annotations)}
+            written = cited.localise(written)
+            cited.part.annotations.append(written)
             yield "response.output_text.annotation.added", {**place, "annotation": written}
 
-    def _has_text_part(self) -> bool:
-        assert self._message is not None
-        message = self._message.item
-        assert isinstance(message, OutputMessage)
-        return bool(message.content) and isinstance(message.content[-1], OutputTextPart)
+    def _add_image(self, image: JsonValue) -> Iterator[Event]:
+        """Add a picture that the gateway has made."""
+        url = read_image(image)
+        if not url:
+            return
+        yield from self._end_reasoning()
+        yield from self._end_message("completed")
+        is_data = url.startswith("data:")
+        item = OutputImageCall(
+            id=self._id("ig"),
+            status="completed",
+            result=url.partition(",")[2] if is_data else "",
+            url=UNSET if is_data else url,
+        )
+        opened = self._open(item)
+        begun = OutputImageCall(id=item.id, status="in_progress", result=None)
+        yield "response.output_item.added", {"output_index": opened.position, "item": begun}
+        yield "response.image_generation_call.completed", opened.place
+        yield "response.output_item.done", {"output_index": opened.position, "item": item}
 
     def _end_part(self) -> Iterator[Event]:
         opened = self._message
@@ -306,17 +328,11 @@ def is_another_item(last: AnyDetail, detail: AnyDetail) -> bool:
     return detail.format == OPENAI_RESPONSES and detail.id != last.id
 
 
-def read_annotation(annotation: JsonValue) -> JsonObject | None:
-    """Return a citation of a web page as this format has it; None for anything else."""
-    if not isinstance(annotation, dict):
-        return None
-    cited = annotation.get("url_citation")
-    if annotation.get("type") != "url_citation" or not isinstance(cited, dict):
-        return None
-    names = ("start_index", "end_index", "title", "url")
-    if not all(name in cited for name in names):
-        return None
-    return {"type": "url_citation"} | {name: cited[name] for name in names}
+def read_image(image: JsonValue) -> str:
+    """Return the URL of a picture as messages have it; empty for anything else."""
+    found = image.get("image_url") if isinstance(image, dict) else None
+    url = found.get("url") if isinstance(found, dict) else None
+    return url if isinstance(url, str) else ""
 
 
 def read_logprobs(logprobs: JsonValue) -> list[JsonObject]:

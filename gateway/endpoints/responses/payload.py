@@ -13,6 +13,8 @@ _MESSAGE = re.compile(r"^messages\[(?P<row>\d+)\](?P<content>\.content\[\d+\])?(
 # Members of a chat completion, and where they stand here.
 _MEMBERS = (
     (re.compile(r"^(tools\[\d+\]|tool_choice)\.(?:function|custom)(?=\.|$)"), r"\1"),
+    # The name of a plugin.
+    (re.compile(r"^(tools\[\d+\])\.id$"), r"\1.type"),
     (re.compile(r"^response_format\.json_schema(?=\.|$)"), "text.format"),
     (re.compile(r"^response_format(?=\.|$)"), "text.format"),
     (re.compile(r"^max_(?:completion_)?tokens$"), "max_output_tokens"),

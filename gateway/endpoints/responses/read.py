@@ -26,18 +26,21 @@ from gateway.core.errors import GatewayError, RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
+from gateway.core.server_tools import WantedTool
 from gateway.endpoints.chat_completions import read as chat
 from gateway.endpoints.reading import explain, member_decoder, refuse_look_alikes
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.items import ConversationReader, in_place, is_reference
 from gateway.endpoints.responses.payload import ResponsesPayload, Settings, rename
-from gateway.endpoints.responses.tools import (
+from gateway.endpoints.responses.server_tools import (
     WEB_SEARCH,
     is_idle,
-    read_choice,
-    read_tools,
-    write_tools,
+    is_server_tool,
+    left_out,
+    name_of_type,
+    read_server_tools,
 )
+from gateway.endpoints.responses.tools import read_choice, read_tools, write_tools
 from gateway.endpoints.rules import Rules
 from gateway.http import strict_json
 
@@ -89,21 +92,44 @@ def read_call(
     if not conversation.messages:
         raise RequestError("input is required.", param="input")
     places = tuple(conversation.places)
+    server_tools = read_server_tools(request)
     said = _write_chat(request, raws, conversation.messages)
+    # A choice among tools that the gateway has still to add.
+    choice = said.pop("tool_choice", None) if _is_of_gateway(said, request, server_tools) else None
     try:
         call = chat.read_call(_encode(said), head, profile, rules)
     except GatewayError as error:
         rename_fields(error, lambda name: rename(name, places))
         raise
     shared = structs.asdict(call.payload)
-    if not (call.payload.processors or call.payload.server_tools):
+    shared["server_tools"] = server_tools
+    shared["max_tool_runs"] = request.max_tool_calls
+    if choice is not None:
+        shared["fields"] = {**call.payload.fields, "tool_choice": _encode(choice)}
+    if not (call.payload.processors or server_tools or conversation.has_images):
         shared["native"] = _keep(raws, call, request, history)
-    idle = (WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()
+    lost = ((WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()) + left_out(request)
     truncation = ("truncation",) if request.truncation == "auto" else ()
-    if idle or truncation:
-        shared["native_only"] = NativeOnly(dialect=DIALECT, fields=truncation, left_out=idle)
+    if lost or truncation:
+        shared["native_only"] = NativeOnly(dialect=DIALECT, fields=truncation, left_out=lost)
     payload = ResponsesPayload(**shared, settings=_repeat(request), places=places)
     return Call(structs.replace(call.facts, body=body), payload)
+
+
+def _is_of_gateway(
+    said: JsonObject, request: schema.ResponsesRequest, server_tools: tuple[WantedTool, ...]
+) -> bool:
+    """True where tool_choice is about tools of the gateway, of which one has to be there."""
+    choice = request.tool_choice
+    if isinstance(choice, dict) and is_server_tool(choice):
+        wanted = name_of_type(choice["type"])
+        if not any(tool.id == wanted for tool in server_tools):
+            raise RequestError(
+                f"tool_choice names {choice['type']}, which is not in tools.",
+                param="tool_choice.type",
+            )
+        return True
+    return bool(server_tools) and "tools" not in said
 
 
 def _keep(

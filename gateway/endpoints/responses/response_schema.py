@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.json_types import JsonObject
 from gateway.core.processing import ProcessorSummary
-from gateway.endpoints.chat_completions.response_schema import Fallback
+from gateway.endpoints.chat_completions.response_schema import Fallback, HiToolEvent
 
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "failed"]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -72,7 +72,18 @@ class OutputCustomToolCall(Struct, tag_field="type", tag="custom_tool_call", kw_
     status: ItemStatus
 
 
-OutputItem = OutputMessage | OutputReasoning | OutputFunctionCall | OutputCustomToolCall
+class OutputImageCall(Struct, tag_field="type", tag="image_generation_call", kw_only=True):
+    """A picture that the tool image has made."""
+
+    id: str
+    status: Literal["in_progress", "completed"]
+    result: Annotated[str, Meta(description="Base64. Empty where there is a URL.")] | None
+    url: str | UnsetType = UNSET
+
+
+OutputItem = (
+    OutputMessage | OutputReasoning | OutputFunctionCall | OutputCustomToolCall | OutputImageCall
+)
 
 
 class ResponseInputDetails(Struct):
@@ -143,6 +154,7 @@ class ResponseObject(Struct, kw_only=True):
     credits_used: float | UnsetType = UNSET
     fallback: Fallback | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
+    hi_tool_events: list[HiToolEvent] | UnsetType = UNSET
     episode_id: str | UnsetType = UNSET
 
 
@@ -154,3 +166,5 @@ class ResponseEvent(Struct, kw_only=True):
     type: str
     sequence_number: int
     response: ResponseObject | UnsetType = UNSET
+    # Of response.hi_tool_event.
+    hi_tool_event: HiToolEvent | UnsetType = UNSET

@@ -124,6 +124,12 @@ class ReasoningItem(Struct, tag_field="type", tag="reasoning", kw_only=True):
     encrypted_content: str | None = None
 
 
+class ImageCallItem(Struct, tag_field="type", tag="image_generation_call", kw_only=True):
+    """A picture of an earlier response. Models do not get it."""
+
+    id: ItemId | None = None
+
+
 class ItemReference(Struct, tag_field="type", tag="item_reference"):
     """An item of a stored response."""
 
@@ -136,6 +142,7 @@ TypedItem = (
     | FunctionCallOutput
     | CustomToolCallOutput
     | ReasoningItem
+    | ImageCallItem
     | ItemReference
 )
 ITEM_TYPES = frozenset(
@@ -144,6 +151,7 @@ ITEM_TYPES = frozenset(
         "custom_tool_call_output",
         "function_call",
         "function_call_output",
+        "image_generation_call",
         "item_reference",
         "reasoning",
     }
@@ -180,8 +188,15 @@ class CustomChoice(Struct, tag_field="type", tag="custom"):
 class AllowedTool(Struct):
     """One of `tools`, named again."""
 
-    type: Literal["function", "custom"]
-    name: ShortName
+    type: str
+    # Tools that the gateway runs have none.
+    name: ShortName | None = None
+
+
+class ServerToolChoice(Struct):
+    """A tool that the gateway runs."""
+
+    type: str
 
 
 class AllowedToolsChoice(Struct, tag_field="type", tag="allowed_tools"):
@@ -260,6 +275,8 @@ class ResponsesRequest(Struct, kw_only=True):
     # Codex sends it. It stays here, unless the provider is OpenAI.
     client_metadata: JsonObject | None = None
     inferada: JsonObject | None = None
+    plugins: list[JsonObject] | None = None
+    hi_tool_events: bool | None = None
     models: Annotated[list[PublicName], Meta(max_length=5)] | None = None
     episode_id: str | None = msgspec.field(name="tensorzero::episode_id", default=None)
     deny_unknown_fields: bool | None = msgspec.field(

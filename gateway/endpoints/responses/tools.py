@@ -1,6 +1,7 @@
 """`tools` and `tool_choice` as chat completions have them.
 
-Tools that a provider runs are refused: what they cost is not told in tokens.
+Those that the gateway runs are read elsewhere (gateway.endpoints.responses.server_tools). Those
+that a provider runs are refused: what they cost is not told in tokens.
 """
 
 from __future__ import annotations
@@ -11,17 +12,12 @@ from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.items import convert
+from gateway.endpoints.responses.server_tools import is_idle, is_server_tool, name_of_type
+from gateway.tools.rounds import PREFIX
 
 TAKEN = ("function", "custom")
 # Between the name of a namespace and that of a tool in it, where a model is told of the tool.
 JOINT = "__"
-WEB_SEARCH = "web_search"
-
-
-def is_idle(tool: JsonObject) -> bool:
-    """True for a search of the web that may not reach it: Codex sends one with every request. It is
-    left out, and named in x-dropped-params."""
-    return tool.get("type") == WEB_SEARCH and tool.get("external_web_access") is False
 
 
 def flatten(given: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
@@ -33,7 +29,7 @@ def flatten(given: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
                 place = f"tools[{index}].tools[{number}]"
                 named = one if isinstance(one, dict) else {}
                 yield place, named | {"name": join(tool.get("name"), named.get("name"))}
-        elif not is_idle(tool):
+        elif not is_idle(tool) and not is_server_tool(tool):
             yield f"tools[{index}]", tool
 
 
@@ -59,7 +55,7 @@ def read_tools(given: Sequence[JsonObject]) -> list[schema.ToolSpec]:
         kind = tool.get("type")
         if isinstance(kind, str) and kind not in TAKEN:
             raise UnsupportedParameter(
-                f"Tools of the type {kind[:64]} are not available. Send function tools.",
+                f"Tools of the type {kind[:64]} are not available.",
                 param=f"{path}.type",
             )
         spec = convert(tool, schema.ToolSpec, path)
@@ -73,6 +69,8 @@ def read_choice(given: JsonObject | str | None) -> object:
     if not isinstance(given, dict):
         return given
     kind = given.get("type")
+    if is_server_tool(given):
+        return schema.ServerToolChoice(name_of_type(str(kind)))
     if isinstance(kind, str) and kind not in (*TAKEN, "allowed_tools"):
         raise UnsupportedParameter(
             f"A tool_choice of the type {kind[:64]} is not available.", param="tool_choice.type"
@@ -86,6 +84,8 @@ def write_tools(tools: Sequence[schema.ToolSpec], choice: object) -> JsonObject:
     said: JsonObject = {}
     if isinstance(choice, schema.AllowedToolsChoice):
         tools, choice = _allowed(tools, choice), choice.mode
+    if isinstance(choice, schema.ServerToolChoice):
+        choice = schema.FunctionChoice(PREFIX + choice.type)
     if tools:
         said["tools"] = [_write_tool(tool) for tool in tools]
     if isinstance(choice, schema.FunctionChoice):
@@ -103,9 +103,9 @@ def _allowed(
 ) -> list[schema.ToolSpec]:
     there = {_name_of(tool): tool for tool in tools}
     for index, named in enumerate(choice.tools):
-        if (named.type, named.name) not in there:
+        if (named.type, named.name) not in there and not is_server_tool({"type": named.type}):
             raise RequestError(
-                f"tool_choice names {named.name}, which is not in tools.",
+                f"tool_choice names {named.name or named.type}, which is not in tools.",
                 param=f"tool_choice.tools[{index}].name",
             )
     wanted = {(named.type, named.name) for named in choice.tools}

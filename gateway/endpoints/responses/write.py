@@ -16,12 +16,21 @@ import msgspec
 from msgspec import UNSET, structs
 
 from gateway.core.errors import GatewayError
-from gateway.core.events import Answer, ChatAnswer, Delta, Finish, UsageReported, WrittenEvent
+from gateway.core.events import (
+    Answer,
+    ChatAnswer,
+    Delta,
+    Finish,
+    ToolEvent,
+    UsageReported,
+    WrittenEvent,
+)
 from gateway.core.json_types import JsonObject
 from gateway.core.money import Usage, count_cache_writes, usd
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
-from gateway.endpoints.chat_completions.response_schema import Fallback
+from gateway.endpoints.chat_completions.response_schema import Fallback, HiToolEvent
+from gateway.endpoints.chat_completions.write import write_tool_event
 from gateway.endpoints.responses.output import Event, OutputBuilder
 from gateway.endpoints.responses.payload import Settings
 from gateway.endpoints.responses.response_schema import (
@@ -71,12 +80,14 @@ class ResponseWriter:
         self._id = form.answer_id
         self._output = OutputBuilder(self._id, read_namespaces(settings.tools))
         self._service_tier: object = None
+        self._tool_events: list[HiToolEvent] = []
 
     def write_answer(self, answer: Answer, receipt: Receipt) -> bytes:
         """Return the body of a buffered answer."""
         assert isinstance(answer, ChatAnswer)
         choice = answer.choices[0]
         self._service_tier = answer.extras.get("service_tier")
+        self._tool_events += [write_tool_event(one) for one in answer.tool_events if one.is_shown]
         drain(self._output.add(choice.message, choice.logprobs))
         drain(self._output.finish(is_whole=choice.finish_reason not in INCOMPLETE))
         return _encode(self._ended(choice.finish_reason, receipt))
@@ -110,6 +121,7 @@ class ResponseWriter:
         response.usage = write_usage(receipt.usage, receipt.charge_nusd)
         response.credits_used = self._form.credits(receipt)
         response.inferada = self._form.summary()
+        response.hi_tool_events = self._tool_events or UNSET
         if self.fallback is not None:
             response.fallback = Fallback(*self.fallback)
         return response
@@ -155,9 +167,18 @@ class EventWriter(ResponseWriter):
             self._reason = event.reason
             if event.logprobs is not None:
                 return self._frames(self._output.add({}, event.logprobs))
+        elif isinstance(event, ToolEvent):
+            return self._write_tool_event(event) if event.is_shown else b""
         elif isinstance(event, UsageReported):
             self._service_tier = event.extras.get("service_tier", self._service_tier)
         return b""
+
+    def _write_tool_event(self, event: ToolEvent) -> bytes:
+        """Return an event of a type of our own, which SDKs pass on or pass over."""
+        first = b"" if self._number else self.open()
+        written = write_tool_event(event)
+        self._tool_events.append(written)
+        return first + self._frame("response.hi_tool_event", {"hi_tool_event": written})
 
     def close(self, receipt: Receipt) -> list[bytes]:
         """Return the events that complete the output, and the one that has all of it."""
@@ -176,6 +197,7 @@ class EventWriter(ResponseWriter):
         plain = {"code": error.code, "message": error.message, "param": error.param}
         response = self._response("failed")
         response.output = self._output.items
+        response.hi_tool_events = self._tool_events or UNSET
         response.error = ResponseFailure(FAILURES.get(error.status, "server_error"), error.message)
         told = self._frame("error", {**found, **plain})
         return told + self._frame("response.failed", {"response": response})

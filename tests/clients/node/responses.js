@@ -84,7 +84,7 @@ async function leaveStream() {
 
 const failures = {
   400: () => create([{ role: "king", content: "Hello" }]),
-  "400 tool": () => create("Hello", { tools: [{ type: "web_search" }] }),
+  "400 tool": () => create("Hello", { tools: [{ type: "file_search" }] }),
   "400 background": () => create("Hello", { background: true }),
   "400 previous": () => create("Hello", { previous_response_id: "resp_1" }),
   401: () => connect("sk-gw-wrong").responses.create(asked("Hello")),

@@ -60,7 +60,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
         "input[1].encrypted_content",
     ),
     "a hosted tool": (
-        {"tools": [{"type": "web_search"}]},
+        {"tools": [{"type": "file_search"}]},
         "unsupported_parameter",
         "tools[0].type",
     ),
