@@ -85,6 +85,9 @@ class AnswerChoice(Struct):
     logprobs: JsonObject | None
 
 
+COSTS = "Cost of each server tool in micro-USD. Part of usage.cost."
+
+
 class HiToolEvent(Struct, kw_only=True):
     """A plugin has begun to run, or has run. Of its beginning there are the arguments, of its end
     the rest."""
@@ -116,6 +119,7 @@ class ChatCompletion(Struct, kw_only=True):
     episode_id: str | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
     hi_tool_events: list[HiToolEvent] | UnsetType = UNSET
+    tool_costs_micro_usd: Annotated[dict[str, str], Meta(description=COSTS)] | UnsetType = UNSET
 
 
 class ChunkChoice(Struct):
@@ -153,3 +157,4 @@ class ChatCompletionChunk(ChunkHead, kw_only=True):
     fallback: Fallback | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
     hi_tool_event: HiToolEvent | UnsetType = UNSET
+    tool_costs_micro_usd: Annotated[dict[str, str], Meta(description=COSTS)] | UnsetType = UNSET

@@ -133,6 +133,7 @@ class AnswerWriter:
                 inferada=form.summary(),
                 hi_tool_events=[write_tool_event(one) for one in answer.tool_events if one.is_shown]
                 or UNSET,
+                tool_costs_micro_usd=write_tool_costs(receipt),
             )
         )
 
@@ -246,6 +247,7 @@ class ChunkWriter(AnswerWriter):
             chunk.usage = None
         elif receipt is not None and self._where == ON_FINISH:
             chunk.usage = write_usage(receipt.usage, receipt.charge_nusd)
+            chunk.tool_costs_micro_usd = write_tool_costs(receipt)
             chunk.credits_used = self._credits(receipt)
         if receipt is not None:
             if self.fallback is not None:
@@ -263,6 +265,7 @@ class ChunkWriter(AnswerWriter):
         # The second repeats the usage: one SDK keeps what the last chunk says, even nothing.
         frames = [_write_event(chunk)] if self._where == TWICE else []
         chunk.credits_used = self._credits(receipt)
+        chunk.tool_costs_micro_usd = write_tool_costs(receipt)
         chunk.inferada = self._form.summary()
         return [*frames, _write_event(chunk)]
 
@@ -278,6 +281,15 @@ class ChunkWriter(AnswerWriter):
 
 def _write_event(chunk: ChatCompletionChunk) -> bytes:
     return DATA + _encode(chunk) + END
+
+
+def write_tool_costs(receipt: Receipt) -> dict[str, str] | UnsetType:
+    """Return what each tool of the gateway has cost, in micro-USD; UNSET where none has run."""
+    costs: dict[str, int] = {}
+    for use in receipt.tools:
+        if use.uses:
+            costs[use.name] = costs.get(use.name, 0) + use.uses * use.nusd_each
+    return {name: write_micro_usd(nusd) for name, nusd in costs.items()} or UNSET
 
 
 def write_tool_event(event: ToolEvent) -> HiToolEvent:

@@ -13,7 +13,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.json_types import JsonObject
 from gateway.core.processing import ProcessorSummary
-from gateway.endpoints.chat_completions.response_schema import Fallback, Timings
+from gateway.endpoints.chat_completions.response_schema import COSTS, Fallback, HiToolEvent, Timings
 
 StopReason = Literal[
     "end_turn",
@@ -23,6 +23,10 @@ StopReason = Literal[
     "refusal",
     "model_context_window_exceeded",
 ]
+
+
+# Of citations that the gateway has made: those of providers have more.
+OWN_INDEX = ""
 
 
 class OutputTokensDetails(Struct):
@@ -51,8 +55,20 @@ class MessageUsage(Struct, kw_only=True):
     cost: Annotated[float, Meta(description="USD.")] | UnsetType = UNSET
 
 
+class CitedPage(Struct, tag_field="type", tag="web_search_result_location", kw_only=True):
+    """A page that the model was given by a tool of the gateway."""
+
+    url: str
+    title: str
+    cited_text: str = ""
+    encrypted_index: Annotated[
+        str, Meta(description="Empty: providers have no search result of that kind.")
+    ] = OWN_INDEX
+
+
 class SaidText(Struct, tag_field="type", tag="text"):
     text: str
+    citations: list[CitedPage] | UnsetType = UNSET
 
 
 class SaidThinking(Struct, tag_field="type", tag="thinking"):
@@ -90,6 +106,8 @@ class AnthropicMessage(Struct, kw_only=True):
     credits_used: float | UnsetType = UNSET
     episode_id: str | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
+    hi_tool_events: list[HiToolEvent] | UnsetType = UNSET
+    tool_costs_micro_usd: Annotated[dict[str, str], Meta(description=COSTS)] | UnsetType = UNSET
 
 
 class MessageStart(Struct, tag_field="type", tag="message_start"):
@@ -117,9 +135,13 @@ class InputJsonDelta(Struct, tag_field="type", tag="input_json_delta"):
     partial_json: str
 
 
+class CitationsDelta(Struct, tag_field="type", tag="citations_delta"):
+    citation: CitedPage
+
+
 class ContentBlockDelta(Struct, tag_field="type", tag="content_block_delta"):
     index: int
-    delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta
+    delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta | CitationsDelta
 
 
 class ContentBlockStop(Struct, tag_field="type", tag="content_block_stop"):
@@ -137,6 +159,8 @@ class MessageDelta(Struct, tag_field="type", tag="message_delta", kw_only=True):
     credits_used: float | UnsetType = UNSET
     fallback: Fallback | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
+    hi_tool_events: list[HiToolEvent] | UnsetType = UNSET
+    tool_costs_micro_usd: Annotated[dict[str, str], Meta(description=COSTS)] | UnsetType = UNSET
 
 
 class MessageStop(Struct, tag_field="type", tag="message_stop"):
@@ -144,4 +168,6 @@ class MessageStop(Struct, tag_field="type", tag="message_stop"):
 
 
 class Ping(Struct, tag_field="type", tag="ping"):
-    """Comes at any time."""
+    """Comes at any time. SDKs pass over it, and over the tool event that it may have."""
+
+    hi_tool_event: HiToolEvent | UnsetType = UNSET

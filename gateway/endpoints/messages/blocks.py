@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from gateway.core import reasoning
 from gateway.core.events import Fields
@@ -22,6 +22,8 @@ from gateway.core.reasoning import (
     ReasoningText,
 )
 from gateway.endpoints.messages.answer_schema import (
+    CitationsDelta,
+    CitedPage,
     ContentBlockDelta,
     ContentBlockStart,
     ContentBlockStop,
@@ -93,6 +95,9 @@ class BlockStream:
             text = fields.get(name)
             if isinstance(text, str) and text:
                 frames += self._add_text(text)
+        if self._open == TEXT:
+            for page in read_citations(fields):
+                frames += self._change(CitationsDelta(page))
         calls = fields.get("tool_calls")
         if isinstance(calls, list):
             for position, piece in enumerate(calls):
@@ -126,7 +131,9 @@ class BlockStream:
         late, self._late = self._late, []
         return frames + b"".join(map(self._add_encrypted, late))
 
-    def _change(self, delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta) -> bytes:
+    def _change(
+        self, delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta | CitationsDelta
+    ) -> bytes:
         return write_event(ContentBlockDelta(self._next - 1, delta))
 
     def _add_text(self, text: str) -> bytes:
@@ -227,13 +234,31 @@ def write_blocks(message: Fields) -> list[SaidBlock]:
             is_sealed = carried.data or carried.id or carried.kind == "summary"
             signature = seal(carried) if is_sealed else ""
             blocks.append(SaidThinking(reasoning.text_of(detail), signature))
-    texts = [message.get("content"), message.get("refusal")]
-    blocks += [SaidText(text) for text in texts if isinstance(text, str) and text]
+    text, refusal = message.get("content"), message.get("refusal")
+    if isinstance(text, str) and text:
+        blocks.append(SaidText(text, read_citations(message) or UNSET))
+    if isinstance(refusal, str) and refusal:
+        blocks.append(SaidText(refusal))
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, Mapping):
             blocks.append(_write_call(call))
     return blocks
+
+
+def read_citations(fields: Fields) -> list[CitedPage]:
+    """Return the pages that a message or its last delta cites."""
+    given = fields.get("annotations")
+    cited = [
+        one.get("url_citation")
+        for one in (given if isinstance(given, list) else ())
+        if isinstance(one, Mapping)
+    ]
+    return [
+        CitedPage(url=_text(page.get("url")), title=_text(page.get("title")))
+        for page in cited
+        if isinstance(page, Mapping) and _text(page.get("url"))
+    ]
 
 
 def _write_call(call: Mapping[str, object]) -> SaidToolUse:

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from gateway.core.errors import InvalidFile
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.messages import schema
+from gateway.endpoints.messages.answer_schema import OWN_INDEX
 
 CACHE_CONTROL = "cache_control"
+INDEX = "encrypted_index"
 BETWEEN = "\n\n"
 PDF = "application/pdf"
 # A part, and where it stands in the request.
@@ -40,6 +42,13 @@ def asks_for_citations(block: object) -> bool:
     if not isinstance(block, schema.DocumentBlock | schema.SearchResultBlock):
         return False
     return block.citations is not None and bool(block.citations.enabled)
+
+
+def has_own_citations(block: schema.TextBlock) -> bool:
+    """True for a text that cites what a tool of the gateway has found, which Anthropic's API does
+    not know."""
+    cited = block.citations if isinstance(block.citations, list) else []
+    return any(isinstance(one, dict) and one.get(INDEX) == OWN_INDEX for one in cited)
 
 
 def text_part(text: str) -> JsonObject:

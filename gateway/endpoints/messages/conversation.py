@@ -19,6 +19,7 @@ from gateway.endpoints.messages.content import (
     CACHE_CONTROL,
     Placed,
     asks_for_citations,
+    has_own_citations,
     join_texts,
     marked,
     text_part,
@@ -48,6 +49,7 @@ class Conversation:
         self.lost: set[str] = set()
         self.paths: dict[tuple[int, int], str] = {}
         self.is_foreign = False
+        self._has_own_citations = False
         if request.system:
             self._add_system(request.system, "system")
         for index, turn in enumerate(request.messages):
@@ -66,7 +68,7 @@ class Conversation:
     def is_native(self) -> bool:
         """True for a conversation that Anthropic's API takes as it is, and whose answer has nothing
         that cannot be told here."""
-        return not (self.is_foreign or self.lost)
+        return not (self.is_foreign or self.lost or self._has_own_citations)
 
     def _add(self, message: JsonObject, paths: Sequence[str]) -> None:
         row = len(self.messages)
@@ -139,6 +141,7 @@ class Conversation:
         mark: schema.CacheControl = None
         for block in content:
             if isinstance(block, schema.TextBlock):
+                self._has_own_citations |= has_own_citations(block)
                 texts.append(marked(text_part(block.text), block.cache_control))
             elif isinstance(block, schema.ToolUseBlock):
                 calls.append(_write_call(block))

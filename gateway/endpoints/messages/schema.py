@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from gateway.core.json_types import JsonObject
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.endpoints.reading import END, PublicName
 
@@ -34,6 +34,8 @@ class Block(Struct, kw_only=True):
 
 class TextBlock(Block, tag_field="type", tag="text", kw_only=True):
     text: str
+    # Of an earlier answer.
+    citations: JsonValue = None
 
 
 class PlainText(Block, kw_only=True):

@@ -18,6 +18,7 @@ from gateway.core.events import (
     Delta,
     Fields,
     Finish,
+    ToolEvent,
     UsageReported,
     WrittenEvent,
 )
@@ -26,8 +27,12 @@ from gateway.core.money import Usage, count_cache_writes, usd
 from gateway.core.receipt import Receipt
 from gateway.core.units import CACHE_WRITE_1H
 from gateway.endpoints.base import AnswerForm
-from gateway.endpoints.chat_completions.response_schema import Fallback
-from gateway.endpoints.chat_completions.write import write_timings
+from gateway.endpoints.chat_completions.response_schema import Fallback, HiToolEvent
+from gateway.endpoints.chat_completions.write import (
+    write_timings,
+    write_tool_costs,
+    write_tool_event,
+)
 from gateway.endpoints.messages.answer_schema import (
     AnthropicMessage,
     CacheCreation,
@@ -135,6 +140,9 @@ class MessageWriter:
                 credits_used=form.credits(receipt),
                 episode_id=form.episode_id or UNSET,
                 inferada=form.summary(),
+                hi_tool_events=[write_tool_event(one) for one in answer.tool_events if one.is_shown]
+                or UNSET,
+                tool_costs_micro_usd=write_tool_costs(receipt),
             )
         )
 
@@ -155,6 +163,7 @@ class MessageStreamWriter(MessageWriter):
         self._extras: JsonObject = {}
         self._so_far: Usage | None = None
         self._has_refusal = False
+        self._tool_events: list[HiToolEvent] = []
 
     def open(self) -> bytes:
         """Return the event that every stream begins with. It says what the prompt counts where the
@@ -186,10 +195,18 @@ class MessageStreamWriter(MessageWriter):
         if isinstance(event, Finish):
             if not event.index:
                 self._finish = event
+        elif isinstance(event, ToolEvent):
+            return self._write_tool_event(event) if event.is_shown else b""
         elif isinstance(event, UsageReported):
             self._extras.update(event.extras)
             self._so_far = event.so_far or self._so_far
         return b""
+
+    def _write_tool_event(self, event: ToolEvent) -> bytes:
+        """Return a ping that has the event: some clients fail on types that they do not know."""
+        written = write_tool_event(event)
+        self._tool_events.append(written)
+        return (b"" if self.is_open else self.open()) + write_event(Ping(written))
 
     def close(self, receipt: Receipt) -> list[bytes]:
         """Return the last events. Each is to be written by itself."""
@@ -208,6 +225,8 @@ class MessageStreamWriter(MessageWriter):
             usage=write_usage(receipt.usage, receipt.charge_nusd),
             credits_used=self._form.credits(receipt),
             inferada=self._form.summary(),
+            hi_tool_events=self._tool_events or UNSET,
+            tool_costs_micro_usd=write_tool_costs(receipt),
         )
         if self.fallback is not None:
             end.fallback = Fallback(*self.fallback)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from gateway.core.json_types import JsonObject
 from gateway.core.processing import ProcessorSummary
-from gateway.endpoints.chat_completions.response_schema import Fallback, HiToolEvent
+from gateway.endpoints.chat_completions.response_schema import COSTS, Fallback, HiToolEvent
 
 ResponseStatus = Literal["in_progress", "completed", "incomplete", "failed"]
 ItemStatus = Literal["in_progress", "completed", "incomplete"]
@@ -155,6 +155,7 @@ class ResponseObject(Struct, kw_only=True):
     fallback: Fallback | UnsetType = UNSET
     inferada: ProcessorSummary | UnsetType = UNSET
     hi_tool_events: list[HiToolEvent] | UnsetType = UNSET
+    tool_costs_micro_usd: Annotated[dict[str, str], Meta(description=COSTS)] | UnsetType = UNSET
     episode_id: str | UnsetType = UNSET
 
 

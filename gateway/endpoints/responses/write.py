@@ -30,7 +30,7 @@ from gateway.core.money import Usage, count_cache_writes, usd
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.response_schema import Fallback, HiToolEvent
-from gateway.endpoints.chat_completions.write import write_tool_event
+from gateway.endpoints.chat_completions.write import write_tool_costs, write_tool_event
 from gateway.endpoints.responses.output import Event, OutputBuilder
 from gateway.endpoints.responses.payload import Settings
 from gateway.endpoints.responses.response_schema import (
@@ -122,6 +122,7 @@ class ResponseWriter:
         response.credits_used = self._form.credits(receipt)
         response.inferada = self._form.summary()
         response.hi_tool_events = self._tool_events or UNSET
+        response.tool_costs_micro_usd = write_tool_costs(receipt)
         if self.fallback is not None:
             response.fallback = Fallback(*self.fallback)
         return response

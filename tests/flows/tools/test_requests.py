@@ -120,7 +120,7 @@ def test_settings_of_a_tool_take_effect_while_the_gateway_runs(
 def test_messages_have_plugins_too(
     tools_site: Site, caller: Caller, model: str, stream: bool
 ) -> None:
-    body = {"model": model, "max_tokens": 1000, "stream": stream, "hi_tool_events": True}
+    body = {"model": model, "max_tokens": 1000, "stream": stream}
     said = [{"role": "user", "content": script()}]
 
     def send(**members: Any) -> Answer:
