@@ -70,7 +70,7 @@ def find_in(sentences: Sequence[Sentence], engine: str) -> list[list[Mark]]:
 def ask(engine: str, texts: Sequence[str], language: str) -> Findings:
     """Return what an engine finds in each text. It is imported here, not in a child process."""
     module = importlib.import_module(f"gateway.processors.engines.{engine}")
-    answer = module.handle({"texts": list(texts), "language": language})
+    answer = module.handle({"texts": list(texts), "languages": [language]})
     return msgspec.convert(answer["findings"], Findings)
 
 

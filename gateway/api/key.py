@@ -12,13 +12,15 @@ from gateway.api.schemas.key import KeyReport, KeyResponse, write_budget, write_
 from gateway.api.views import KeyView, answers
 from gateway.core.budget_owner import Level
 from gateway.core.errors import DatabaseUnavailable
+from gateway.core.processor_rules import NO_RULES
 from gateway.selectors.budget_lines import budget_lines, holders_over, owner_of
 from gateway.snapshot.caller import Caller
 from keys.models import ApiKey, Scope
 
 
 class KeyInfoView(KeyView):
-    """Get the API key itself, and the budgets that its calls are charged to.
+    """Get the API key itself, the budgets that its calls are charged to, and the processors that
+    they go through.
 
     What a workspace has spent is shown to API keys with the scope usage.workspace.
     """
@@ -47,4 +49,5 @@ def read_key(caller: Caller) -> KeyReport:
         lines = budget_lines(holder, now)
         found += [write_budget(level, line, shows_spent=shows_spent) for line in lines]
     budgets = [budget for budget in found if budget is not None]
-    return write_key(key, sorted(caller.key.scopes), budgets)
+    rules = caller.key.processors or NO_RULES
+    return write_key(key, sorted(caller.key.scopes), budgets, rules)

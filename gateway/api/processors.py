@@ -7,7 +7,9 @@ from rest_framework.response import Response
 
 from gateway.api.schemas.processors import ProcessorList, write_processors
 from gateway.api.views import KeyView, answers
+from gateway.core.processor_rules import NO_RULES
 from gateway.processors.registry import PROCESSORS
+from gateway.snapshot.caller import Caller
 
 
 class ProcessorListView(KeyView):
@@ -16,4 +18,6 @@ class ProcessorListView(KeyView):
 
     @answers(ProcessorList, operation_id="listProcessors", tags=["calls"])
     def get(self, request: Request) -> Response:
-        return Response(write_processors(PROCESSORS.values()))
+        caller: Caller = request.auth  # type: ignore[assignment]
+        required = (caller.key.processors or NO_RULES).required
+        return Response(write_processors(PROCESSORS.values(), required))

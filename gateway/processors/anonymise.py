@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import msgspec
@@ -58,7 +58,12 @@ class Anonymise(Processor):
         settings = read_settings(options)
         where = f"inferada.{NAME}."
         search = read_search(
-            settings, context.language, name=NAME, where=where, services=context.services
+            settings,
+            context.language,
+            name=NAME,
+            where=where,
+            services=context.services,
+            more_languages=context.more_languages,
         )
         if call.payload.has("prediction"):
             raise RequestError(f"prediction cannot be sent with {NAME}.", param="prediction")
@@ -69,16 +74,18 @@ class Anonymise(Processor):
         report = ProcessorReport("passed", {"entities": 0, "entity_types": []})
         if texts.unscannable:
             report.details["unscannable"] = len(texts.unscannable)
-        if not any(found):
+        if not any(found) and not context.taken_out:
             return Processed(call, None, report)
 
         def write() -> tuple[Placeholders, list[str]]:
-            return write_placeholders(call, written, found)
+            return write_placeholders(call, written, found, context.taken_out)
 
         is_long = len(call.payload.fields["messages"]) >= LONG_BYTES
         placeholders, replaced = await asyncio.to_thread(write) if is_long else write()
+        if not placeholders.given and not placeholders.shared:
+            return Processed(call, None, report)
         report.status = "applied"
-        report.details["entities"] = len(placeholders.given)
+        report.details["entities"] = len(placeholders.given) + len(placeholders.shared)
         report.details["entity_types"] = list(types_of(found))
         restorer = Restorer(
             placeholders.originals,
@@ -86,16 +93,23 @@ class Anonymise(Processor):
             foreign=placeholders.foreign,
             is_json=answers_in_json(call),
         )
-        call = add_system_text(await texts.replace(replaced), NOTE)
+        call = await texts.replace(replaced)
+        if placeholders.given:
+            # What stands for shared values was explained where they were taken out.
+            call = add_system_text(call, NOTE)
         return Processed(call, RestoreStep(restorer), report, taken_out=placeholders.given)
 
 
 def write_placeholders(
-    call: ChatCall, texts: Sequence[str], found: Sequence[Sequence[Found]]
+    call: ChatCall,
+    texts: Sequence[str],
+    found: Sequence[Sequence[Found]],
+    taken_out: Mapping[str, str],
 ) -> tuple[Placeholders, list[str]]:
-    """Return the placeholders of a call, and its texts with them."""
+    """Return the placeholders of a call, and its texts with them. taken_out: values that have one
+    already, and keep it."""
     raw = [bytes(field).decode(errors="replace") for field in call.payload.fields.values()]
-    placeholders = Placeholders([*raw, *texts])
+    placeholders = Placeholders([*raw, *texts], known=taken_out)
     for text, ones in zip(texts, found, strict=True):
         for one in ones:
             placeholders.give(one.type, text[one.start : one.end])

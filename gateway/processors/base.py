@@ -47,6 +47,10 @@ class ProcessorContext(Struct, frozen=True, kw_only=True):
 
     # Of the request's texts, in lower case; None where nobody has said.
     language: str | None = None
+    # Others in which they may be: a caller's own, where a workspace has said one.
+    more_languages: tuple[str, ...] = ()
+    # What processors before it took out, each value with what stands there instead.
+    taken_out: Mapping[str, str] = {}
     # The public name.
     model: str = ""
     # A provider on premises serves the model.
@@ -91,6 +95,11 @@ class Processor(Protocol):
 
     # It can be made mandatory: it needs nothing that only a caller knows.
     can_be_required: ClassVar[bool] = True
+
+    @property
+    def languages_if_required(self) -> tuple[str, ...]:
+        """Those in which it works where it is mandatory; empty for any."""
+        return self.languages
 
     def require(self, call: AnyCall, *, is_model_local: bool) -> AnyCall:
         """Return a call of another operation than chat as it goes on where the processor is

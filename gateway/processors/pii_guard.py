@@ -40,13 +40,24 @@ class PiiGuard(Processor):
     )
     options = PiiGuardSettings
 
+    @property
+    def languages_if_required(self) -> tuple[str, ...]:
+        return LANGUAGES
+
     async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
         """Raises ProcessorRejected, RequestError, UnscannableContent, ProcessorFailure."""
         settings = read_settings(options)
         # All languages are searched where the call's is none of those that are known.
         language = context.language if context.language in LANGUAGES else None
         where = f"inferada.{NAME}."
-        search = read_search(settings, language, name=NAME, where=where, services=context.services)
+        search = read_search(
+            settings,
+            language,
+            name=NAME,
+            where=where,
+            services=context.services,
+            more_languages=context.more_languages,
+        )
         texts = await read_texts(call)
         check_scannable(texts.unscannable, settings, NAME)
         places = [(one.text, one.param) for one in texts.found]

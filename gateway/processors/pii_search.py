@@ -53,7 +53,8 @@ class Search(Struct, frozen=True, kw_only=True):
     """What is looked for in texts of one call."""
 
     engine: str
-    language: str | None
+    # Of the texts; all of them where there are none.
+    languages: tuple[str, ...]
     types: tuple[str, ...]
     threshold: float
     # Asked beside the engine.
@@ -68,12 +69,13 @@ def read_search(
     where: str = "",
     language_param: str = "inferada.language",
     services: Mapping[str, ServiceSettings] = {},
+    more_languages: Sequence[str] = (),
 ) -> Search:
     """Return what to look for.
 
     name: of the processor or endpoint. where: the path of the settings in the request, with a dot
-    behind it. services: of the workspace. Raises RequestError, UnsupportedParameter,
-    LanguageNotSupported, LanguageRequired.
+    behind it. services: of the workspace. more_languages: searched in as well. Raises RequestError,
+    UnsupportedParameter, LanguageNotSupported, LanguageRequired.
     """
     types = tuple(dict.fromkeys(settings.entities or ()))
     has_model = settings.service_id == NER
@@ -83,14 +85,8 @@ def read_search(
             f"The service {service.service_id} does not find personal data.",
             param=f"{where}service_id",
         )
-    for index, one in enumerate(settings.entities or ()):
-        # A service has types of its own.
-        if service is None and (one not in ENTITY_TYPES or (one in NER_TYPES and not has_model)):
-            raise RequestError(
-                f"The type {one[:64]} is not one that can be found here.",
-                param=f"{where}entities[{index}]",
-                details={"supported": [*ENTITY_TYPES[: None if has_model else -len(NER_TYPES)]]},
-            )
+    if service is None:
+        check_types(settings.entities or (), where, has_model=has_model)
     languages: Sequence[str] = LANGUAGES
     if service is not None:
         if language is None:
@@ -108,16 +104,29 @@ def read_search(
         languages = ner_languages()
         if not languages:
             raise UnsupportedParameter(REMEDY, param=f"{where}service_id")
-    if language is not None and language not in languages:
-        raise LanguageNotSupported.of(name, language, languages, param=language_param)
+    searched = () if language is None else (language, *more_languages)
+    for one in searched:
+        if one not in languages:
+            raise LanguageNotSupported.of(name, one, languages, param=language_param)
     threshold = settings.score_threshold
     return Search(
         engine=NER_ENGINE if has_model else ENGINE,
-        language=language,
+        languages=searched,
         types=types,
         threshold=DEFAULT_THRESHOLD if threshold is None else threshold,
         service=service,
     )
+
+
+def check_types(types: Sequence[str], where: str, *, has_model: bool) -> None:
+    """Raise RequestError for a type that is not found here. A service has types of its own."""
+    for index, one in enumerate(types):
+        if one not in ENTITY_TYPES or (one in NER_TYPES and not has_model):
+            raise RequestError(
+                f"The type {one[:64]} is not one that can be found here.",
+                param=f"{where}entities[{index}]",
+                details={"supported": [*ENTITY_TYPES[: None if has_model else -len(NER_TYPES)]]},
+            )
 
 
 async def search_texts(texts: Sequence[str], search: Search, engines: Engines) -> list[list[Found]]:
@@ -129,8 +138,8 @@ async def search_texts(texts: Sequence[str], search: Search, engines: Engines) -
             "texts": [texts[index][start:end] for index, start, end in batch],
             "score_threshold": search.threshold,
         }
-        if search.language is not None:
-            request["language"] = search.language
+        if search.languages:
+            request["languages"] = list(search.languages)
         if search.types:
             request["entities"] = list(search.types)
         answer = await engines.run(search.engine, request)
@@ -149,11 +158,10 @@ async def ask_service(
     engines: Engines,
     found: list[list[Found]],
 ) -> None:
-    """Add what a service finds in each text beside what was found already. Raises
-    ProcessorFailure."""
-    language = search.language or ""
+    """Add what a service finds in each text, asked in each language, beside what was found already.
+    Raises ProcessorFailure."""
 
-    async def ask(index: int, start: int, end: int) -> None:
+    async def ask(index: int, start: int, end: int, language: str) -> None:
         piece = texts[index][start:end]
         if not piece.strip():
             return
@@ -169,7 +177,8 @@ async def ask_service(
         async with asyncio.TaskGroup() as group:
             for batch in batches(texts):
                 for index, start, end in batch:
-                    group.create_task(ask(index, start, end))
+                    for language in search.languages:
+                        group.create_task(ask(index, start, end, language))
     except ExceptionGroup as failed:
         raise failed.exceptions[0] from None
 

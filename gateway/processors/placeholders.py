@@ -21,6 +21,8 @@ _ANY_IN_JSON = re.compile(r"(?:<|\\u003[cC])([A-Z][A-Z0-9_]*)(?:>|\\u003[eE])")
 _OPENINGS, _CLOSINGS = ("<", "\\u003c", "\\u003C"), (">", "\\u003e", "\\u003E")
 _OPENING, _OPENING_IN_JSON = re.compile("<"), re.compile(r"[<\\]")
 _WORD = re.compile(r"\w+")
+# Shorter values that were taken out elsewhere are replaced only where they are found.
+LEAST_SHARED_CHARS = 4
 
 
 class Found(Struct, frozen=True, array_like=True):
@@ -36,11 +38,21 @@ class Placeholders:
     """Those of one call: the same value always gets the same one.
 
     avoided: texts that callers may have written with placeholders in them, which stay theirs: none
-    of ours is like one of those. form: how they are made, of a type and a number.
+    of ours is like one of those. form: how they are made, of a type and a number. known: values
+    that have a placeholder from elsewhere, which stands for them here, too.
     """
 
-    def __init__(self, avoided: Iterable[str] = (), *, form: str = f"<{PREFIX}_{{}}_{{}}>") -> None:
+    def __init__(
+        self,
+        avoided: Iterable[str] = (),
+        *,
+        form: str = f"<{PREFIX}_{{}}_{{}}>",
+        known: Mapping[str, str] = {},
+    ) -> None:
         self._form = form
+        self._from_elsewhere = known
+        # Of those, what was replaced here.
+        self.shared: set[str] = set()
         # Their names.
         self.foreign = frozenset(name for text in avoided for name in ANY.findall(text))
         # By value, in the order in which they were first seen.
@@ -49,6 +61,9 @@ class Placeholders:
         self._last: Counter[str] = Counter()
         # Values by their first words, the longest first, each with where that word is in it.
         self._by_word: dict[str, list[tuple[str, int]]] = {}
+        for value in known:
+            if len(value) >= LEAST_SHARED_CHARS:
+                self._know(value)
 
     @property
     def originals(self) -> dict[str, str]:
@@ -57,7 +72,7 @@ class Placeholders:
 
     def give(self, kind: str, value: str, *, is_known: bool = True) -> str:
         """Return the placeholder of a value. is_known: other texts get it for the same word."""
-        known = self.given.get(value)
+        known = self.given.get(value) or self._from_elsewhere.get(value)
         if known is not None:
             return known
         while True:
@@ -67,10 +82,8 @@ class Placeholders:
                 break
         self.given[value] = placeholder
         self.types[kind] += 1
-        if is_known and (word := _WORD.search(value)) is not None:
-            values = self._by_word.setdefault(word[0], [])
-            values.append((value, word.start()))
-            values.sort(key=lambda one: len(one[0]), reverse=True)
+        if is_known:
+            self._know(value)
         return placeholder
 
     def write(self, text: str, found: Sequence[Found]) -> str:
@@ -81,10 +94,24 @@ class Placeholders:
         end = 0
         for one in found:
             pieces += self._write_known(text, end, one.start)
-            pieces.append(self.given[text[one.start : one.end]])
+            pieces.append(self._placeholder_of(text[one.start : one.end]))
             end = one.end
         pieces += self._write_known(text, end, len(text))
         return "".join(pieces)
+
+    def _know(self, value: str) -> None:
+        """Have a value replaced wherever it stands as a word."""
+        if (word := _WORD.search(value)) is not None:
+            values = self._by_word.setdefault(word[0], [])
+            values.append((value, word.start()))
+            values.sort(key=lambda one: len(one[0]), reverse=True)
+
+    def _placeholder_of(self, value: str) -> str:
+        given = self.given.get(value)
+        if given is not None:
+            return given
+        self.shared.add(value)
+        return self._from_elsewhere[value]
 
     def _write_known(self, text: str, start: int, end: int) -> Iterator[str]:
         """Yield a stretch of a text with placeholders for known values."""
@@ -96,7 +123,7 @@ class Placeholders:
                     continue
                 if is_word(text, first) and is_word(text, last):
                     yield text[start:first]
-                    yield self.given[value]
+                    yield self._placeholder_of(value)
                     start = last
                     break
         yield text[start:end]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from time import perf_counter_ns
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from gateway.core.chat import ChatCall
 from gateway.core.errors import GatewayError, InsufficientScope, RequestError
 from gateway.core.processing import Processing
 from gateway.core.processor_errors import LanguageNotSupported, LanguageRequired, ProcessorFailure
-from gateway.core.processor_rules import NO_RULES, ProcessorRules
+from gateway.core.processor_rules import NO_RULES, ProcessorRules, RequiredProcessor
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.processors.base import Options, Processed, Processor, ProcessorContext
@@ -24,8 +25,19 @@ from gateway.processors.languages import main_language
 from gateway.processors.registry import PROCESSORS
 
 logger = logging.getLogger(__name__)
-# Processors with their options, in the order in which they run.
-Wanted = list[tuple[Processor, Options]]
+
+
+class WantedProcessor(NamedTuple):
+    """A processor of a call. languages: of its texts, where they are not the call's own: the
+    workspace's and the caller's of a mandatory processor; empty for all."""
+
+    processor: Processor
+    options: Options
+    languages: tuple[str, ...] | None = None
+
+
+# In the order in which they run.
+Wanted = list[WantedProcessor]
 
 
 def wanted_processors(
@@ -33,7 +45,8 @@ def wanted_processors(
 ) -> Wanted:
     """Return the processors of the call with their options, in the order in which they run.
 
-    scopes: of the key. Mandatory processors need none, and have the workspace's options. Raises
+    scopes: of the key. Mandatory processors need none, have the workspace's options, and work in
+    the workspace's language and in the caller's: a wrong one hides nothing from them. Raises
     InsufficientScope, LanguageRequired, LanguageNotSupported.
     """
     given = msgspec.json.decode(call.payload.fields.get("inferada", b"{}")) or {}
@@ -41,12 +54,30 @@ def wanted_processors(
     for name, processor in PROCESSORS.items():
         if name in call.payload.processors:
             required = rules.required.get(name)
-            options = (given.get(name) or {}) if required is None else required.options
-            if required is None:
-                check_scope(processor, options, scopes)
+            if required is not None:
+                said = main_language(str(given.get("language") or ""))
+                found.append(as_required(processor, required, said))
+                continue
+            options = given.get(name) or {}
+            check_scope(processor, options, scopes)
             check_language(processor, options, language)
-            found.append((processor, options))
+            found.append(WantedProcessor(processor, options))
     return found
+
+
+def as_required(processor: Processor, required: RequiredProcessor, said: str) -> WantedProcessor:
+    """Return a mandatory processor. said: the caller's language, if any. Raises LanguageRequired,
+    LanguageNotSupported for one in which the processor does not work."""
+    own, known = main_language(required.language), processor.languages_if_required
+    if known and said and said not in known:
+        raise LanguageNotSupported.of(processor.name, said, known)
+    if not own and not processor.is_language_needed(required.options):
+        # All of them are searched, whatever the caller says.
+        return WantedProcessor(processor, required.options, ())
+    languages = tuple(dict.fromkeys(one for one in (own, said) if one))
+    for one in languages or (None,):
+        check_language(processor, required.options, one)
+    return WantedProcessor(processor, required.options, languages)
 
 
 def check_scope(processor: Processor, options: Options, scopes: frozenset[str]) -> None:
@@ -93,9 +124,13 @@ async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorConte
     processing = Processing(context.language)
     steps: list[TimedStep] = []
     given, body = call.payload.fields, call.facts.body
-    for processor, options in wanted:
+    for processor, options, languages in wanted:
         began_ns = perf_counter_ns()
-        done = await apply(processor, call, options, context)
+        asked = replace(context, taken_out=processing.taken_out)
+        if languages is not None:
+            first = languages[0] if languages else None
+            asked = replace(asked, language=first, more_languages=languages[1:])
+        done = await apply(processor, call, options, asked)
         call, report = done.call, done.report
         report.duration_ns = perf_counter_ns() - began_ns
         processing.before_ns += report.duration_ns

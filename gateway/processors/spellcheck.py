@@ -41,37 +41,42 @@ class Spelling(Struct, frozen=True, kw_only=True):
     """How texts are corrected."""
 
     engines: Engines
-    language: str
+    # Each in its turn: paragraphs in another stay as they are.
+    languages: tuple[str, ...]
     level: Level
     service: ServiceSettings | None = None
 
     async def correct(self, text: str) -> tuple[str, int]:
         """Return a text with its spelling corrected, and how many words were."""
         count = 0
-        done = []
-        for part in parts_of(text):
-            found = await self.find(part)
-            done.append(put(part, found))
-            count += len(found)
-        return "".join(done), count
+        for language in self.languages:
+            done = []
+            for part in parts_of(text):
+                found = await self._find(part, language)
+                done.append(put(part, found))
+                count += len(found)
+            text = "".join(done)
+        return text, count
 
-    async def find(self, text: str) -> list[tuple[int, int, str]]:
+    async def _find(self, text: str, language: str) -> list[tuple[int, int, str]]:
         """Return the places of words, start and end, and what to put there."""
         if self.service is not None:
-            return await self._ask(self.service, text)
-        request = {"texts": [text], "language": self.language, "level": self.level}
+            return await self._ask(self.service, text, language)
+        request = {"texts": [text], "language": language, "level": self.level}
         answer = await self.engines.run(ENGINE, request)
         [found] = msgspec.convert(answer["found"], list[list[tuple[int, int, str]]])
         return found
 
-    async def _ask(self, service: ServiceSettings, text: str) -> list[tuple[int, int, str]]:
+    async def _ask(
+        self, service: ServiceSettings, text: str, language: str
+    ) -> list[tuple[int, int, str]]:
         """Return what a service corrects, but for places that are never looked at."""
         if not text.strip():
             return []
-        request = {"texts": [text], "language": self.language, "untouched": True}
+        request = {"texts": [text], "language": language, "untouched": True}
         answer = await self.engines.run(ENGINE, request)
         [kept] = msgspec.convert(answer["untouched"], list[list[tuple[int, int]]])
-        language = SERVICE_LANGUAGES.get(self.language, self.language)
+        language = SERVICE_LANGUAGES.get(language, language)
         done: list[tuple[int, int, str]] = []
         for one in sorted(
             await self.engines.find_misspellings(service, text, language, self.level),
@@ -175,7 +180,7 @@ class Spellcheck(Processor):
                 )
         spelling = Spelling(
             engines=context.engines,
-            language=context.language,
+            languages=(context.language, *context.more_languages),
             level=given.level or DEFAULT,
             service=service,
         )

@@ -18,7 +18,6 @@ from gateway.models import MandatoryProcessor, ProcessorService
 from gateway.processors.base import Processor
 from gateway.processors.languages import main_language
 from gateway.processors.pii_search import SearchSettings, read_search
-from gateway.processors.pii_types import LANGUAGES
 from gateway.processors.registry import PROCESSORS
 from gateway.stores.processor_rules import compile_service
 from keys.models import ApiKey
@@ -38,7 +37,7 @@ def requirable_processors() -> list[RequirableProcessor]:
     """Return those that can be mandatory, in the order in which they run."""
     return [
         RequirableProcessor(
-            one.name, one.description, sorted(_languages_of(one)), one.is_language_needed({})
+            one.name, one.description, sorted(one.languages_if_required), one.is_language_needed({})
         )
         for one in PROCESSORS.values()
         if one.can_be_required
@@ -126,17 +125,10 @@ def _check_search(
             entities=options.get("entities"),  # type: ignore[arg-type]
             service_id=options.get("service_id"),  # type: ignore[arg-type]
         ),
-        language if language in _languages_of(processor) else None,
+        language if language in processor.languages_if_required else None,
         name=processor.name,
         services=services,
     )
-
-
-def _languages_of(processor: Processor) -> Sequence[str]:
-    """Return those that a mandatory processor can be told: also where a call that names the
-    processor may be in any language."""
-    searches = processor.options is not None and issubclass(processor.options, SearchSettings)
-    return LANGUAGES if searches else processor.languages
 
 
 def _check_language(
@@ -148,7 +140,7 @@ def _check_language(
             raise ValidationError(
                 {"language": f"For calls that do not name theirs. One of {supported}."}
             )
-    elif (known := _languages_of(processor)) and language not in known:
+    elif (known := processor.languages_if_required) and language not in known:
         supported = ", ".join(sorted(known))
         raise ValidationError({"language": f"One of {supported}."})
 

@@ -8,7 +8,10 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from gateway.core.budget_owner import Level
+from gateway.core.json_types import JsonObject
 from gateway.core.money import usd
+from gateway.core.processor_rules import ProcessorRules
+from gateway.processors.registry import PROCESSORS
 from gateway.selectors.budget_lines import BudgetLine
 from keys.models import ApiKey
 
@@ -39,6 +42,17 @@ class KeyBudget(Struct, kw_only=True):
     resets_at: Annotated[datetime | None, Meta(description="Null for the total.")]
 
 
+class MandatoryProcessorEntry(Struct, kw_only=True):
+    id: Annotated[str, Meta(description="Its name, as in inferada.processors.")]
+    options: Annotated[
+        JsonObject, Meta(description="Those of the workspace; a request's own do not count.")
+    ]
+    language: Annotated[
+        str | None,
+        Meta(description="Of the texts, beside the one that a request names. Null for any."),
+    ]
+
+
 class KeyReport(Struct, kw_only=True):
     id: str
     label: str
@@ -48,13 +62,21 @@ class KeyReport(Struct, kw_only=True):
     budgets: Annotated[
         list[KeyBudget], Meta(description="Calls are charged to all of them. Empty for no limit.")
     ]
+    mandatory_processors: Annotated[
+        list[MandatoryProcessorEntry],
+        Meta(description="Calls go through them whatever they say, in this order."),
+    ]
 
 
 class KeyResponse(Struct):
     data: KeyReport
 
 
-def write_key(key: ApiKey, scopes: list[str], budgets: list[KeyBudget]) -> KeyReport:
+def write_key(
+    key: ApiKey, scopes: list[str], budgets: list[KeyBudget], rules: ProcessorRules
+) -> KeyReport:
+    """rules: of the key. Processors come in the order in which they run."""
+    required = [rules.required[name] for name in PROCESSORS if name in rules.required]
     return KeyReport(
         id=str(key.pk),
         label=key.label,
@@ -62,6 +84,12 @@ def write_key(key: ApiKey, scopes: list[str], budgets: list[KeyBudget]) -> KeyRe
         scopes=scopes,
         expires_at=key.expires_at,
         budgets=budgets,
+        mandatory_processors=[
+            MandatoryProcessorEntry(
+                id=one.name, options=dict(one.options), language=one.language or None
+            )
+            for one in required
+        ],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Annotated, Literal
 
 import msgspec
@@ -25,6 +25,9 @@ class ProcessorEntry(Struct, kw_only=True):
     languages: Annotated[
         list[str], Meta(description="Those that inferada.language can name. Empty for any.")
     ]
+    mandatory: Annotated[
+        bool, Meta(description="Calls of this API key go through it whatever they say.")
+    ]
     options: Annotated[
         JsonObject | None,
         Meta(description="The JSON Schema of its member of inferada. Null without options."),
@@ -36,11 +39,13 @@ class ProcessorList(Struct):
     data: Annotated[list[ProcessorEntry], Meta(description="In the order in which they run.")]
 
 
-def write_processors(processors: Iterable[Processor]) -> ProcessorList:
-    return ProcessorList("list", [write_processor(one) for one in processors])
+def write_processors(processors: Iterable[Processor], required: Container[str]) -> ProcessorList:
+    """required: the names of those that are mandatory for the key."""
+    entries = [write_processor(one, mandatory=one.name in required) for one in processors]
+    return ProcessorList("list", entries)
 
 
-def write_processor(processor: Processor) -> ProcessorEntry:
+def write_processor(processor: Processor, *, mandatory: bool) -> ProcessorEntry:
     return ProcessorEntry(
         id=processor.name,
         object="processor",
@@ -48,6 +53,7 @@ def write_processor(processor: Processor) -> ProcessorEntry:
         scope=processor.scope,
         needs_language=processor.needs_language,
         languages=sorted(processor.languages),
+        mandatory=mandatory,
         options=None if processor.options is None else write_schema(processor.options),
     )
 

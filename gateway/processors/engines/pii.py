@@ -1,6 +1,6 @@
 """Finds personal data in texts. Imported in a child process alone (gateway.processors.engine_pool).
 
-A request has `texts`, `language` (absent: all of them), `entities` (absent: every type) and
+A request has `texts`, `languages` (absent: all of them), `entities` (absent: every type) and
 `score_threshold`. The answer has `findings`: for each text a list of type, start, end
 and score, which do not overlap, in characters of the text as it was written.
 """
@@ -48,7 +48,7 @@ RECOGNISERS: tuple[Recogniser, ...] = (
 
 class Request(msgspec.Struct):
     texts: list[str]
-    language: str | None = None
+    languages: list[str] | None = None
     entities: list[str] | None = None
     score_threshold: float = DEFAULT_THRESHOLD
 
@@ -67,7 +67,7 @@ def answer(
     """Return what these recognisers find in every text. beside: one that counts only where none of
     the others finds anything but names and places, which it is likelier to get wrong."""
     asked = msgspec.convert(request, Request)
-    languages = frozenset(() if asked.language is None else (asked.language,))
+    languages = frozenset(asked.languages or ())
     wanted = frozenset(asked.entities or ())
     findings = []
     for written in asked.texts:

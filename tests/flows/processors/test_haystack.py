@@ -10,7 +10,7 @@ import pytest
 
 from tests.flows.caller import Answer, Caller
 from tests.flows.processors.faulty_engines import HANGING, KILLED
-from tests.flows.processors.personal import EMAIL, IBAN, Way, read, send, summary_of
+from tests.flows.processors.personal import EMAIL, IBAN, PHONE, Way, read, send, summary_of
 from tests.flows.site import NUSD_PER_USD, Site
 
 NAME, PIN = "Xander Quillfeather", "77"
@@ -161,6 +161,28 @@ def test_other_processors_read_the_data(faulty_site: Site, caller: Caller, form:
     assert (guarded.status, guarded.error["details"]["reason"]) == (422, "personal_data")
     assert (shielded.status, shielded.error["details"]["reason"]) == (422, "prompt_injection")
     assert shielded.error["param"] == "inferada.haystack.data"
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_the_same_value_has_the_same_placeholder_in_messages(
+    faulty_site: Site, caller: Caller, stream: bool
+) -> None:
+    text = f"{NAME} ({PIN}) wrote from {EMAIL} and {PHONE}"
+    inferada = haystack("anonymise", schema=SCHEMA)
+
+    answer = caller.ask(f"script:noted&cut=3&text={text}", inferada=inferada, stream=stream)
+
+    assert answer.text == text
+    [entry] = faulty_site.tries(answer.call_id)
+    assert not [value for value in (*VALUES, PHONE) if value in entry["body"]]
+    wanted = f"<INF_HAY_PERSON_1> ({PIN}) wrote from <INF_HAY_EMAIL_ADDRESS_1> and"
+    assert f"{wanted} <INF_PHONE_NUMBER_1>" in sent(faulty_site, answer)[-1]["content"]
+    reports = summary_of(answer)["processors"]
+    assert {name: one["unrestored"] for name, one in reports.items()} == {
+        "haystack": 0,
+        "anonymise": 0,
+    }
+    assert reports["anonymise"]["entities"] == 3
 
 
 WRONG: list[tuple[dict[str, Any], int, str]] = [

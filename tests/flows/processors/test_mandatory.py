@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 
@@ -58,6 +59,69 @@ def test_a_caller_can_add_but_not_take_away(faulty_site: Site) -> None:
         assert list(answer.json["inferada"]["processors"]) == ran
         [entry] = faulty_site.tries(answer.call_id)
         assert EMAIL not in entry["body"]
+
+
+def test_a_caller_s_language_hides_nothing(faulty_site: Site) -> None:
+    caller = faulty_site.caller(credit_nusd=10 * NUSD_PER_USD, scopes=["completions"])
+    require(faulty_site, caller, "anonymise", "--language", "nl")
+    wait_until(lambda: "inferada" in caller.ask("script:text=x").json, what="the rule to apply")
+    # Without a word that names it, it counts in Dutch texts alone.
+    number = "111222333"
+
+    for language in ("en", "fr-FR", None):
+        answer = caller.ask(f"script:noted&text={number}", inferada={"language": language})
+
+        assert answer.text == number
+        [entry] = faulty_site.tries(answer.call_id)
+        assert number not in entry["body"], language
+    refused = caller.ask(number, inferada={"language": "ja"})
+    assert (refused.status, refused.error["code"]) == (422, "language_not_supported")
+    assert faulty_site.tries(refused.call_id) == []
+
+
+def test_a_guard_searches_all_languages_whatever_a_caller_names(faulty_site: Site) -> None:
+    caller = faulty_site.caller(scopes=["completions"])
+    require(faulty_site, caller, "pii_guard")
+    number = "111222333"
+    wait_until(lambda: caller.ask(EMAIL).status == 422, what="the rule to apply")
+
+    answers = [caller.ask(number, inferada={"language": one}) for one in ("en", "ja")]
+
+    codes = ["processor_policy_rejection", "language_not_supported"]
+    assert [answer.error["code"] for answer in answers] == codes
+    assert all(faulty_site.tries(answer.call_id) == [] for answer in answers)
+
+
+def test_a_mandatory_spellcheck_corrects_in_its_own_language_too(faulty_site: Site) -> None:
+    caller = faulty_site.caller(scopes=["completions"])
+    require(faulty_site, caller, "spellcheck", "--language", "en")
+    wait_until(lambda: "inferada" in caller.ask("script:text=x").json, what="the rule to apply")
+    said = "Your pakage was delivered to the wrong adress yesterday, please call us."
+    script = urlencode({"text": said, "cut": 5, "tokens": len(said)})
+
+    answer = caller.ask(f"script:{script}", inferada={"language": "pt"})
+
+    assert answer.text == said.replace("pakage", "package").replace("adress", "address")
+
+
+def test_a_key_reads_what_is_mandatory_for_it(faulty_site: Site) -> None:
+    caller = faulty_site.caller(scopes=["completions", "usage"])
+    other = faulty_site.another_key(caller.workspace_id, scopes=["completions", "usage"])
+    require(faulty_site, caller, "prompt_shield")
+    options = '{"score_threshold": 0.6}'
+    of_key = ("--language", "en", "--options", options, "--key", caller.key_id)
+    require(faulty_site, caller, "anonymise", *of_key)
+
+    def read(who: Caller) -> tuple[list[dict[str, Any]], list[str]]:
+        key = who.ask(method="GET", path="/v1/key", raw=b"").json["data"]
+        listed = who.ask(method="GET", path="/v1/processors", raw=b"").json["data"]
+        return key["mandatory_processors"], [one["id"] for one in listed if one["mandatory"]]
+
+    shield: dict[str, Any] = {"id": "prompt_shield", "options": {}, "language": None}
+    wait_until(lambda: len(read(caller)[0]) == 2, what="the rules to apply")
+    anonymise = {"id": "anonymise", "options": {"score_threshold": 0.6}, "language": "en"}
+    assert read(caller) == ([anonymise, shield], ["anonymise", "prompt_shield"])
+    assert read(other) == ([shield], ["prompt_shield"])
 
 
 def test_endpoints_that_are_not_processed_are_refused(faulty_site: Site) -> None:

@@ -68,7 +68,7 @@ def test_the_corpus_has_every_language_and_hard_negatives() -> None:
 
 
 def find(text: str, language: str | None = "en", **more: object) -> list[tuple[str, str]]:
-    answer = handle({"texts": [text], "language": language, **more})
+    answer = handle({"texts": [text], "languages": language and [language], **more})
     findings: Findings = answer["findings"]  # type: ignore[assignment]
     return [(kind, text[start:end]) for kind, start, end, _ in findings[0]]
 
