@@ -74,6 +74,8 @@ class Means:
 
     units: frozenset[str]
     reasons: bool = False
+    # Its count of the completion is without the reasoning.
+    counts_reasoning_apart: bool = False
     # Endpoints of one answer: `n`, `best_of`, several inputs.
     many: bool = True
     # One prompt, of which there may be many completions all the same.
@@ -148,6 +150,8 @@ def plan_conversation(form: Format) -> Plan:
             script["per_event"] = dice.randint(1, 5)
             if means.reasons and dice.random() < 0.5:
                 script["reasoning"] = dice.randint(1, 20)
+            if means.counts_reasoning_apart and ending is not E.FALLBACK:
+                script["usage"] = "apart"
         if "cached" in means.units and dice.random() < 0.6:
             script["cached"] = dice.randint(0, prompt_tokens)
         if "cache_write" in means.units and dice.random() < 0.6:

@@ -38,6 +38,10 @@ CHAT = tuple(
         settings=dialect.settings,
     )
     for dialect in DIALECTS
+) + (
+    like_openai(
+        "xai", "grok-4", Means(CACHED, reasons=True, counts_reasoning_apart=True), path="/v1"
+    ),
 )
 
 
