@@ -88,6 +88,14 @@ UNITS: dict[str, Unit] = {
         ),
         Unit("completion", "Completion", price_column="output_pusd_per_token"),
         Unit("reasoning", "Reasoning", part_of="completion", usage_detail="reasoning_tokens"),
+        # What models think while they search, where it has a price of its own:
+        # https://docs.perplexity.ai/getting-started/pricing
+        Unit(
+            "research",
+            "Research",
+            price_column="research_pusd_per_token",
+            part_of="completion",
+        ),
         Unit(
             "image",
             "Images",

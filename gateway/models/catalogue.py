@@ -123,6 +123,7 @@ class LanguageModel(models.Model):
     # does, and the others cost nothing.
     cache_write_pusd_per_token = models.BigIntegerField(null=True, blank=True)
     cache_write_1h_pusd_per_token = models.BigIntegerField(null=True, blank=True)
+    research_pusd_per_token = models.BigIntegerField(null=True, blank=True)
     image_pusd = models.BigIntegerField(null=True, blank=True)
     second_pusd_per_ms = models.BigIntegerField(null=True, blank=True)
     character_pusd = models.BigIntegerField(null=True, blank=True)
@@ -176,6 +177,7 @@ class LanguageModel(models.Model):
                     Q(cache_write_1h_pusd_per_token__gte=0)
                     | Q(cache_write_1h_pusd_per_token__isnull=True)
                 )
+                & (Q(research_pusd_per_token__gte=0) | Q(research_pusd_per_token__isnull=True))
                 & (Q(image_pusd__gte=0) | Q(image_pusd__isnull=True))
                 & (Q(second_pusd_per_ms__gte=0) | Q(second_pusd_per_ms__isnull=True))
                 & (Q(character_pusd__gte=0) | Q(character_pusd__isnull=True))

@@ -265,6 +265,7 @@ def test_a_model_is_added_with_prices_per_million_tokens() -> None:
         "output_pusd_per_token": 2_000_000,
         "cache_write_pusd_per_token": None,
         "cache_write_1h_pusd_per_token": None,
+        "research_pusd_per_token": None,
         "image_pusd": None,
         "search_pusd": None,
         "second_pusd_per_ms": None,

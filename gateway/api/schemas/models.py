@@ -34,6 +34,16 @@ class Pricing(Struct, kw_only=True):
         ]
         | UnsetType
     ) = UNSET
+    research: (
+        Annotated[
+            float,
+            Meta(
+                description="Completion tokens that the model thinks with while it searches. "
+                "Present where they have a price of their own."
+            ),
+        ]
+        | UnsetType
+    ) = UNSET
     unit: Literal["per_million_tokens"]
     other_units: (
         Annotated[list[UnitPrice], Meta(description="Present where the model has such prices.")]
@@ -112,6 +122,11 @@ def write_pricing(price: Price) -> Pricing:
             UNSET
             if for_an_hour_pusd == written_pusd
             else for_an_hour_pusd / PUSD_PER_TOKEN_PER_USD_PER_MTOK
+        ),
+        research=(
+            price.of("research") / PUSD_PER_TOKEN_PER_USD_PER_MTOK
+            if "research" in dict(price.others)
+            else UNSET
         ),
         unit="per_million_tokens",
         other_units=[

@@ -23,6 +23,7 @@ from gateway.core.money import Usage
 from gateway.core.units import detailed_units
 from gateway.providers.framing.sse import SseDecoder
 from gateway.providers.invalid import invalid_answer, invalid_stream
+from gateway.providers.openai_compatible import searches
 from gateway.providers.token_counts import read_count
 from gateway.providers.upstream_errors import read_error
 
@@ -232,6 +233,8 @@ def read_usage(raw: object) -> Usage | None:
     completion = read_count(raw.get("completion_tokens"))
     if prompt is None or completion is None:
         return None
+    if not searches.MEMBERS.isdisjoint(raw):
+        return searches.read_usage(raw, prompt, completion)
     of_prompt = raw.get("prompt_tokens_details")
     of_completion = raw.get("completion_tokens_details")
     if not of_prompt and not of_completion:

@@ -47,6 +47,17 @@ _FIELDS: Mapping[str, tuple[str, int]] = {
     "input_mchars": ("character", _PER_MILLION),
     "audio_hours": ("second", _MS_PER_HOUR),
 }
+# What these fields mean at one kind alone.
+_FIELDS_OF: Mapping[str, Mapping[str, tuple[str, int]]] = {
+    # A request with a fee is one search (gateway.providers.openai_compatible.searches).
+    "perplexity": {
+        "requests_kcount": ("search", 1_000),
+        "web_searches_kcount": ("search", 1_000),
+        "output_reasoning_mtok": ("research", _PER_MILLION),
+    },
+}
+# What costs there what the prompt does.
+_AS_PROMPT: Mapping[str, frozenset[str]] = {"perplexity": frozenset({"output_citation_mtok"})}
 MAX_NOTE = 300
 
 
@@ -106,7 +117,7 @@ def _read_model(kind: str, model: ModelInfo) -> Iterator[Listed]:
     else:
         dated.append((None, model.prices))
     for since, price in dated:
-        prices, note = _read_price(price)
+        prices, note = _read_price(kind, price)
         if "prompt" in prices or "completion" in prices:
             yield Listed(
                 kind=kind,
@@ -119,20 +130,22 @@ def _read_model(kind: str, model: ModelInfo) -> Iterator[Listed]:
             )
 
 
-def _read_price(price: ModelPrice) -> tuple[dict[str, int], str]:
+def _read_price(kind: str, price: ModelPrice) -> tuple[dict[str, int], str]:
     """Return the prices by unit, and a sentence on what they leave out."""
     prices: dict[str, int] = {}
     others: list[str] = []
+    fields = {**_FIELDS, **_FIELDS_OF.get(kind, {})}
+    as_prompt = _AS_PROMPT.get(kind, frozenset())
     is_tiered = False
     for name, given in vars(price).items():
-        if given is None:
+        if given is None or (name in as_prompt and given == price.input_mtok):
             continue
-        if name not in _FIELDS:
+        if name not in fields:
             others.append(name)
             continue
         base = getattr(given, "base", given)
         is_tiered |= base is not given
-        unit, steps = _FIELDS[name]
+        unit, steps = fields[name]
         prices[unit] = int((Decimal(base) * PUSD_PER_USD / steps).to_integral_value())
     notes = []
     if is_tiered:

@@ -141,7 +141,7 @@ def plan_conversation(form: Format) -> Plan:
         stream, tokens = dice.random() < 0.6, dice.randint(1, 60)
         system = words(dice, 200) if dice.random() < 0.8 else ""
         prompt_tokens = len(system.split()) + 1
-        script = {"tokens": tokens}
+        script: Members = {"tokens": tokens}
         script |= script_for(dice, ending, tokens=tokens, stream=stream)
         limit = dice.randint(1, 80)
         if ending in (E.LEFT, E.BROKEN):

@@ -24,21 +24,22 @@ UNITS_OF_CHAT = {
     "aws_bedrock_anthropic": FOR_HOURS,
     "gcp_vertex_anthropic": FOR_HOURS,
 }
-CHAT = tuple(
-    Provider(
-        kind=dialect.kind,
-        path=dialect.path,
-        native_model=dialect.native_model,
-        means=Means(
-            UNITS_OF_CHAT.get(dialect.kind, CACHED if dialect.has_cache else TEXT),
-            reasons=True,
-            tells_prompt=dialect.tells_prompt,
-        ),
-        credential=dialect.credential,
-        settings=dialect.settings,
-    )
-    for dialect in DIALECTS
-) + (
+CHAT = (
+    *(
+        Provider(
+            kind=dialect.kind,
+            path=dialect.path,
+            native_model=dialect.native_model,
+            means=Means(
+                UNITS_OF_CHAT.get(dialect.kind, CACHED if dialect.has_cache else TEXT),
+                reasons=True,
+                tells_prompt=dialect.tells_prompt,
+            ),
+            credential=dialect.credential,
+            settings=dialect.settings,
+        )
+        for dialect in DIALECTS
+    ),
     like_openai(
         "xai", "grok-4", Means(CACHED, reasons=True, counts_reasoning_apart=True), path="/v1"
     ),

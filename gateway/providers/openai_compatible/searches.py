@@ -1,0 +1,38 @@
+"""What Perplexity's models count beside tokens: what they searched, read and thought meanwhile.
+
+Counts: https://docs.perplexity.ai/api-reference/chat-completions-post
+What each costs: https://docs.perplexity.ai/getting-started/pricing
+"""
+
+from __future__ import annotations
+
+from gateway.core.json_types import JsonObject
+from gateway.core.money import Usage
+from gateway.providers.token_counts import read_count
+
+# Members of usage that nobody else has.
+MEMBERS = frozenset({"search_context_size", "citation_tokens", "num_search_queries"})
+
+
+def read_usage(raw: JsonObject, prompt: int, completion: int) -> Usage:
+    """Return the counts with what was read, which costs what the prompt does, and thought.
+
+    Models that do not count their searches have a fee for each request instead: that is one search.
+    """
+    read, thought = _read(raw, "citation_tokens"), _read(raw, "reasoning_tokens")
+    searches = read_count(raw.get("num_search_queries"))
+    if searches is None:
+        searches = int(_has_fee(raw))
+    counts = {"research": thought, "search": searches}
+    others = {name: count for name, count in counts.items() if count}
+    return Usage(prompt + read, completion + thought, 0, thought, others)
+
+
+def _has_fee(raw: JsonObject) -> bool:
+    """Return whether the request has a fee: it has none only where the provider says so."""
+    cost = raw.get("cost")
+    return not isinstance(cost, dict) or cost.get("request_cost") != 0
+
+
+def _read(raw: JsonObject, name: str) -> int:
+    return read_count(raw.get(name)) or 0
