@@ -18,8 +18,9 @@ from gateway.core.errors import ProviderUnavailable, ProviderUnreachable
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import IncompleteResponse
 from gateway.providers.transports.dialing import Dialer
-from gateway.providers.transports.direct_connection import Connection, LoopQuotas
+from gateway.providers.transports.direct_connection import Connection
 from gateway.providers.transports.direct_response import DirectResponse
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 KEEPALIVE_S = 30.0
 # Connections that have waited for less are used again without asking the system about them.

@@ -15,16 +15,11 @@ from typing import Any
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from gateway.core.loop_quota import LoopQuota, LoopTimeQuota
 from gateway.providers.transports.direct_response import HIGH_WATER_BYTES, DirectResponse
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 # What arrives is parsed in parts of this size: how little body is in it shows after each.
 FEED_BYTES = 16 * 1024
-# How long all answers together may take to hand over large pieces in a pass of the loop.
-PIECES_NS_PER_PASS = 1_500_000
-# So many connections that were paused are read from again in a pass; a read is up to 256 KB.
-READS_PER_PASS = 2
-CONNECTS_PER_PASS = 1
 MAX_JOINED_BYTES = 64 * 1024  # one write of a copy costs less than a write of two pieces
 # So much may come without a byte of body among it: a head, interim answers, trailers.
 MAX_SILENT_BYTES = 64 * 1024
@@ -33,17 +28,6 @@ MAX_SILENT_BYTES = 64 * 1024
 MAX_FRAMING_BYTES = 256 * 1024
 MAX_SMALL_PIECES = 20_000
 MAX_INTERIM_ANSWERS = 200
-
-
-class LoopQuotas:
-    """What all connections of one loop share, so that nobody waits long behind a flood."""
-
-    __slots__ = ("connects", "pieces", "reads")
-
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
-        self.pieces = LoopTimeQuota(loop, PIECES_NS_PER_PASS)
-        self.reads = LoopQuota(loop, READS_PER_PASS)
-        self.connects = LoopQuota(loop, CONNECTS_PER_PASS)
 
 
 class Connection(asyncio.Protocol):

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from gateway.providers.transports.base import IncompleteResponse
-
-if TYPE_CHECKING:
-    from gateway.providers.transports.direct_connection import Connection
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 PIECE_BYTES = 16 * 1024
 # A piece of this size counts towards what all answers together hand over in a pass of the loop.
@@ -18,6 +16,19 @@ LARGE_PIECE_BYTES = 4 * 1024
 HIGH_WATER_BYTES = 64 * 1024
 # The rest of an answer that nobody needs is read for so long, to keep the connection.
 READ_REST_S = 0.25
+
+
+class AskedConnection(Protocol):
+    """What an answer needs of the connection that it comes over."""
+
+    loop: asyncio.AbstractEventLoop
+    quotas: LoopQuotas
+
+    def pause_reading(self) -> None: ...
+
+    def resume_reading(self) -> None: ...
+
+    def release(self, response: DirectResponse, /) -> None: ...
 
 
 class DirectResponse:
@@ -39,7 +50,7 @@ class DirectResponse:
         "status",
     )
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: AskedConnection) -> None:
         self.status = 0
         self.is_encoded = False
         self.is_complete = False

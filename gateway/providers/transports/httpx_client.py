@@ -13,8 +13,8 @@ from gateway.outbound.client import FAILURES, Reply
 from gateway.outbound.guarded_sockets import TooLarge
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.dialing import Dialer
-from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.httpx_transport import HttpxTransport
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 
 class HttpxClient:

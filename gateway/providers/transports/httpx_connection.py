@@ -23,8 +23,8 @@ import httpcore
 from gateway.core.provider_connection import ConnectionSettings
 from gateway.outbound.tls import provider_context, proxy_context
 from gateway.providers.transports.dialing import Dialer
-from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.httpx_stream import SocketStream, connect_through
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 KEEPALIVE_S = 30.0
 # What httpcore allows a server, and a server that names no limit us.

@@ -23,9 +23,9 @@ from gateway.providers.transports.direct_connection import (
     MAX_INTERIM_ANSWERS,
     MAX_SILENT_BYTES,
     MAX_SMALL_PIECES,
-    LoopQuotas,
 )
 from gateway.providers.transports.direct_response import HIGH_WATER_BYTES
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 MAX_CONNECT_HEAD_BYTES = 16 * 1024
 _CONNECT_STATUS = re.compile(rb"HTTP/1\.[01] ([0-9]{3})(?![0-9])")

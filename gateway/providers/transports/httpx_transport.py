@@ -26,7 +26,6 @@ from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import IncompleteResponse
 from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct import write_head
-from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.direct_response import (
     LARGE_PIECE_BYTES,
     PIECE_BYTES,
@@ -34,6 +33,7 @@ from gateway.providers.transports.direct_response import (
 )
 from gateway.providers.transports.httpx_connection import ProviderPool
 from gateway.providers.transports.httpx_stream import SocketStream
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 PART_BYTES = 64 * 1024
 SWEEP_S = 10.0

@@ -10,8 +10,8 @@ from gateway.core.provider_connection import ConnectionSettings
 from gateway.providers.base import UpstreamRequest
 from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.dialing import Dialer
-from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.httpx_transport import HttpxTransport
+from gateway.providers.transports.loop_quotas import LoopQuotas
 
 
 class HttpxTransports:

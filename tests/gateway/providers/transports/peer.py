@@ -20,13 +20,13 @@ from gateway.providers.transports import direct, httpx_connection, httpx_transpo
 from gateway.providers.transports.base import Transport, UpstreamResponse
 from gateway.providers.transports.dialing import Dialer
 from gateway.providers.transports.direct import DirectTransport
-from gateway.providers.transports.direct_connection import LoopQuotas
 from gateway.providers.transports.direct_response import DirectResponse
 from gateway.providers.transports.httpx_stream import SocketStream
 from gateway.providers.transports.httpx_transport import (
     HttpxResponse,
     HttpxTransport,
 )
+from gateway.providers.transports.loop_quotas import LoopQuotas
 from gateway.providers.transports.response_body import read_body
 from tests.support.waiting import async_wait_until
 

@@ -13,7 +13,8 @@ import uvloop
 
 from gateway.core.errors import ProviderUnreachable
 from gateway.providers.transports.dialing import DnsCache
-from gateway.providers.transports.direct_connection import Connection, LoopQuotas
+from gateway.providers.transports.direct_connection import Connection
+from gateway.providers.transports.loop_quotas import LoopQuotas
 from tests.gateway.providers.transports.peer import (
     DEADLINE_S,
     answer,
