@@ -9,11 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from datetime import datetime
-from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple, Protocol
-
-from django.conf import settings
 
 from gateway.core.errors import StorageUnavailable
 from gateway.file_storage.encryption import Source
@@ -75,22 +71,6 @@ class FileStore(Protocol):
 def new_name() -> str:
     """Return a name under which nothing is kept."""
     return secrets.token_hex(16)
-
-
-def open_store() -> FileStore:
-    """Return where this installation keeps its files."""
-    return _open_store(settings.FILES_DIR, settings.FILES_S3_BUCKET)
-
-
-@lru_cache(maxsize=4)
-def _open_store(folder: Path, bucket: str) -> FileStore:
-    if bucket:
-        from gateway.file_storage.s3 import S3Store
-
-        return S3Store()
-    from gateway.file_storage.disk import DiskStore
-
-    return DiskStore(folder)
 
 
 def unavailable(error: BaseException) -> StorageUnavailable:

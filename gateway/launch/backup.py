@@ -22,7 +22,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from gateway import __version__
-from gateway.file_storage.stores import open_store
+from gateway.file_storage.open_store import open_store
 from gateway.launch import database_copies, preflight
 from gateway.launch.failure import CannotStart
 

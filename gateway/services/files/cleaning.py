@@ -13,7 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from gateway.core.errors import StorageUnavailable
-from gateway.file_storage.stores import FileStore, StoredName, open_store
+from gateway.file_storage.open_store import open_store
+from gateway.file_storage.stores import FileStore, StoredName
 from gateway.models import FileStorageMark, StoredFile
 from gateway.services.files.deleting import delete_bytes, delete_file
 from gateway.services.files.places import files_store

@@ -12,7 +12,8 @@ import secrets
 from uuid import UUID
 
 from gateway.core.errors import StorageUnavailable
-from gateway.file_storage.stores import AWAY, FileStore, open_store
+from gateway.file_storage.open_store import open_store
+from gateway.file_storage.stores import AWAY, FileStore
 from gateway.models import FileStorageMark, StoredFile, WorkspaceStorage
 from gateway.services.credential_encryption import (
     DecryptionFailed,
