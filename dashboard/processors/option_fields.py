@@ -16,12 +16,15 @@ from gateway.processors.pii_models import ner_languages
 from gateway.processors.pii_types import ENTITY_TYPES, NER, NER_TYPES
 from gateway.processors.spelling_levels import DEFAULT
 
-# By processor, which fields it has; one that is not here has none.
+TRIAL = "trial"
+# By processor, which fields it has; one that is not here has none. Of a trial: those of anonymise,
+# and that of prompt_shield.
 FIELDS: Mapping[str, Sequence[str]] = {
     "anonymise": ("entities", "score_threshold", "service_id", "allow_unscannable"),
     "pii_guard": ("entities", "score_threshold", "service_id", "allow_unscannable"),
     "prompt_shield": ("threshold",),
     "spellcheck": ("level", "service_id"),
+    TRIAL: ("entities", "score_threshold", "service_id", "threshold"),
 }
 NER_LABEL = "A model of names and places on this server"
 

@@ -12,9 +12,11 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.models import Workspace
 from accounts.permissions import Action, may
+from dashboard.forms.values import FormValues
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.processors.lines import MandatoryLine, mandatory_lines
+from dashboard.processors.option_fields import TRIAL, OptionsForm
 from gateway.api.trial import LANGUAGES, NotServed, Trial, processors, try_text
 from gateway.core.errors import GatewayError
 from gateway.models import ProcessorService
@@ -23,7 +25,9 @@ from gateway.selectors.processors import mandatory_in, services_in
 MAX_CHARS = 20_000
 
 
-class TrialForm(forms.Form):
+class TrialForm(OptionsForm):
+    """What is tried, with options of anonymise and of prompt_shield."""
+
     text = forms.CharField(
         max_length=MAX_CHARS,
         label="Text",
@@ -32,6 +36,15 @@ class TrialForm(forms.Form):
         error_messages={"required": "Enter a text."},
     )
     language = forms.ChoiceField(label="Language", choices=[(one, one) for one in LANGUAGES])
+
+    def __init__(self, data: FormValues | None, services: Sequence[ProcessorService]) -> None:
+        super().__init__(data, processor=TRIAL, services=services, given={"language": "en"})
+        self.fields["threshold"].label = "Threshold of prompt_shield"
+
+    @property
+    def has_options(self) -> bool:
+        """True when the options are to be open: some are set, or wrong."""
+        return self.is_bound and (not self.is_valid() or bool(self.options()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +73,8 @@ class ProcessorsContext:
 def show_processors(request: PageRequest) -> HttpResponse:
     """Show the processors; with a text, what they make of it."""
     workspace = require(request, Action.MAKE_KEYS)
-    form = TrialForm(request.POST if request.method == "POST" else None, initial={"language": "en"})
+    services = services_in(workspace)
+    form = TrialForm(request.POST if request.method == "POST" else None, services)
     trial, failure = None, ""
     if form.is_bound and form.is_valid():
         trial, failure = _try(request, workspace, form)
@@ -74,7 +88,7 @@ def show_processors(request: PageRequest) -> HttpResponse:
             failure=failure,
             catalogue=_catalogue(),
             mandatory=mandatory_lines(mandatory_in(workspace), request.user, workspace),
-            services=services_in(workspace),
+            services=services,
             may_manage=may(request.user, Action.MANAGE_WORKSPACE, workspace),
         ),
         status=422 if form.is_bound and trial is None else 200,
@@ -84,7 +98,8 @@ def show_processors(request: PageRequest) -> HttpResponse:
 def _try(request: PageRequest, workspace: Workspace, form: TrialForm) -> tuple[Trial | None, str]:
     asked = form.cleaned_data
     try:
-        return try_text(request, str(workspace.pk), asked["text"], asked["language"]), ""
+        options = form.options()
+        return try_text(request, workspace, asked["text"], asked["language"], options), ""
     except NotServed:
         return None, "No serving process answers here. Start Tollhouse with `make up`."
     except GatewayError as error:

@@ -9,12 +9,21 @@ from typing import NamedTuple
 import msgspec
 from django.http import HttpRequest
 
+from accounts.models import Workspace
 from gateway.api.mount import serving_of
-from gateway.processors.base import Engines, Processor
+from gateway.processors.base import Engines, Options, Processor
 from gateway.processors.pii_search import SearchSettings, read_search, search_texts
-from gateway.processors.pii_types import CHECKED_TYPES, FORM_TYPES, LANGUAGES, NAMED_TYPES
+from gateway.processors.pii_types import (
+    CHECKED_TYPES,
+    FORM_TYPES,
+    LANGUAGES,
+    NAME_TYPES,
+    NAMED_TYPES,
+)
 from gateway.processors.placeholders import Found, Placeholders, Spellings
+from gateway.processors.prompt_shield import DEFAULT_THRESHOLD
 from gateway.processors.registry import ALL
+from gateway.services.processor_services import services_for_calls
 
 __all__ = ["LANGUAGES", "NotServed", "Trial", "processors", "try_text"]
 
@@ -24,6 +33,8 @@ RULES = {
     **dict.fromkeys(NAMED_TYPES, "A word beside it"),
 }
 OTHER_RULE = "Titles, introductions, lists of names and cities, forms of addresses"
+
+MODEL_RULE = "A model, or a service of the workspace"
 
 
 class NotServed(Exception):
@@ -51,25 +62,35 @@ class Trial:
     findings: Sequence[TrialFinding]
     attack: float
     attack_rules: Sequence[str]
+    # From which score on prompt_shield refuses a call.
+    threshold: float
 
 
 def processors() -> list[Processor]:
     return ALL
 
 
-def try_text(request: HttpRequest, workspace_id: str, text: str, language: str) -> Trial:
-    """Return what anonymise and prompt_shield find in a text, with their default options. Raises
-    NotServed, ProcessorFailure, Overloaded."""
+def try_text(
+    request: HttpRequest, workspace: Workspace, text: str, language: str, options: Options
+) -> Trial:
+    """Return what anonymise and prompt_shield find in a text. options: of both of them. Raises
+    NotServed, and GatewayError for options that a call would be refused for and for engines that
+    fail."""
     serving = serving_of(request)
     if serving is None:
         raise NotServed
-    search = read_search(SearchSettings(), language, name="anonymise")
+    threshold = options.get("threshold")
+    settings = msgspec.convert(
+        {name: value for name, value in options.items() if name != "threshold"}, SearchSettings
+    )
+    services = services_for_calls(workspace)
+    search = read_search(settings, language, name="anonymise", services=services)
 
     async def run(engines: Engines) -> tuple[list[list[Found]], dict[str, object]]:
         found = await search_texts([text], search, engines)
         return found, await engines.run("prompt_shield", {"texts": [text]})
 
-    [found], shield = serving.with_engines(workspace_id, run)
+    [found], shield = serving.with_engines(str(workspace.pk), run)
     placeholders = Placeholders([text])
     for one in found:
         placeholders.give(one.type, text[one.start : one.end])
@@ -82,9 +103,10 @@ def try_text(request: HttpRequest, workspace_id: str, text: str, language: str) 
         findings=[_explain(one, text[one.start : one.end], placeholders) for one in found],
         attack=attack,
         attack_rules=rules,
+        threshold=threshold if isinstance(threshold, float) else DEFAULT_THRESHOLD,
     )
 
 
 def _explain(one: Found, text: str, placeholders: Placeholders) -> TrialFinding:
-    rule = RULES.get(one.type, OTHER_RULE)
+    rule = RULES.get(one.type, OTHER_RULE if one.type in NAME_TYPES else MODEL_RULE)
     return TrialFinding(one.type, text, placeholders.given[text], rule, one.score)

@@ -19,7 +19,7 @@ from gateway.processors.base import Processor
 from gateway.processors.languages import main_language
 from gateway.processors.pii_search import SearchSettings, read_search
 from gateway.processors.registry import PROCESSORS
-from gateway.stores.processor_rules import compile_service
+from gateway.services.processor_services import services_for_calls
 from keys.models import ApiKey
 
 
@@ -118,8 +118,6 @@ def _check_search(
     language: str | None,
 ) -> None:
     """Raise GatewayError."""
-    rows = ProcessorService.objects.filter(workspace=workspace)
-    services = {one.name: compile_service(one) for one in rows}
     read_search(
         SearchSettings(
             entities=options.get("entities"),  # type: ignore[arg-type]
@@ -127,7 +125,7 @@ def _check_search(
         ),
         language if language in processor.languages_if_required else None,
         name=processor.name,
-        services=services,
+        services=services_for_calls(workspace),
     )
 
 

@@ -3,6 +3,7 @@ never returned to people."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 from uuid import UUID
 
@@ -13,10 +14,12 @@ from django.db import transaction
 from accounts.changes import record_audit, record_change
 from accounts.ids import new_id
 from accounts.models import ConfigChange, Workspace
+from gateway.core.processor_rules import ServiceSettings
 from gateway.models import MandatoryProcessor, ProcessorService
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.processors.services import ServiceClient
 from gateway.services.credential_encryption import decrypt, encrypt
+from gateway.stores.processor_rules import compile_service
 
 MAX_SERVICES = 20
 MAX_SECRET_CHARS = 4096
@@ -75,6 +78,12 @@ def remove_service(row: ProcessorService, *, actor: str) -> None:
             )
     _record(row, actor=actor, action="processor_service.remove")
     row.delete()
+
+
+def services_for_calls(workspace: Workspace) -> Mapping[str, ServiceSettings]:
+    """Return the services of a workspace as calls have them, by their names."""
+    rows = ProcessorService.objects.filter(workspace=workspace)
+    return {one.name: compile_service(one) for one in rows}
 
 
 def open_service_client() -> ServiceClient:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 from tests.flows.caller import Caller
-from tests.flows.processors.personal import EMAIL
+from tests.flows.processors.personal import EMAIL, IBAN
 from tests.flows.site import Site
 from tests.flows.test_sessions import PASSWORD, Visitor
 
@@ -33,6 +33,22 @@ def test_a_text_is_shown_as_the_model_would_read_it(site: Site, caller: Caller) 
     assert visitor.text.count(EMAIL) >= 3
     assert "override_instructions" in visitor.text
     assert site.office.do("records", key_id=caller.key_id) == []
+
+
+def test_a_text_is_tried_with_options(site: Site, caller: Caller) -> None:
+    visitor = visitor_of(site, caller, "developer")
+    page = f"{visitor.workspace}/processors"
+    asked = {"text": f"{EMAIL} {IBAN}", "language": "en"}
+
+    statuses = [
+        visitor.post(page, asked | options)
+        for options in ({"score_threshold": "2"}, {"entities": "IBAN_CODE", "threshold": "0.4"})
+    ]
+
+    assert statuses == [422, 200]
+    assert f"{EMAIL} &lt;INF_IBAN_CODE_1&gt;" in visitor.text
+    assert "INF_EMAIL_ADDRESS_1" not in visitor.text
+    assert "refuses a call from 0.4 on" in visitor.text
 
 
 def test_wrong_forms_are_said_and_viewers_kept_out(site: Site, caller: Caller) -> None:
