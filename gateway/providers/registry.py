@@ -13,6 +13,7 @@ from gateway.providers.base import AnyAdapter
 from gateway.providers.bedrock.anthropic import BedrockAnthropicChat
 from gateway.providers.bedrock.chat import BedrockChat
 from gateway.providers.bedrock.embeddings import BedrockEmbeddings
+from gateway.providers.bedrock.rerank import BedrockRerank
 from gateway.providers.catalogue import BY_NAME
 from gateway.providers.cohere.chat import CohereChat
 from gateway.providers.cohere.embeddings import CohereEmbeddings
@@ -55,6 +56,7 @@ ADAPTERS: dict[tuple[str, str], AnyAdapter] = {
     ("embeddings", "voyage"): OpenAIEmbeddings(),
     ("images", "openai"): OpenAIImages(),
     ("moderations", "openai"): OpenAIModerations(),
+    ("rerank", "bedrock"): BedrockRerank(),
     ("rerank", "cohere"): CohereRerank(),
     ("rerank", "jina"): JinaRerank(),
     ("rerank", "openai"): OpenAIRerank(),

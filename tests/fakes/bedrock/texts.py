@@ -32,17 +32,25 @@ OF_COHERE = frozenset(
     {"input_type", "texts", "images", "inputs", "truncate", "embedding_types"}
     | {"output_dimension", "max_tokens"}
 )
+RANKERS = {
+    "cohere.rerank-v3-5:0": {"query", "documents", "top_n", "api_version"},
+    "amazon.rerank-v1:0": {"query", "documents", "top_n"},
+}
+MEANT = ("cohere.embed-", "titan-embed-", ".rerank-")
 Body = dict[str, Any]
 
 
 def is_meant(model: str, operation: str) -> bool:
-    return operation == "invoke" and ("cohere.embed-" in model or "titan-embed-" in model)
+    return operation == "invoke" and any(name in model for name in MEANT)
 
 
 def read_asked(body: Body, model: str) -> Asked:
     """Return what was asked. Raises Refused."""
     name = model.rpartition("/")[2].removeprefix("us.").removeprefix("eu.")
-    asked = _read_cohere(body, name) if name.startswith("cohere.") else _read_titan(body, name)
+    if ".rerank-" in name:
+        asked = _read_ranking(body, name)
+    else:
+        asked = _read_cohere(body, name) if name.startswith("cohere.") else _read_titan(body, name)
     asked.write_refusal = lambda script: {"message": script.message}
     asked.refusal_headers = name_refusal
     return asked
@@ -93,6 +101,27 @@ def _read_cohere(body: Body, name: str) -> Asked:
 
     asked.write = write
     asked.headers = _count
+    return asked
+
+
+def _read_ranking(body: Body, name: str) -> Asked:
+    if name not in RANKERS:
+        raise Refused("The provided model identifier is invalid.")
+    if unknown := body.keys() - RANKERS[name]:
+        raise Refused(f"Malformed input request: extraneous key [{min(unknown)}] is not permitted")
+    if "api_version" in RANKERS[name] and body.pop("api_version", None) != 2:
+        raise Refused("Malformed input request: api_version must be 2 or higher")
+    try:
+        asked = cohere.read_asked("/rerank", body | {"model": name})
+    except CohereRefused as error:
+        raise Refused(str(error)) from None
+    write_all = asked.write
+
+    def write(script: Script, entry: Entry) -> object:
+        answer: Any = write_all(script, entry)
+        return {"results": answer["results"]}
+
+    asked.write = write
     return asked
 
 

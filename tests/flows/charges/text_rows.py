@@ -58,6 +58,16 @@ RANKERS = (
     # It counts nothing.
     like_openai("tei", "reranker", replace(PROMPT, most=32, reports=False)),
     *(
+        Provider(
+            kind="aws_bedrock",
+            path="/bedrock",
+            native_model=model,
+            means=replace(PROMPT, reports=False),
+            settings=BEDROCK,
+        )
+        for model in ("cohere.rerank-v3-5:0", "amazon.rerank-v1:0")
+    ),
+    *(
         like_openai(kind, "reranker", SEARCHES)
         for kind in ("fireworks", "sglang", "llama_cpp", "localai")
     ),

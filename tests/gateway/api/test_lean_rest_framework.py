@@ -1,0 +1,66 @@
+"""Libraries that REST framework takes where it finds them, and a server does not need."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.flows.caller import Caller
+from tests.support.servers import ROOT, GatewayServer, environment, running_gateway
+
+# Loads what a server loads, and every view.
+LOAD = """
+import json, sys
+import gateway.asgi
+from django.urls import get_resolver
+from gateway.api.openapi import document
+
+assert get_resolver().url_patterns and document()["paths"]
+names = ("psycopg", "requests", "rest_framework")
+print(json.dumps([name for name in names if name in sys.modules]))
+"""
+
+
+def loaded(home: Path) -> list[str]:
+    """Return which of the libraries are loaded once all of the application is."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOAD],
+        cwd=ROOT,
+        env=environment(home),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found: list[str] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def is_mapped(server: GatewayServer, library: str) -> bool:
+    """True when a shared library of this name is in the memory of the serving process."""
+    return library in Path(f"/proc/{server.process.pid}/maps").read_text()
+
+
+def ask(server: GatewayServer) -> None:
+    """Make a call, and ask a view of REST framework."""
+    caller = Caller(server.port, server.key, "", "", server.model)
+    assert caller.ask("Count to three.").status == 200
+    listed = caller.ask(method="GET", path="/v1/models", raw=b"")
+    assert (listed.status, listed.json["object"]) == (200, "list")
+
+
+def test_a_server_on_sqlite_has_neither_psycopg_nor_requests(home: Path) -> None:
+    with running_gateway(home) as server:
+        ask(server)
+        assert is_mapped(server, "sqlite")
+        assert not is_mapped(server, "psycopg")
+
+    assert loaded(home) == ["rest_framework"]
+
+
+def test_a_server_on_postgresql_works_without_requests(postgresql_home: Path) -> None:
+    with running_gateway(postgresql_home) as server:
+        ask(server)
+
+    assert loaded(postgresql_home) == ["psycopg", "rest_framework"]
