@@ -8,6 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from gateway.core.egress import HostRules
+
 ServiceKind = Literal["presidio", "languagetool"]
 
 
@@ -21,6 +23,8 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     # Its credential, encrypted for the row of this id; empty for none.
     sealed: bytes = b""
     row_id: str = ""
+    # Which hosts may be asked for the workspace.
+    hosts: HostRules = HostRules()
 
 
 class RequiredProcessor(Struct, frozen=True, kw_only=True):

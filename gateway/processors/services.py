@@ -31,6 +31,7 @@ RUN_S = 10.0
 RETRY_AFTER_S = (0.2, 0.4, 0.8)
 # Requests at once, of all workspaces and of one.
 MAX_AT_ONCE, MAX_OF_ONE = 64, 8
+NOT_ALLOWED = "the access rules of the workspace do not allow its host"
 # What is encrypted, and for which row.
 OpenSecret = Callable[[bytes, str], str]
 
@@ -142,6 +143,8 @@ class ServiceClient:
         content_type: str,
         read: Callable[[bytes], T],
     ) -> T:
+        if not service.hosts.allow(URL(service.url).raw_host or ""):
+            raise ProcessorFailure(f"The service {service.service_id} failed.", detail=NOT_ALLOWED)
         for wait_s in (*self._retry_after_s, None):
             try:
                 async with self._semaphore.slot(service.row_id):

@@ -20,6 +20,7 @@ from gateway.outbound.permitted_addresses import read_networks
 from gateway.processors.services import ServiceClient
 from gateway.services.credential_encryption import decrypt, encrypt
 from gateway.stores.processor_rules import compile_service
+from keys.access import access_rules_of
 
 MAX_SERVICES = 20
 MAX_SECRET_CHARS = 4096
@@ -83,7 +84,8 @@ def remove_service(row: ProcessorService, *, actor: str) -> None:
 def services_for_calls(workspace: Workspace) -> Mapping[str, ServiceSettings]:
     """Return the services of a workspace as calls have them, by their names."""
     rows = ProcessorService.objects.filter(workspace=workspace)
-    return {one.name: compile_service(one) for one in rows}
+    access = access_rules_of(workspace)
+    return {one.name: compile_service(one, access) for one in rows}
 
 
 def open_service_client() -> ServiceClient:

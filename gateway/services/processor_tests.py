@@ -8,11 +8,13 @@ from typing import NamedTuple
 from django.conf import settings
 
 from gateway.core.errors import GatewayError
+from gateway.core.processor_rules import ServiceSettings
 from gateway.models import ProcessorService
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.processors.services import ServiceClient
 from gateway.services.processor_services import open_service_secret
 from gateway.stores.processor_rules import compile_service
+from keys.access import access_rules_of
 
 SENTENCE = "My name is John Smith and I recieve mail in London."
 
@@ -27,17 +29,17 @@ class ServiceTest(NamedTuple):
 def test_service(row: ProcessorService) -> ServiceTest:
     """Return whether the service works. Never raises for what the service does."""
     try:
-        return ServiceTest(True, asyncio.run(_test(row)))
+        service = compile_service(row, access_rules_of(row.workspace))
+        return ServiceTest(True, asyncio.run(_test(service)))
     except GatewayError as error:
         return ServiceTest(False, f"The test failed: {error.detail or error}.")
 
 
-async def _test(row: ProcessorService) -> str:
+async def _test(service: ServiceSettings) -> str:
     networks = read_networks(settings.FETCH_ALLOWED_NETWORKS)
     client = ServiceClient(networks, open_service_secret, retry_after_s=())
-    service = compile_service(row)
     try:
-        if row.kind == ProcessorService.Kind.PRESIDIO:
+        if service.kind == "presidio":
             found = await client.find_entities(service, SENTENCE, "en", 0.0)
             types = ", ".join(sorted({kind for kind, *_ in found}))
             return f"It works. In a test sentence it found {types or 'nothing'}."

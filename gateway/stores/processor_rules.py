@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import get_args
 from uuid import UUID
 
+from django.conf import settings
 from django.db.models import Exists, FilteredRelation, OuterRef, Q
 
 from accounts.models import Workspace
+from gateway.core.egress import HostRules
 from gateway.core.processor_rules import (
     ProcessorRules,
     RequiredProcessor,
@@ -16,7 +18,8 @@ from gateway.core.processor_rules import (
     ServiceSettings,
 )
 from gateway.models import MandatoryProcessor, ProcessorService
-from keys.models import ApiKey
+from gateway.stores.access_rules import compile_hosts
+from keys.models import AccessRules, ApiKey
 
 _MANDATORY = ("id", "key_id", "processor", "options", "language", "created_at")
 _SERVICE = ("id", "name", "kind", "url", "secret")
@@ -71,11 +74,12 @@ def _rules_of(
 ) -> ProcessorRules:
     of_all = [one for one in required if one.workspace_id == key.workspace_id and not one.key_id]
     own = [one for one in required if one.key_id == key.pk]
+    access: AccessRules | None = getattr(key.workspace, "access_rules", None)
     return ProcessorRules(
         # A key's own options take the place of its workspace's.
         required={one.processor: _compile(one) for one in (*of_all, *own)},
         services={
-            one.name: compile_service(one)
+            one.name: compile_service(one, access)
             for one in services
             if one.workspace_id == key.workspace_id
         },
@@ -86,11 +90,14 @@ def _compile(row: MandatoryProcessor) -> RequiredProcessor:
     return RequiredProcessor(name=row.processor, options=row.options, language=row.language)
 
 
-def compile_service(row: ProcessorService) -> ServiceSettings:
+def compile_service(row: ProcessorService, access: AccessRules | None) -> ServiceSettings:
+    """access: the access rules of the workspace, whose hosts apply to its services, too."""
+    hosts = compile_hosts(access) or HostRules()
     return ServiceSettings(
         service_id=row.name,
         kind=KINDS[row.kind],
         url=row.url,
         sealed=bytes(row.secret or b""),
         row_id=str(row.pk),
+        hosts=HostRules(hosts.allowed, (*hosts.denied, *settings.OWN_HOSTS)),
     )

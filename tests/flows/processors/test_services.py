@@ -153,6 +153,24 @@ def test_a_private_address_needs_the_operators_leave(
     assert services.asked == []
 
 
+def test_rules_of_hosts_apply_to_services_too(own_site: Site, services: TextServices) -> None:
+    caller = own_site.caller(scopes=["pii"])
+    url = f"{services.origin}/presidio"
+    arguments = [caller.workspace_id, "names", "--kind", "presidio", "--url", url]
+    command(own_site, "set_processor_service", *arguments)
+    wait_until(lambda: find(caller, "x").status == 200, what="the service to be known")
+
+    own_site.office.do("access_rules", workspace_id=caller.workspace_id, denied_hosts=["127.0.0.1"])
+    wait_until(lambda: find(caller, "x").status == 502, what="the denied host")
+    services.asked.clear()
+    refused = find(caller, NAME)
+    tested = command(own_site, "set_processor_service", caller.workspace_id, "names", "--test")
+
+    assert (refused.status, refused.error["code"]) == (502, "processor_failure")
+    assert "do not allow its host" in tested["test"]
+    assert services.asked == []
+
+
 def test_a_service_is_tested_changed_and_removed(own_site: Site, services: TextServices) -> None:
     caller = own_site.caller(scopes=["pii"])
     at = [caller.workspace_id, "mine"]
