@@ -9,7 +9,7 @@ COMPILE = $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 	--no-header --no-emit-index-url --no-emit-find-links $(if $(upgrade),--upgrade)
 
 .DEFAULT_GOAL := help
-.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-money prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-streams prove-journals prove-kills prove-revocation prove-restarts prove-processors fix lock clean
+.PHONY: help up test check bench bench-pages bench-storages fuzz prove-pages prove-ledger prove-money prove-api prove-floods prove-hosts prove-races prove-headers prove-faults prove-explain prove-streams prove-journals prove-kills prove-revocation prove-restarts prove-processors prove-files fix lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 24
@@ -64,6 +64,9 @@ prove-races: .venv/test.stamp ## race 1 and 4 processes for the last request, sl
 
 prove-headers: .venv/test.stamp ## hold rules and rate headers against random histories, in memory and in Redis; histories=10000
 	@HISTORIES=$(or $(histories),10000) $(BIN)/python -m pytest -q tests/gateway/admission/test_rule_histories.py
+
+prove-files: .venv/test.stamp ## kill server and worker while files and batches come and go, on disk and in S3; a file of 1 GB
+	@$(PROVE) -n 0 tests/flows/stored_files tests/flows/batches
 
 prove-faults: .venv/test.stamp ## run the test of every fault on SQLite and PostgreSQL; rows=16,22 storage=postgresql
 	@$(BIN)/python -m tests.faults.fault_table $(if $(rows),--rows $(rows)) $(if $(storage),--storage $(storage))

@@ -313,6 +313,8 @@ STREAM_TIMEOUTS = {
 }
 
 # Days that stored bodies are kept, where a workspace stores them. Records and ledger stay.
+# Batches that have ended, and the files of their results.
+BATCH_DAYS = read_int("TOLLHOUSE_BATCH_DAYS", 30, least=1, most=3650)
 BODY_DAYS = read_int("TOLLHOUSE_BODY_DAYS", 30, least=1, most=3650)
 
 # Where Prometheus reads metrics: at a port of their own, or with the token at the server's. Off

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import timedelta
+from urllib.parse import urlencode
 from uuid import UUID
 
 from accounts.models import User, Workspace
@@ -11,6 +13,7 @@ from accounts.permissions import Action, may
 from dashboard.http.page_urls import page_address
 from dashboard.keys.labels import key_labels
 from gateway.models import Batch
+from gateway.selectors.id_times import first_id_at
 from gateway.services.batches.creating import UNDER_WAY
 from keys.models import ApiKey
 
@@ -41,6 +44,7 @@ class BatchRow:
     output_url: str
     errors_url: str
     cancel_url: str
+    calls_url: str
 
 
 def batch_rows(batches: Sequence[Batch], workspace: Workspace, person: User) -> list[BatchRow]:
@@ -54,6 +58,14 @@ def may_cancel(person: User, workspace: Workspace, batch: Batch) -> bool:
         return True
     is_own = ApiKey.objects.filter(pk=batch.key_id, created_by=person).exists()
     return is_own and may(person, Action.MAKE_KEYS, workspace)
+
+
+def _calls_of(batch: Batch) -> str:
+    """Return the query of the list of calls that begins where the batch ended."""
+    query = {"period": "all", "key": str(batch.key_id), "batch": batch.public_id}
+    if batch.ended_at is not None:
+        query["before"] = str(first_id_at(batch.ended_at + timedelta(seconds=1)))
+    return urlencode(query)
 
 
 def _row(batch: Batch, workspace: Workspace, person: User, labels: dict[UUID, str]) -> BatchRow:
@@ -74,4 +86,5 @@ def _row(batch: Batch, workspace: Workspace, person: User, labels: dict[UUID, st
         output_url=address("batch-output") if batch.output_file else "",
         errors_url=address("batch-errors") if batch.error_file else "",
         cancel_url=address("batch-cancel") if can_end else "",
+        calls_url=f"{page_address(workspace, 'call-list')}?{_calls_of(batch)}",
     )

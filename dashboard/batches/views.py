@@ -27,6 +27,7 @@ from dashboard.ui.tables import Table
 from gateway.core.errors import StorageUnavailable
 from gateway.file_storage.encryption import Damaged, DecryptingReader
 from gateway.models import Batch
+from gateway.models.batch import read_batch_id
 from gateway.selectors.batches import list_batches
 from gateway.selectors.files import readable
 from gateway.selectors.visible import visible_to
@@ -52,7 +53,10 @@ def show_batches(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.VIEW_OWN_USAGE)
     before = read_id(request.GET.get("before", ""))
     visible = visible_to(request.user, workspace)
-    page = list_batches(workspace.pk, limit=PER_PAGE, after=before, key_ids=visible.key_ids)
+    only = read_batch_id(request.GET.get("batch", ""))
+    page = list_batches(
+        workspace.pk, limit=PER_PAGE, after=before, key_ids=visible.key_ids, only=only
+    )
     older = urlencode({"before": page.batches[-1].pk}) if page.has_more else ""
     return render_page(
         request,
@@ -62,7 +66,7 @@ def show_batches(request: PageRequest) -> HttpResponse:
             table=batch_table(
                 batch_rows(page.batches, workspace, request.user),
                 older_url=f"{request.path}?{older}" if older else "",
-                newest_url=request.path if before else "",
+                newest_url=request.path if before or only else "",
             ),
             is_moving=not all(batch.is_over for batch in page.batches),
             here=request.get_full_path(),

@@ -20,6 +20,7 @@ from gateway.core.money import PUSD_PER_NUSD, format_price
 from gateway.core.profiles import BY_NAME, UNIFIED
 from gateway.core.units import UNITS, Unit, parts_of
 from gateway.models import CallBody, CallRecord
+from gateway.models.batch import read_batch_id
 from gateway.selectors.visible import Visible
 
 PUSD_PER_USD = 10**12
@@ -110,6 +111,12 @@ class CallDetail:
     @property
     def call(self) -> CallRecord:
         return self.row.call
+
+    @property
+    def batch(self) -> str:
+        """The public ID of the batch that the call is of, empty for none."""
+        name, _, _ = self.call.client_request_id.partition(":")
+        return name if read_batch_id(name) else ""
 
 
 def describe_call(

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from dashboard.calls.status_text import STATUS_WORDS
 from dashboard.http.query_params import read_id, read_id_place, read_number
 from dashboard.ui.period_choice import Choice, PeriodChoice, choose_period
+from gateway.models.batch import read_batch_id
 from gateway.selectors.call_filters import FAILED, CallFilters
 from gateway.selectors.periods import NAMED_PERIODS
 
@@ -107,6 +108,8 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
     key_id = read_id(query.get("key", ""))
     if key_id is not None:
         values["key"] = str(key_id)
+    if read_batch_id(query.get("batch", "")) is not None:
+        values["batch"] = query["batch"]
     for name in ("streamed", "fallback"):
         if query.get(name) in _YES_NO:
             values[name] = query[name]
@@ -121,6 +124,7 @@ def read_call_query(query: Mapping[str, str], *, now: datetime) -> CallQuery:
         streamed=_YES_NO.get(values.get("streamed", "")),
         fell_back=_YES_NO.get(values.get("fallback", "")),
         error_code=values.get("error", ""),
+        batch=values.get("batch", ""),
         min_total_us=min_ms * 1_000,
         starts_at=period.period.starts_at if period else None,
         ends_at=period.period.ends_at if period and period.is_custom else None,

@@ -12,7 +12,8 @@ from gateway.core.json_types import JsonObject
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     """A file block that is not ready to be sent: its bytes are elsewhere, or a PDF's.
 
-    file_id: of a stored file, empty for others.
+    file_id: of a stored file, empty for others. detail: how closely a picture is looked at, empty
+    where nothing is said.
 
     row, column: of the message and of the block in it. param: the place of its bytes or address
     in the request. address: where the bytes are, empty when they came along as `data`, base64 or
@@ -28,6 +29,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     data: str
     bound_tokens: int
     file_id: str = ""
+    detail: str = ""
 
 
 class StoredContent(msgspec.Struct, frozen=True):
@@ -39,11 +41,12 @@ class StoredContent(msgspec.Struct, frozen=True):
 
 
 class ReadyFile(msgspec.Struct, frozen=True):
-    """A file whose bytes were looked at. kind: its media type."""
+    """A file whose bytes were looked at. kind: its media type. detail: as of an Attachment."""
 
     content: bytes
     kind: str
     filename: str
+    detail: str = ""
 
 
 class Page(msgspec.Struct, frozen=True, array_like=True):

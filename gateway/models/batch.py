@@ -10,12 +10,13 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.ids import new_id
+from gateway.models.api_object import ApiObject
 
 PREFIX = "batch_"
 _ID = re.compile(f"{PREFIX}([0-9a-f]{{32}})")
 
 
-class Batch(models.Model):
+class Batch(ApiObject):
     """The requests of one input file, made as calls of the key that created it.
 
     Lines are asked for in windows. One worker has the lease at a time, and writes down what has
@@ -32,11 +33,8 @@ class Batch(models.Model):
         CANCELLING = "cancelling"
         CANCELLED = "cancelled"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    workspace_id = models.UUIDField()
     key_id = models.UUIDField(help_text="The API key that its calls are made with.")
     ip = models.CharField(max_length=45, blank=True, help_text="From where it was created.")
-    idempotency_key = models.CharField(max_length=255, blank=True)
     endpoint = models.CharField(max_length=100, help_text="Such as /v1/chat/completions.")
     input_file = models.UUIDField()
     output_file = models.UUIDField(null=True, blank=True)
@@ -49,7 +47,6 @@ class Batch(models.Model):
     completed = models.IntegerField(default=0)
     failed = models.IntegerField(default=0)
 
-    created_at = models.DateTimeField()
     expires_at = models.DateTimeField(help_text="The end of the completion window.")
     in_progress_at = models.DateTimeField(null=True, blank=True)
     finalizing_at = models.DateTimeField(null=True, blank=True)
@@ -72,15 +69,7 @@ class Batch(models.Model):
     lease_owner = models.CharField(max_length=64, blank=True)
     lease_ends_at = models.DateTimeField(null=True, blank=True)
 
-    class Meta:
-        ordering: ClassVar[list[str]] = ["-id"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(
-                fields=["workspace_id", "idempotency_key"],
-                condition=~Q(idempotency_key=""),
-                name="gateway_batch_one_per_key",
-            ),
-        ]
+    class Meta(ApiObject.Meta):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["workspace_id", "id"], name="gateway_batch_by_workspace"),
             models.Index(

@@ -7,8 +7,8 @@ from typing import ClassVar
 from django.db import models
 from django.db.models import Q
 
-from accounts.ids import new_id
 from gateway.core.file_ids import write_file_id
+from gateway.models.api_object import ApiObject
 
 # Purposes that callers may give, and those of files that the gateway makes.
 UPLOAD_PURPOSES = ("assistants", "batch", "user_data", "vision")
@@ -16,7 +16,7 @@ OUTPUT_PURPOSES = ("batch_output",)
 PURPOSES = (*UPLOAD_PURPOSES, *OUTPUT_PURPOSES)
 
 
-class StoredFile(models.Model):
+class StoredFile(ApiObject):
     """A file of a workspace. Its bytes are elsewhere (gateway.file_storage), encrypted.
 
     The row is inserted before the first byte is written, and deleted after the last one is gone. A
@@ -29,8 +29,6 @@ class StoredFile(models.Model):
         DELETED = "deleted"
         EXPIRED = "expired"
 
-    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
-    workspace_id = models.UUIDField()
     key_id = models.UUIDField(null=True, blank=True, help_text="The API key that uploaded it.")
     uploaded_by = models.CharField(max_length=254, blank=True, help_text="The member who did.")
     filename = models.CharField(max_length=255)
@@ -42,23 +40,13 @@ class StoredFile(models.Model):
     storage_name = models.CharField(
         max_length=64, blank=True, help_text="Where its bytes are; empty once they are gone."
     )
-    idempotency_key = models.CharField(max_length=255, blank=True)
-    created_at = models.DateTimeField()
     expires_at = models.DateTimeField(null=True, blank=True)
     touched_at = models.DateTimeField(help_text="Until then it was written to, or changed.")
     reserved_bytes = models.BigIntegerField(
         null=True, blank=True, help_text="Of the quota, while it is uploaded."
     )
 
-    class Meta:
-        ordering: ClassVar[list[str]] = ["-id"]
-        constraints: ClassVar[list[models.BaseConstraint]] = [
-            models.UniqueConstraint(
-                fields=["workspace_id", "idempotency_key"],
-                condition=~Q(idempotency_key=""),
-                name="gateway_storedfile_one_per_key",
-            ),
-        ]
+    class Meta(ApiObject.Meta):
         indexes: ClassVar[list[models.Index]] = [
             models.Index(fields=["workspace_id", "state", "id"], name="gateway_file_by_workspace"),
             models.Index(

@@ -31,11 +31,15 @@ def list_batches(
     limit: int,
     after: UUID | None = None,
     key_ids: Sequence[UUID] | None = None,
+    only: UUID | None = None,
 ) -> BatchPage:
-    """Return the newest batches, those behind `after`. key_ids: only of these keys."""
+    """Return the newest batches, those behind `after`. key_ids: only of these keys. only: this
+    one alone."""
     rows: QuerySet[Batch] = Batch.objects.filter(workspace_id=workspace_id)
     if key_ids is not None:
         rows = rows.filter(key_id__in=key_ids)
+    if only is not None:
+        rows = rows.filter(pk=only)
     if after is not None:
         rows = rows.filter(pk__lt=after)
     found = list(rows.order_by("-id")[: limit + 1])

@@ -35,6 +35,8 @@ class CallFilters:
     # To another model than the one asked for.
     fell_back: bool | None = None
     error_code: str = ""
+    # The public ID of a batch, whose calls these are.
+    batch: str = ""
     min_total_us: int = 0
     starts_at: datetime | None = None
     ends_at: datetime | None = None
@@ -187,6 +189,8 @@ def _rest(filters: CallFilters) -> Q:
         rest &= Q(fallback_depth__gt=0) if filters.fell_back else Q(fallback_depth=0)
     if filters.error_code:
         rest &= Q(error_code=filters.error_code)
+    if filters.batch:
+        rest &= Q(client_request_id__startswith=f"{filters.batch}:")
     if filters.min_total_us:
         rest &= Q(total_us__gte=filters.min_total_us)
     return rest

@@ -1,5 +1,5 @@
 """What has outlived its use: stored bodies and kept answers, lines of the change feed, old
-checks of the ledger.
+checks of the ledger, batches that ended long ago.
 
 Call records and ledger entries are never pruned: `prove` recomputes the one from the other.
 """
@@ -16,7 +16,7 @@ from django.db.models import Max, Model, QuerySet
 from django.utils import timezone
 
 from accounts.models import ConfigChange
-from gateway.models import CallBody, KeptAnswer, LedgerCheck
+from gateway.models import Batch, CallBody, KeptAnswer, LedgerCheck
 from gateway.partitions import BODIES, drop_partitions, dropped_until
 
 BATCH = 500  # rows per statement: one writer at a time, and calls are waiting
@@ -33,6 +33,7 @@ class Pruned:
     changes: int
     checks: int
     answers: int
+    batches: int
 
 
 def prune(*, now: datetime | None = None) -> Pruned:
@@ -43,6 +44,7 @@ def prune(*, now: datetime | None = None) -> Pruned:
         changes=_prune_changes(now - timedelta(days=FEED_DAYS)),
         checks=_prune_checks(now - timedelta(days=CHECK_DAYS)),
         answers=_prune_answers(now - ANSWERS_KEPT_FOR),
+        batches=_prune_batches(now - timedelta(days=settings.BATCH_DAYS)),
     )
 
 
@@ -56,6 +58,11 @@ def _prune_bodies(before: datetime) -> int:
 def _prune_answers(before: datetime) -> int:
     """Answers kept for idempotency keys; an unfinished one is its process's affair for a day."""
     return _delete(KeptAnswer.objects.filter(created_at__lt=before))
+
+
+def _prune_batches(before: datetime) -> int:
+    """The files of their results expire by themselves."""
+    return _delete(Batch.objects.filter(ended_at__lt=before))
 
 
 def _prune_changes(before: datetime) -> int:

@@ -44,6 +44,12 @@ def reserved_files(*, workspace_id: str) -> int:
     return rows.values_list("reserved_files", flat=True).first() or 0
 
 
+def storage_names() -> list[str]:
+    """Return under which names the bytes of all files are."""
+    rows = StoredFile.objects.exclude(storage_name="")
+    return list(rows.values_list("storage_name", flat=True))
+
+
 def expire_file(*, file_id: str) -> None:
     rows = StoredFile.objects.filter(pk=read_file_id(file_id) or UUID(int=0))
     assert rows.update(expires_at=timezone.now() - timedelta(seconds=1)) == 1
@@ -73,6 +79,7 @@ ORDERS: dict[str, Callable[..., Any]] = {
         storage_limits,
         stored_bytes,
         reserved_files,
+        storage_names,
         expire_file,
         clean_files,
         end_batch_window,

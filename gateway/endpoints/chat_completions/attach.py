@@ -62,7 +62,7 @@ def read_stored(stored: StoredContent, file: Attachment) -> ReadyFile:
     if stored.kind in SOUNDS:
         return ReadyFile(stored.content, stored.kind, filename)
     kind = find_file_type(stored.content, "", filename, file.param)
-    return ReadyFile(stored.content, kind, filename)
+    return ReadyFile(stored.content, kind, filename, file.detail)
 
 
 def as_stored(file: ReadyFile) -> Placed:
@@ -72,10 +72,9 @@ def as_stored(file: ReadyFile) -> Placed:
         block = {"type": "input_audio", "input_audio": sound}
         return Placed([block], TOKENS_PER_FILE, frozenset({"audio"}))
     if file.kind.startswith("image/"):
-        picture = {
-            "type": "image_url",
-            "image_url": {"url": write_data_url(file.kind, file.content)},
-        }
+        image = {"url": write_data_url(file.kind, file.content)}
+        image |= {"detail": file.detail} if file.detail else {}
+        picture = {"type": "image_url", "image_url": image}
         return Placed([picture], TOKENS_PER_IMAGE, frozenset({"vision"}))
     return as_file(file)
 

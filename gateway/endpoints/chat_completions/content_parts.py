@@ -178,6 +178,7 @@ def _read_file(part: schema.FilePart, row: int, column: int) -> _File:
         address="",
         data="",
         bound_tokens=TOKENS_PER_FILE,
+        detail=source.detail or "",
     )
     file_id = source.file_id or part.file_id
     if file_id is not None:

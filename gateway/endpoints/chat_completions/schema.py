@@ -73,6 +73,7 @@ class FileSource(Struct, kw_only=True):
     file_id: str | None = None
     data: str | None = None
     mime_type: str | None = None
+    detail: Literal["auto", "low", "high", "original"] | None = None
 
 
 class FilePart(Struct, tag_field="type", tag="file", kw_only=True):

@@ -224,7 +224,8 @@ def _members(part: schema.InputFile) -> Iterable[tuple[str, object]]:
 def _write_image(part: schema.InputImage, place: str) -> JsonObject:
     if part.file_id is not None:
         # As files of chat completions are refused, which are looked up by their IDs, too.
-        return {"type": "file", "file": {"file_id": part.file_id}}
+        detail = {"detail": part.detail} if part.detail else {}
+        return {"type": "file", "file": {"file_id": part.file_id} | detail}
     if not part.image_url:
         raise RequestError(f"{place}.image_url is required.", param=f"{place}.image_url")
     image = {"url": part.image_url} | ({"detail": part.detail} if part.detail else {})

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
 import msgspec
+from django.conf import settings
+from django.utils import timezone
 
 from gateway.core.errors import StorageUnavailable
 from gateway.file_storage.encryption import Damaged, DecryptingReader, EncryptingWriter
@@ -109,6 +112,7 @@ def write_results(batch: Batch, name: str) -> None:
         content_type=JSONL,
         key_id=batch.key_id,
         has_quota=False,
+        expires_at=timezone.now() + timedelta(days=settings.BATCH_DAYS),
     )
 
     def set_file(file: StoredFile) -> None:

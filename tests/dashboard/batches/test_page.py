@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from datetime import timedelta
+
 import pytest
 from django.utils import timezone
 
 from accounts.models import AuditEvent, Role
 from gateway.models import Batch
+from gateway.services.pruning import prune
 from keys.models import ApiKey
+from tests.dashboard.calls.test_processors import make_call
 from tests.dashboard.visitors import HTMX, path_of, signed_in
 from tests.factories import make_batch, make_key, make_member, make_workspace
 
@@ -32,6 +37,43 @@ def test_progress_is_shown_and_read_again_while_a_batch_runs() -> None:
     assert "every 3s" not in over
     assert path_of("batch-cancel", running.pk) in page
     assert path_of("batch-cancel", running.pk) not in over
+
+
+def test_a_batch_leads_to_its_calls_and_they_to_it() -> None:
+    workspace = make_workspace()
+    owner = signed_in(make_member(workspace, Role.OWNER))
+    key = make_key(workspace).key
+    ended = {"status": "completed", "ended_at": timezone.now(), "total": 1, "completed": 1}
+    batch, other = make_batch(workspace, key=key, **ended), make_batch(workspace, key=key)
+    calls = [
+        make_call(workspace, key_id=key.pk, client_request_id=f"{each.public_id}:0")
+        for each in (batch, other)
+    ]
+
+    page = owner.get(path_of("batch-list")).content.decode()
+    address = re.findall(r'href="([^"]*/calls[?][^"]*)"', page)[1].replace("&amp;", "&")
+    listed = owner.get(address).content.decode()
+    detail = owner.get(path_of("call-detail", calls[0].pk)).content.decode()
+    one = owner.get(f"{path_of('batch-list')}?batch={batch.public_id}").content.decode()
+
+    assert str(calls[0].pk) in listed
+    assert str(calls[1].pk) not in listed
+    assert f"?batch={batch.public_id}" in detail
+    assert batch.public_id in one
+    assert other.public_id not in one
+
+
+def test_batches_and_their_results_are_deleted_after_their_days() -> None:
+    workspace, now = make_workspace(), timezone.now()
+    old = make_batch(workspace, status="completed", ended_at=now - timedelta(days=31))
+    fresh = make_batch(workspace, status="completed", ended_at=now - timedelta(days=29))
+    running = make_batch(workspace, created_at=now - timedelta(days=40))
+
+    pruned = prune(now=now)
+
+    assert pruned.batches == 1
+    assert set(Batch.objects.all()) == {fresh, running}
+    assert old not in Batch.objects.all()
 
 
 def test_a_developer_sees_and_cancels_batches_of_their_own_keys() -> None:

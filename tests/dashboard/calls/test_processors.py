@@ -9,6 +9,7 @@ import msgspec
 import pytest
 from django.utils import timezone
 
+from accounts.ids import new_id
 from accounts.models import Role, Workspace
 from dashboard.calls.processors import processor_table
 from gateway.core.admission_steps import describe_refusal
@@ -32,7 +33,7 @@ USES = (
 
 def make_call(workspace: Workspace, **fields: Any) -> CallRecord:
     values: dict[str, Any] = {
-        "id": uuid.uuid4(),
+        "id": new_id(),
         "workspace_id": workspace.pk,
         "key_id": uuid.uuid4(),
         "process_id": uuid.uuid4(),

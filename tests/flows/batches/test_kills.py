@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.flows.batches.asking import (
+    ENDS_WITHIN_S,
     batch_caller,
     chat,
     created,
@@ -53,7 +54,11 @@ def test_a_batch_survives_kills_at_any_point(
         batch = created(caller, lines)
 
         for victim in VICTIMS * form(short=1, whole=10):
-            wait_until(lambda: _goes_on(site, caller, batch["id"]), what="the batch to go on")
+            wait_until(
+                lambda: _goes_on(site, caller, batch["id"]),
+                within_s=ENDS_WITHIN_S,
+                what="the batch to go on",
+            )
             time.sleep(dice.uniform(0, 1.5))
             if victim in ("worker", "both"):
                 worker.kill()

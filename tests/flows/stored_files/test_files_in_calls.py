@@ -96,6 +96,14 @@ def test_a_stored_file_is_sent_as_its_bytes(claude_site: Site, caller: Caller, m
             assert file_id not in told
 
 
+def test_an_image_is_looked_at_as_closely_as_the_caller_says(caller: Caller) -> None:
+    picture = uploaded(caller, PNG, filename="a.png", purpose="vision")
+
+    low = responses(caller, OPENAI, {"type": "input_image", "file_id": picture, "detail": "low"})
+
+    assert '"detail":"low"' in low.body.decode().replace("\\", "").replace('": "', '":"')
+
+
 def test_texts_and_sounds_are_sent_as_models_take_them(caller: Caller) -> None:
     sound = (
         b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0data\0\0\0\0"
