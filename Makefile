@@ -65,8 +65,8 @@ prove-races: .venv/test.stamp ## race 1 and 4 processes for the last request, sl
 prove-headers: .venv/test.stamp ## hold rules and rate headers against random histories, in memory and in Redis; histories=10000
 	@HISTORIES=$(or $(histories),10000) $(BIN)/python -m pytest -q tests/gateway/admission/test_rule_histories.py
 
-prove-files: .venv/test.stamp ## kill server and worker while files and batches come and go, on disk and in S3; a file of 1 GB
-	@$(PROVE) -n 0 tests/flows/stored_files tests/flows/batches
+prove-files: .venv/test.stamp ## kill server and worker while files and batches come and go, on disk and in S3; a file of 1 GB; minutes=10
+	@MINUTES=$(minutes) $(PROVE) -n 0 tests/flows/stored_files tests/flows/batches
 
 prove-faults: .venv/test.stamp ## run the test of every fault on SQLite and PostgreSQL; rows=16,22 storage=postgresql
 	@$(BIN)/python -m tests.faults.fault_table $(if $(rows),--rows $(rows)) $(if $(storage),--storage $(storage))
