@@ -32,7 +32,6 @@ MAX_PROCESSES = 2
 MAX_OF_ONE_OWNER = 1
 # Requests that wait or run, of all owners.
 MAX_PRESENT = 256
-# The longest that a request may take, unless the installation's setting says otherwise.
 RUN_S = 5.0
 # For importing an engine and its data.
 START_S = 60.0
