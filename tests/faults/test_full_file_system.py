@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -14,8 +12,8 @@ import pytest
 
 from tests.flows.caller import Caller
 from tests.flows.site import running_site
-from tests.support.require import do_without
 from tests.support.rows import FILE
+from tests.support.small_disk import mounted
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -27,13 +25,8 @@ PIECE = b"\0" * 65_536
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounting = ["mount", "-t", "tmpfs", "-o", f"size={SIZE_MB}m", "tmpfs", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mounting, timeout=60, check=False).returncode != 0:
-        do_without("a file system of a test's own takes the right to mount one")
-    yield folder
-    subprocess.run(["umount", "-l", str(folder)], check=True, timeout=60)
+    with mounted(tmp_path / "small", SIZE_MB) as folder:
+        yield folder
 
 
 @contextmanager
