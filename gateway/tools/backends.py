@@ -82,7 +82,9 @@ class Brave:
     needs_secret = True
 
     def write(self, query: str, count: int, secret: str) -> Query:
-        path = "/res/v1/web/search?" + urlencode({"q": query, "count": count})
+        # Without decorations: snippets would have HTML in them.
+        asked = {"q": query, "count": count, "text_decorations": "false"}
+        path = "/res/v1/web/search?" + urlencode(asked)
         return Query(path, {"x-subscription-token": secret, "accept": "application/json"})
 
     def read(self, content: bytes) -> Sequence[Hit]:

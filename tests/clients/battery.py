@@ -80,5 +80,5 @@ def run_program(command: list[str], folder: Path, env: Mapping[str, str]) -> Rep
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     failed = {line["case"]: line["failed"] for line in lines if "failed" in line}
-    assert failed == {}
+    assert failed == {}, failed
     return {line["case"]: line["result"] for line in lines}

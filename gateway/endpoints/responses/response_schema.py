@@ -167,5 +167,5 @@ class ResponseEvent(Struct, kw_only=True):
     type: str
     sequence_number: int
     response: ResponseObject | UnsetType = UNSET
-    # Of response.hi_tool_event.
+    # Of keepalive.
     hi_tool_event: HiToolEvent | UnsetType = UNSET

@@ -175,11 +175,12 @@ class EventWriter(ResponseWriter):
         return b""
 
     def _write_tool_event(self, event: ToolEvent) -> bytes:
-        """Return an event of a type of our own, which SDKs pass on or pass over."""
+        """Return a keepalive that has the event: OpenAI's SDK for Node fails on types that it does
+        not know."""
         first = b"" if self._number else self.open()
         written = write_tool_event(event)
         self._tool_events.append(written)
-        return first + self._frame("response.hi_tool_event", {"hi_tool_event": written})
+        return first + self._frame("keepalive", {"hi_tool_event": written})
 
     def close(self, receipt: Receipt) -> list[bytes]:
         """Return the events that complete the output, and the one that has all of it."""

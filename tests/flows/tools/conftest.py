@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.search_services import SECRET
 from tests.flows.caller import Caller
 from tests.flows.site import CREDENTIAL, NUSD_PER_USD, Site, running_site
 from tests.flows.tools.asking import CLAUDE, GEMINI, INDEX
@@ -27,7 +28,12 @@ def tools_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
     home = Path(shutil.copytree(home_template, folder / "home"))
     index = folder / "index.json"
     index.write_text(json.dumps(INDEX))
-    with running_site(home, {"TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32"}) as site:
+    env = {
+        "TOLLHOUSE_FETCH_ALLOWED_NETWORKS": "127.0.0.1/32",
+        "SEARCH_SECRET": SECRET,
+        "SEARCH_WRONG_SECRET": "wrong",
+    }
+    with running_site(home, env) as site:
         upstream = site.upstream.origin
         anthropic = {"kind": "anthropic", "base_url": f"{upstream}/anthropic/v1"}
         google = {"kind": "google_ai_studio_gemini", "base_url": f"{upstream}/gemini/v1beta"}
