@@ -28,7 +28,7 @@ Entry = dict[str, Any]
 def used(row: Row, one: Made, tries: Sequence[Entry]) -> Counts:
     """Return what the call used by the book, or by our own count where the provider said nothing:
     the caller has left, or what it reports is not this."""
-    planned, last = one.planned, tries[-1]
+    planned, last = one.planned, last_of(tries)
     is_told = planned.stream and row.provider.means.tells_prompt
     if planned.ending is Ending.LEFT and not is_told:
         return {"completion": last["completion_tokens"]} | planned.estimate
@@ -42,6 +42,11 @@ def used(row: Row, one: Made, tries: Sequence[Entry]) -> Counts:
     return counts | planned.ours
 
 
+def last_of(tries: Sequence[Entry]) -> Entry:
+    """Return the try that answered: parts of a request that was given up may end up behind it."""
+    return next(filter(is_fallback, reversed(tries)), tries[-1])
+
+
 def is_fallback(entry: Entry) -> bool:
     return str(entry["model"]).startswith(FALLBACK)
 
@@ -49,7 +54,7 @@ def is_fallback(entry: Entry) -> bool:
 def expected_nusd(row: Row, one: Made, tries: Sequence[Entry]) -> int:
     if one.planned.ending in FREE:
         return 0
-    last = tries[-1]
+    last = last_of(tries)
     model = str(last["model"]) if is_fallback(last) else row.name
     return price_nusd(used(row, one, tries), prices_of(model))
 
