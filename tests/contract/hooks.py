@@ -21,6 +21,7 @@ MESSAGES = re.compile(
         (
             # What has to agree with something elsewhere in the request.
             r"Two tools are named",
+            r"The plugin \S+ is named twice",
             r"tool_choice names .* not in tools",
             r"Only one of .* can be set",
             r".* and response_format cannot both be set",

@@ -30,10 +30,9 @@ from gateway.endpoints.json_schema import (
     reference,
     unless,
 )
-from gateway.endpoints.plugins import MAX_PLUGINS
+from gateway.endpoints.plugin_schema import describe_plugins
 from gateway.endpoints.rules import Rules
 from gateway.processors.registry import PROCESSORS
-from gateway.tools.registry import ALIASES, FAMILIES, TOOLS
 
 PATTERN: JsonObject = SOME_TEXT | {"maxLength": MAX_PATTERN_CHARS}
 CHOICE: JsonObject = {"type": "array", "items": {"type": "string"}, "minItems": 1}
@@ -152,20 +151,3 @@ def _processors() -> JsonObject:
     if not PROCESSORS:
         return NONE_OF_THEM | {"description": "No processors are available."}
     return optional({"type": "array", "items": {"enum": sorted(PROCESSORS)}})
-
-
-def describe_plugins() -> JsonObject:
-    spellings: list[JsonObject] = [{"enum": sorted([*TOOLS, *ALIASES])}]
-    if FAMILIES:
-        spellings.append({"type": "string", "pattern": f"^({'|'.join(sorted(FAMILIES))}):"})
-    plugin: JsonObject = {
-        "type": "object",
-        "required": ["id"],
-        "properties": {
-            "id": spellings[0] if len(spellings) == 1 else {"anyOf": spellings},
-            "events": optional({"type": "boolean"}),
-            "enabled": optional({"type": "boolean"}),
-        },
-        "description": "A server tool, and its options.",
-    }
-    return optional({"type": "array", "items": plugin, "maxItems": MAX_PLUGINS})

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import partial
 
 from gateway.core.json_types import JsonObject
-from gateway.endpoints.chat_completions.describe import describe_plugins
 from gateway.endpoints.chat_completions.processor_options import inferada_type
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.json_schema import complete_common, optional, reference
@@ -27,6 +26,7 @@ from gateway.endpoints.messages.schema import (
     REFUSED,
     MessagesRequest,
 )
+from gateway.endpoints.plugin_schema import describe_plugins
 from gateway.endpoints.rules import Rules
 
 HELLO: JsonObject = {

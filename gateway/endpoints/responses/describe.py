@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gateway.core.json_types import JsonObject
-from gateway.endpoints.chat_completions.describe import describe_plugins
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.json_schema import (
     ADDRESS,
@@ -15,10 +14,12 @@ from gateway.endpoints.json_schema import (
     reference,
     unless,
 )
+from gateway.endpoints.plugin_schema import describe_plugins, describe_tool
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.read import UNAVAILABLE
 from gateway.endpoints.responses.response_schema import ResponseEvent, ResponseObject
-from gateway.endpoints.responses.server_tools import CONTEXT_SIZES, TYPES
+from gateway.endpoints.responses.server_tools import CONTEXT_SIZES, TYPES, WEB_SEARCH, name_of_type
+from gateway.tools.registry import TOOLS
 
 HELLO: JsonObject = {"model": "tollhouse/simulated", "input": "Say hello."}
 MESSAGES = (
@@ -38,13 +39,14 @@ ITEMS = (
 OPTIONS_OF_SEARCH: JsonObject = {
     "search_context_size": optional({"enum": [*CONTEXT_SIZES]}),
     "user_location": {"description": "Left out."},
+    "external_web_access": {"description": "With false, the tool is left out."},
 }
-TOOLS = (schema.FunctionToolSpec, schema.CustomToolSpec)
+OWN_TOOLS = (schema.FunctionToolSpec, schema.CustomToolSpec)
 CHOICES = (
     *(schema.FunctionChoice, schema.CustomChoice, schema.AllowedToolsChoice),
     schema.ServerToolChoice,
 )
-PARTS = (*MESSAGES, *ITEMS, *TOOLS, *CHOICES)
+PARTS = (*MESSAGES, *ITEMS, *OWN_TOOLS, *CHOICES)
 
 
 def describe() -> EndpointDescription:
@@ -65,17 +67,14 @@ def describe() -> EndpointDescription:
     )
 
 
-def server_tool() -> JsonObject:
-    return {
-        "type": "object",
-        "required": ["type"],
-        "properties": {
-            "type": {"enum": sorted(TYPES)},
-            "events": optional({"type": "boolean"}),
-            **OPTIONS_OF_SEARCH,
-        },
-        "description": "A tool that the gateway runs, and its options: those of `plugins`.",
-    }
+def server_tools() -> list[JsonObject]:
+    """Return the schemas of the tools that the gateway runs."""
+    found = []
+    for name, tool in sorted(TOOLS.items()):
+        kinds = sorted(kind for kind in TYPES if name_of_type(kind) == name)
+        more = OPTIONS_OF_SEARCH if name == WEB_SEARCH else None
+        found.append(describe_tool("type", {"enum": kinds}, tool.options, more))
+    return found
 
 
 def complete(schemas: Schemas) -> None:
@@ -87,7 +86,7 @@ def complete(schemas: Schemas) -> None:
             spelling["items"] = {"anyOf": kinds}
     for spelling in members["tools"]["anyOf"]:
         if spelling.get("type") == "array":
-            spelling["items"] = {"anyOf": [*(reference(one) for one in TOOLS), server_tool()]}
+            spelling["items"] = {"anyOf": [*(reference(one) for one in OWN_TOOLS), *server_tools()]}
     members["plugins"] = describe_plugins()
     words = {"enum": ["none", "auto", "required"]}
     choices = [reference(one) for one in CHOICES]
