@@ -45,9 +45,10 @@ _SAME_LETTER = {"k": "\u212a", "s": "\u017f"}
 
 
 def any_case_pattern(names: Iterable[str]) -> str:
-    """Return a regular expression of JSON Schema for the names in upper, lower and mixed case."""
+    """Return a regular expression of JSON Schema for the names in any case, with or without spaces
+    around them."""
     spellings = ["".join(map(_any_case, name)) for name in sorted(names)]
-    return f"^({'|'.join(spellings)})$"
+    return f"^\\s*({'|'.join(spellings)})\\s*$"
 
 
 def _any_case(char: str) -> str:

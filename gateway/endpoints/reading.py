@@ -66,16 +66,17 @@ def _by_folded(known: frozenset[str]) -> dict[str, str]:
 
 
 def refuse_look_alikes(unknown: Sequence[str], known: frozenset[str]) -> None:
-    """Refuse names that differ from known ones in case alone, and `processors` outside `inferada`.
+    """Refuse names that differ from known ones in case or spaces around them alone, and
+    `processors` outside `inferada`.
 
     Some providers read names in any case: they would take from Model or Max_Tokens what was allowed
     and priced from model and max_tokens. And passed on as unknown, `processors` would leave a call
     without those that its caller asks for.
     """
     for name in unknown:
-        if meant := _by_folded(known).get(name[:MAX_NAME_CHARS].casefold()):
+        if meant := _by_folded(known).get(name[:MAX_NAME_CHARS].strip().casefold()):
             raise RequestError(f"Unknown parameter: {name}. Send {meant}.", param=name)
-        if name.lower() == PROCESSORS and "inferada" in known:
+        if name.strip().lower() == PROCESSORS and "inferada" in known:
             raise RequestError(f"Unknown parameter: {name}. Send inferada.processors.", param=name)
 
 

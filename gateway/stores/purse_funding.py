@@ -18,7 +18,9 @@ class ReservationTimeouts:
     """How long each step of a reservation may take, in seconds."""
 
     database_s: float = 2.0  # hold() gives up on the database
-    recall_s: float = 0.5  # for money that other processes have idle
+    # For money that other processes have idle. A process on a busy machine took longer than half a
+    # second to return it, and callers were refused whose workspace had the money.
+    recall_s: float = 1.5
     look_s: float = 0.1  # between two looks for such money
     empty_s: float = 0.25  # an empty wallet is believed to be empty
     refill_s: float = 1.0  # between two refills that brought too little

@@ -86,6 +86,9 @@ def no_calls() -> Iterator[Case]:
     yield Case("J2 {}", b"{}", "invalid_request", "model")
     yield Case("J2 no messages", b'{"model":"fake-model"}', "invalid_request", "messages")
     yield Case("J38", call().replace(b'"model"', b'"model "'), "invalid_request", "model")
+    for name in ("model ", "Model", "MODEL"):
+        beside = call(f'"{name}":"free-model"'.encode())
+        yield Case(f"J38 {name!r} beside the real one", beside, "invalid_request", name)
     yield Case("J38 capitals", call().replace(b"model", b"Model", 1), "invalid_request", "model")
 
 
@@ -255,7 +258,6 @@ SERVED = {
     "J36 __proto__": b'"__proto__":{"admin":true},"constructor":{"prototype":{"a":1}}',
     "J36 __class__": b'"__class__":"Admin","__init__":{"__globals__":{}}',
     "J36 $where": b'"metadata":{"$where":"1","$ref":"#","$gt":""}',
-    "J38 beside the real one": b'"model ":"free-model","Model":"free-model"',
     "an empty name": b'"":1',
     "64 deep": b'"x":' + b"[" * 63 + b"]" * 63,
     "brackets in strings": b'"x":{"a":"' + b"[{" * 10_000 + b'"}',

@@ -26,7 +26,7 @@ def sent_upstream(caller: Caller, members: str) -> str:
 
 UNTOUCHED = {
     "numbers keep their spelling": ',"temperature":1.50,"top_p":1e-1,"seed":-0',
-    "unknown members pass": ',"future":{"a":[1,null,true,"x"]},"min_p":0.050,"Store":true',
+    "unknown members pass": ',"future":{"a":[1,null,true,"x"]},"min_p":0.050,"Stored":true',
     "spaces pass": ',"metadata":{ "b" : "1" ,\t"a":\r\n"2"}',
     "escapes stay escapes": ',"metadata":{"a":"\\u00e9\\ud83d\\ude00\\/\\n"}',
     "unicode stays unicode": ',"user":"é😀\u2028"',

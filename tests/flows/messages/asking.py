@@ -91,6 +91,8 @@ def put_together(events: list[Body]) -> Body:
                 if delta["type"] == "input_json_delta":
                     said = arguments.get(event["index"], "")
                     arguments[event["index"]] = said + delta["partial_json"]
+                elif delta["type"] == "citations_delta":
+                    block.setdefault("citations", []).append(delta["citation"])
                 elif delta["type"] == "signature_delta":
                     block["signature"] = delta["signature"]
                 else:

@@ -144,6 +144,7 @@ def test_the_catalogue_lists_what_runs_with_its_options(site: Site, caller: Call
         "scope": "completions",
         "needs_language": False,
         "languages": [],
+        "mandatory": False,
         "options": None,
     }
     assert all(
