@@ -6,33 +6,15 @@ import pytest
 
 from tests.flows.caller import Caller
 from tests.flows.pairs.conversation import Format
-from tests.flows.pairs.dialects import DIALECTS, Dialect
+from tests.flows.pairs.dialects import DIALECTS, Dialect, add_dialects
 from tests.flows.pairs.routes import ROUTES, Route
 from tests.flows.site import NUSD_PER_USD, Site
-from tests.flows.transports import TRANSPORTS, add_provider, named
+from tests.flows.transports import named
 
 
 @pytest.fixture(scope="session")
 def pairs_site(site: Site) -> Site:
-    for dialect in DIALECTS:
-        for transport in TRANSPORTS:
-            provider = add_provider(
-                site,
-                f"{dialect.model}-provider",
-                transport=transport,
-                kind=dialect.kind,
-                base_url=f"{site.upstream.origin}{dialect.path}",
-                credential=dialect.credential,
-                settings=dialect.settings,
-            )
-            site.add_model(
-                named(dialect.model, transport),
-                provider=provider,
-                native_model=dialect.native_model,
-                max_output_tokens=16_384,
-                supports_vision=True,
-                supports_pdf=dialect.has_documents,
-            )
+    add_dialects(site)
     return site
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from tests.flows.aws import AWS_KEYS, HOSTED_OPENAI, HOSTED_TGI, REGION
-from tests.flows.site import CREDENTIAL
+from tests.flows.site import CREDENTIAL, Site
+from tests.flows.transports import TRANSPORTS, add_provider, named
 from tests.flows.vertex import LOCATION, PARENT, PROJECT
 
 
@@ -127,3 +128,26 @@ DIALECTS = (
         refusal="",
     ),
 )
+
+
+def add_dialects(site: Site) -> None:
+    """Add a provider and a model of each dialect by each transport."""
+    for dialect in DIALECTS:
+        for transport in TRANSPORTS:
+            provider = add_provider(
+                site,
+                f"{dialect.model}-provider",
+                transport=transport,
+                kind=dialect.kind,
+                base_url=f"{site.upstream.origin}{dialect.path}",
+                credential=dialect.credential,
+                settings=dialect.settings,
+            )
+            site.add_model(
+                named(dialect.model, transport),
+                provider=provider,
+                native_model=dialect.native_model,
+                max_output_tokens=16_384,
+                supports_vision=True,
+                supports_pdf=dialect.has_documents,
+            )
