@@ -107,9 +107,11 @@ def test_the_openapi_document_has_what_is_registered(caller: Caller) -> None:
     record = document["components"]["schemas"]["Generation"]["properties"]["ingress_format"]
     assert {"ask", "words"} <= set(record["enum"])
     request = document["components"]["schemas"]["ChatCompletionRequest"]["properties"]
-    named, of_families = request["plugins"]["anyOf"][0]["items"]["properties"]["id"]["anyOf"]
-    assert named == {"enum": sorted({*TOOLS, "sum", "file-parser", "web"})}
-    assert of_families == {"type": "string", "pattern": "^(mcp):"}
+    plugins = request["plugins"]["anyOf"][0]["items"]["anyOf"]
+    *named, of_family = [plugin["properties"]["id"] for plugin in plugins]
+    names = {name for one in named for name in one["enum"]}
+    assert names == {*TOOLS, "sum", "file-parser", "web"}
+    assert of_family == {"type": "string", "pattern": "^mcp:"}
     members = document["components"]["schemas"]["Inferada"]["properties"]
     assert members["upper"]["anyOf"][0] == {"$ref": "#/components/schemas/UpperOptions"}
     assert {"backwards", "upper"} <= set(members["processors"]["anyOf"][0]["items"]["enum"])
