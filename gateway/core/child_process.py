@@ -22,6 +22,8 @@ ROOT = Path(__file__).resolve().parents[2]
 # compiled.
 PASSED_ON = ("SSL_CERT_FILE", "SSL_CERT_DIR", "PYTHONPYCACHEPREFIX", "PYTHONDONTWRITEBYTECODE")
 LENGTH_BYTES = 4
+# Of children whose work is not what most calls wait for.
+NICENESS = 10
 
 
 def write_frame(message: object) -> bytes:
@@ -37,12 +39,12 @@ async def read_frame(reader: asyncio.StreamReader) -> bytes:
 
 
 def start_child(
-    module: str, arguments: Sequence[str] = ()
+    module: str, arguments: Sequence[str] = (), *, niceness: int = NICENESS
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start `python -m module` and return it with our end of the socket between us.
 
-    It inherits nothing of the environment but PASSED_ON. Starting takes a moment: call it in a
-    thread. Raises OSError.
+    It inherits nothing of the environment but PASSED_ON. niceness: as in give_way. Starting takes a
+    moment: call it in a thread. Raises OSError.
     """
     ours, its = socket.socketpair()
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -60,4 +62,15 @@ def start_child(
         raise
     finally:
         its.close()
+    give_way(process.pid, niceness)
     return process, ours
+
+
+def give_way(pid: int, niceness: int = NICENESS) -> None:
+    """Let a child have the processor only where nobody who carries calls wants it.
+
+    Its parent does that at once: a child that does it itself has started by then, which takes it
+    some tenths of a second.
+    """
+    with suppress(OSError):  # it has ended
+        os.setpriority(os.PRIO_PROCESS, pid, niceness)

@@ -19,7 +19,7 @@ MAX_UNFINISHED_HEAD_BYTES = MAX_REQUEST_LINE_BYTES + MAX_HEAD_BYTES + READ_BYTES
 MAX_FRAMING_BYTES = 16 * 1024
 # A body may have so many pieces, be they chunks or reads, and beyond them only such as are so long
 # on average: each costs the loop as much as a long one.
-MAX_SMALL_PIECES = 1_024
+MAX_SMALL_PIECES = 512
 LEAST_PIECE_BYTES = 64
 MAX_PIPELINED = 64
 LEAST_BODY_BYTES_PER_S = 1024

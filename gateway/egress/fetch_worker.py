@@ -24,7 +24,6 @@ from gateway.egress.fetch import Fetcher
 from gateway.egress.orders import Outcome, Wish
 from gateway.outbound.permitted_addresses import read_networks
 
-NICENESS = 10
 # All files at once, their copies and the program. Beyond it a fetch fails, and no more than that.
 MEMORY_BYTES = 3 * 1024**3
 
@@ -71,7 +70,6 @@ async def main(networks: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     asyncio.run(main(sys.argv[1:]))

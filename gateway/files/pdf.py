@@ -21,6 +21,7 @@ from pathlib import Path
 
 import msgspec
 
+from gateway.core.child_process import give_way
 from gateway.core.errors import InvalidFile, Quarantined, RateLimited
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.files import Page
@@ -160,6 +161,7 @@ class Conversion:
                 env={},
                 start_new_session=True,
             )
+        give_way(process.pid)
         assert process.stdin is not None
         assert process.stdout is not None
         with process.stdout:

@@ -50,7 +50,6 @@ def renounce() -> None:
     read_text(blank)
     draw(blank)
     codecs.lookup("utf-16-le")
-    os.nice(10)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (RUN_S, RUN_S))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))

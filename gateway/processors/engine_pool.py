@@ -12,6 +12,7 @@ import logging
 import subprocess
 from collections import Counter
 from collections.abc import Mapping
+from functools import partial
 
 import msgspec
 
@@ -27,6 +28,8 @@ logger = logging.getLogger(__name__)
 
 WORKER = "gateway.processors.engine_worker"
 PACKAGE = "gateway.processors.engines"
+# Calls wait for engines, as they do not for files that are fetched.
+NICENESS = 5
 # Of one engine, and how many of them one owner may keep busy.
 MAX_PROCESSES = 2
 MAX_OF_ONE_OWNER = 1
@@ -195,7 +198,8 @@ class EngineProcess:
     async def start(cls, module: str) -> EngineProcess:
         """Return a process whose engine is ready. Raises EngineFailed."""
         try:
-            process, link = await asyncio.to_thread(start_child, WORKER, [module])
+            start = partial(start_child, WORKER, [module], niceness=NICENESS)
+            process, link = await asyncio.to_thread(start)
         except OSError as error:
             raise EngineFailed(f"it could not be started: {error.strerror}") from None
         reader, writer = await asyncio.open_unix_connection(sock=link)

@@ -20,7 +20,6 @@ from gateway.core.child_process import LENGTH_BYTES, write_frame
 
 # With the program; see the engine's own MEMORY_BYTES.
 MEMORY_BYTES = 1024**3
-NICENESS = 5
 Handle = Callable[[dict[str, object]], dict[str, object]]
 
 
@@ -49,7 +48,6 @@ def read_exactly(link: socket.socket, count: int) -> bytes:
 
 def confine(memory_bytes: int) -> None:
     """Give up what an engine does not need: much memory, files that it writes, core dumps."""
-    os.nice(NICENESS)
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
