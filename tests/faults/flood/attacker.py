@@ -22,6 +22,7 @@ LIMITS = "limits"
 TOGETHER = {
     "anonymous": attacks.ANONYMOUS,
     "keys": attacks.WITH_KEYS,
+    "documents": attacks.WITH_DOCUMENTS,
     "providers": attacks.BY_PROVIDERS,
     "neighbour": attacks.BY_A_NEIGHBOUR,
     LIMITS: attacks.BEYOND_LIMITS,

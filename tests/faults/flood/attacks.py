@@ -11,13 +11,18 @@ import zlib
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tests.faults.flood.wire import CLOSED, REFUSED, Connection, request
+from tests.support.pdf_bombs import BOMBS
 
 MB = 1_000_000
 PIECE_BYTES = 64 * 1024
 CALLS = "/v1/chat/completions"
 SIMULATED = "tollhouse/simulated"
+# Those of a few KB: long bodies are what other attacks are for.
+LONG = ("200,000 objects", "brackets")
+DOCUMENTS = tuple(write for name, write in BOMBS.items() if name not in LONG)
 
 
 @dataclass(frozen=True)
@@ -90,6 +95,14 @@ async def hostile_file(connection: Connection, target: Target) -> str:
     return await _chat(connection, target, content)
 
 
+async def document(connection: Connection, target: Target) -> str:
+    """A PDF that is made to do harm, for a model that reads none."""
+    content = _document(secrets.randbelow(len(DOCUMENTS))) + b"\n%%%d" % secrets.randbits(64)
+    url = "data:application/pdf;base64," + base64.b64encode(content).decode()
+    file = {"type": "file", "file": {"filename": "a.pdf", "file_data": url}}
+    return await _chat(connection, target, [{"type": "text", "text": "Read this."}, file])
+
+
 async def held_upload(connection: Connection, target: Target) -> str:
     """A body of 49 MB of which the last byte never comes."""
     head = request(
@@ -159,6 +172,7 @@ ANONYMOUS: tuple[Attack, ...] = (
 WITH_KEYS: tuple[Attack, ...] = (
     *(pattern, hostile_file, held_upload, huge_picture, refusal, tiny_chunks),
 )
+WITH_DOCUMENTS: tuple[Attack, ...] = (document,)
 BY_PROVIDERS: tuple[Attack, ...] = (hostile_provider,)
 BY_A_NEIGHBOUR: tuple[Attack, ...] = (many_calls,)
 BEYOND_LIMITS: tuple[Attack, ...] = (waiting_call, limited_call)
@@ -208,6 +222,11 @@ async def _ask(connection: Connection, key: str, body: object) -> str:
         request("POST", CALLS, data, authorization=f"Bearer {key}", content_type=kind)
     )
     return await connection.answer(40.0)
+
+
+@lru_cache
+def _document(number: int) -> bytes:
+    return DOCUMENTS[number]()
 
 
 def _png(width: int, height: int) -> bytes:
