@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
 from gateway.core.chat import ChatRequest
 from gateway.core.json_types import JsonObject
+from gateway.endpoints.responses.server_tools import place_of as place_server_tool
 
 _MESSAGE = re.compile(r"^messages\[(?P<row>\d+)\](?P<content>\.content\[\d+\])?(?P<rest>.*)$")
+_TOOL = re.compile(r"^tools\[(?P<row>\d+)\](?:\.(?:function|custom)(?=\.|$))?(?P<rest>.*)$")
 # Members of a chat completion, and where they stand here.
 _MEMBERS = (
-    (re.compile(r"^(tools\[\d+\]|tool_choice)\.(?:function|custom)(?=\.|$)"), r"\1"),
-    # The name of a plugin.
-    (re.compile(r"^(tools\[\d+\])\.id$"), r"\1.type"),
+    (re.compile(r"^messages$"), "input"),
+    (re.compile(r"^tool_choice\.(?:function|custom)(?=\.|$)"), "tool_choice"),
     (re.compile(r"^response_format\.json_schema(?=\.|$)"), "text.format"),
     (re.compile(r"^response_format(?=\.|$)"), "text.format"),
     (re.compile(r"^max_(?:completion_)?tokens$"), "max_output_tokens"),
@@ -55,20 +57,23 @@ class ResponsesPayload(ChatRequest, frozen=True, kw_only=True):
     settings: Settings
     # Where each message stands in the request.
     places: tuple[str, ...]
+    # The same of each tool that the caller runs.
+    tool_places: tuple[str, ...] = ()
 
     def place_of(self, name: str) -> str:
-        return rename(name, self.places)
+        return rename(name, self.places, self.tool_places)
 
 
-def rename(param: str, places: tuple[str, ...] | list[str]) -> str:
+def rename(param: str, places: Sequence[str], tool_places: Sequence[str]) -> str:
     """Return where a member of a chat completion stands in the request that it was made from."""
+    if (tool := _TOOL.match(param)) is not None:
+        row = int(tool["row"])
+        return tool_places[row] + tool["rest"] if row < len(tool_places) else "tools"
     found = _MESSAGE.match(param)
     if found is None:
-        if param == "messages":
-            return "input"
         for pattern, here in _MEMBERS:
             param = pattern.sub(here, param)
-        return param
+        return place_server_tool(param)
     row = int(found["row"])
     if row >= len(places):
         return "input"

@@ -40,7 +40,7 @@ from gateway.endpoints.responses.server_tools import (
     name_of_type,
     read_server_tools,
 )
-from gateway.endpoints.responses.tools import read_choice, read_tools, write_tools
+from gateway.endpoints.responses.tools import choose_tools, read_choice, read_tools, write_tools
 from gateway.endpoints.rules import Rules
 from gateway.http import strict_json
 
@@ -93,13 +93,18 @@ def read_call(
         raise RequestError("input is required.", param="input")
     places = tuple(conversation.places)
     server_tools = read_server_tools(request)
+    offered, chosen = choose_tools(
+        read_tools(request.tools or ()), read_choice(request.tool_choice)
+    )
+    tool_places = tuple(offered)
     said = _write_chat(request, raws, conversation.messages)
+    said |= write_tools(offered.values(), chosen)
     # A choice among tools that the gateway has still to add.
     choice = said.pop("tool_choice", None) if _is_of_gateway(said, request, server_tools) else None
     try:
         call = chat.read_call(_encode(said), head, profile, rules)
     except GatewayError as error:
-        rename_fields(error, lambda name: rename(name, places))
+        rename_fields(error, lambda name: rename(name, places, tool_places))
         raise
     shared = structs.asdict(call.payload)
     shared["server_tools"] = server_tools
@@ -112,7 +117,9 @@ def read_call(
     truncation = ("truncation",) if request.truncation == "auto" else ()
     if lost or truncation:
         shared["native_only"] = NativeOnly(dialect=DIALECT, fields=truncation, left_out=lost)
-    payload = ResponsesPayload(**shared, settings=_repeat(request), places=places)
+    payload = ResponsesPayload(
+        **shared, settings=_repeat(request), places=places, tool_places=tool_places
+    )
     return Call(structs.replace(call.facts, body=body), payload)
 
 
@@ -215,7 +222,7 @@ def _read_conversation(request: schema.ResponsesRequest, history: History) -> Co
 def _write_chat(
     request: schema.ResponsesRequest, raws: dict[str, Raw], messages: list[JsonObject]
 ) -> JsonObject:
-    """Return the body of the chat completion. Unknown members go with it."""
+    """Return the body of the chat completion but for its tools. Unknown members go with it."""
     said: JsonObject = {"model": request.model, "messages": messages}
     said |= {name: raws[name] for name in SAME if name in raws}
     said |= {name: raw for name, raw in raws.items() if name not in schema.KNOWN}
@@ -229,8 +236,7 @@ def _write_chat(
         said["logprobs"] = True
     elif "top_logprobs" in said:
         del said["top_logprobs"]
-    tools = read_tools(request.tools or ())
-    return said | write_tools(tools, read_choice(request.tool_choice))
+    return said
 
 
 def _write_text(text: schema.TextOptions) -> JsonObject:

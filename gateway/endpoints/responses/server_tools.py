@@ -3,8 +3,10 @@ type, and those of `plugins`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from gateway.core.call import rename_fields
 from gateway.core.errors import RequestError
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.server_tools import WantedTool
@@ -20,6 +22,9 @@ OPENAI_NAMES = dict.fromkeys(
 TYPES = frozenset({*TOOLS, *ALIASES, *OPENAI_NAMES})
 # How many pages a search returns, by OpenAI's word for it.
 CONTEXT_SIZES = {"low": 3, "medium": 5, "high": 10}
+# What they are named by among ourselves: tools[n] is the n-th that the model is told of.
+SERVER_TOOLS = "server_tools"
+_PLACE = re.compile(rf"^{SERVER_TOOLS}(\[\d+\])(.*)$")
 # Of OpenAI's options those that only say where the caller is: the search services have no place
 # for it.
 LEFT_OUT = ("user_location",)
@@ -43,11 +48,11 @@ def name_of_type(kind: str) -> str:
 
 def read_server_tools(request: ResponsesRequest) -> tuple[WantedTool, ...]:
     """Return the tools that the gateway is to run. Raises as gateway.endpoints.plugins."""
-    placed = [*_of_tools(request.tools or ()), *_of_plugins(request.plugins or ())]
     try:
+        placed = [*_of_tools(request.tools or ()), *_of_plugins(request.plugins or ())]
         found = read_wanted(placed, shows_events=bool(request.hi_tool_events), place="plugins")
     except RequestError as error:
-        error.param = place_of(error.param or "") or None
+        rename_fields(error, place_of)
         raise
     choice = request.tool_choice
     if not isinstance(choice, dict) or choice.get("type") != "allowed_tools":
@@ -58,14 +63,17 @@ def read_server_tools(request: ResponsesRequest) -> tuple[WantedTool, ...]:
         for one in (named if isinstance(named, list) else ())
         if isinstance(one, dict) and is_server_tool(one)
     }
-    return tuple(one for one in found if one.id in allowed or not one.param.startswith("tools["))
+    return tuple(
+        one for one in found if one.id in allowed or not one.param.startswith(SERVER_TOOLS)
+    )
 
 
 def place_of(param: str) -> str:
-    """Return where the name of a plugin stands that is one of `tools`."""
-    if param.startswith("tools[") and param.endswith("].id"):
-        return param.removesuffix("id") + "type"
-    return param
+    """Return where what is named as a server tool's stands in `tools`."""
+    found = _PLACE.match(param)
+    if found is None:
+        return param
+    return f"tools{found[1]}{'.type' if found[2] == '.id' else found[2]}"
 
 
 def left_out(request: ResponsesRequest) -> tuple[str, ...]:
@@ -84,7 +92,7 @@ def _of_tools(given: Sequence[JsonObject]) -> Iterator[tuple[str, JsonObject]]:
     for index, tool in enumerate(given):
         if not is_server_tool(tool):
             continue
-        param = f"tools[{index}]"
+        param = f"{SERVER_TOOLS}[{index}]"
         name = name_of_type(tool["type"])
         members = {key: value for key, value in tool.items() if key != "type"}
         if name == WEB_SEARCH:

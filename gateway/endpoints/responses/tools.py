@@ -6,7 +6,7 @@ that a provider runs are refused: what they cost is not told in tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
@@ -48,9 +48,10 @@ def read_namespaces(given: Sequence[JsonObject]) -> dict[str, tuple[str, str]]:
     }
 
 
-def read_tools(given: Sequence[JsonObject]) -> list[schema.ToolSpec]:
-    """Return the tools. Raises UnsupportedParameter for those of other kinds, RequestError."""
-    found: list[schema.ToolSpec] = []
+def read_tools(given: Sequence[JsonObject]) -> dict[str, schema.ToolSpec]:
+    """Return the tools by their places. Raises UnsupportedParameter for those of other kinds,
+    RequestError."""
+    found: dict[str, schema.ToolSpec] = {}
     for path, tool in flatten(given):
         kind = tool.get("type")
         if isinstance(kind, str) and kind not in TAKEN:
@@ -60,7 +61,7 @@ def read_tools(given: Sequence[JsonObject]) -> list[schema.ToolSpec]:
             )
         spec = convert(tool, schema.ToolSpec, path)
         assert isinstance(spec, schema.FunctionToolSpec | schema.CustomToolSpec)
-        found.append(spec)
+        found[path] = spec
     return found
 
 
@@ -78,12 +79,19 @@ def read_choice(given: JsonObject | str | None) -> object:
     return convert(given, schema.ResponsesToolChoice, "tool_choice")
 
 
-def write_tools(tools: Sequence[schema.ToolSpec], choice: object) -> JsonObject:
-    """Return the members of a chat completion. Of tools of which only some are allowed the others
-    are left out, which every provider understands."""
-    said: JsonObject = {}
+def choose_tools(
+    tools: Mapping[str, schema.ToolSpec], choice: object
+) -> tuple[Mapping[str, schema.ToolSpec], object]:
+    """Return the tools, and the choice among them. Of tools of which only some are allowed the
+    others are left out, which every provider understands."""
     if isinstance(choice, schema.AllowedToolsChoice):
-        tools, choice = _allowed(tools, choice), choice.mode
+        return _allowed(tools, choice), choice.mode
+    return tools, choice
+
+
+def write_tools(tools: Collection[schema.ToolSpec], choice: object) -> JsonObject:
+    """Return the members of a chat completion."""
+    said: JsonObject = {}
     if isinstance(choice, schema.ServerToolChoice):
         choice = schema.FunctionChoice(PREFIX + choice.type)
     if tools:
@@ -99,9 +107,9 @@ def write_tools(tools: Sequence[schema.ToolSpec], choice: object) -> JsonObject:
 
 
 def _allowed(
-    tools: Sequence[schema.ToolSpec], choice: schema.AllowedToolsChoice
-) -> list[schema.ToolSpec]:
-    there = {_name_of(tool): tool for tool in tools}
+    tools: Mapping[str, schema.ToolSpec], choice: schema.AllowedToolsChoice
+) -> dict[str, schema.ToolSpec]:
+    there = {_name_of(tool): path for path, tool in tools.items()}
     for index, named in enumerate(choice.tools):
         if (named.type, named.name) not in there and not is_server_tool({"type": named.type}):
             raise RequestError(
@@ -109,7 +117,7 @@ def _allowed(
                 param=f"tool_choice.tools[{index}].name",
             )
     wanted = {(named.type, named.name) for named in choice.tools}
-    return [tool for name, tool in there.items() if name in wanted]
+    return {path: tools[path] for name, path in there.items() if name in wanted}
 
 
 def _name_of(tool: schema.ToolSpec) -> tuple[str, str]:

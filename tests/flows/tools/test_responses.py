@@ -21,6 +21,9 @@ from tests.flows.tools.asking import (
 )
 
 WEB: Any = {"type": "web_search"}
+# Of the caller's; one has a name of the gateway's.
+OWN: Any = {"type": "function", "name": "own", "parameters": {"type": "object", "properties": {}}}
+TAKEN = OWN | {"name": "hi_web_search"}
 TOKENS = "".join(f"tok{n} " for n in range(10))
 
 
@@ -111,13 +114,12 @@ def test_a_caller_limits_the_runs_of_tools(tools_site: Site, caller: Caller) -> 
 
 
 def test_a_tool_that_is_not_allowed_is_not_offered(tools_site: Site, caller: Caller) -> None:
-    own = {"type": "function", "name": "own", "parameters": {"type": "object", "properties": {}}}
     allowed: Any = {"type": "allowed_tools", "mode": "auto"}
     only_own = allowed | {"tools": [{"type": "function", "name": "own"}]}
     only_web = allowed | {"tools": [WEB]}
 
-    mine = respond(caller, script(), tools=[WEB, own], tool_choice=only_own)
-    gateways = respond(caller, script(), tools=[WEB, own], tool_choice=only_web)
+    mine = respond(caller, script(), tools=[WEB, OWN], tool_choice=only_own)
+    gateways = respond(caller, script(), tools=[WEB, OWN], tool_choice=only_web)
 
     assert [item["type"] for item in mine.json["output"]] == ["function_call"]
     assert statuses(tools_site.record(gateways.call_id)) == ["ok"]
@@ -137,6 +139,9 @@ def test_a_response_with_tools_can_be_gone_on_from(tools_site: Site, caller: Cal
     [
         ({"tools": [{"type": "image"}]}, "plugin_unavailable", "tools[0].type"),
         ({"tools": [WEB, {"type": "web"}]}, "invalid_request", "tools[1].type"),
+        ({"tools": [WEB, OWN, OWN]}, "invalid_request", "tools[2].name"),
+        ({"tools": [WEB, TAKEN]}, "invalid_request", "tools[1].name"),
+        ({"tools": [OWN, {"type": "image"}]}, "plugin_unavailable", "tools[1].type"),
         ({"tools": [WEB], "plugins": [SEARCH]}, "invalid_request", "plugins[0].id"),
         ({"tools": [WEB | {"max_results": 11}]}, "invalid_request", "tools[0].max_results"),
         ({"tools": [WEB | {"filters": {}}]}, "invalid_request", "tools[0].filters"),
