@@ -30,6 +30,7 @@ ADDRESS = re.compile(
     r"/sagemaker/endpoints/([a-zA-Z0-9-]+)/(invocations|invocations-response-stream)"
 )
 PART_BYTES = 37
+MOST_PARTS = 100
 PARTS_OF_VLLM = frozenset({"text", "image_url", "input_audio", "audio_url", "video_url"})
 HEADERS = {
     ":event-type": "PayloadPart",
@@ -80,8 +81,9 @@ class PartsOutgoing(Outgoing):
     """Writes a body in payload parts, cut wherever they are full."""
 
     async def send(self, data: bytes) -> None:
-        for start in range(0, len(data), PART_BYTES):
-            await super().send(write_message(data[start : start + PART_BYTES], HEADERS))
+        size = max(PART_BYTES, len(data) // MOST_PARTS)
+        for start in range(0, len(data), size):
+            await super().send(write_message(data[start : start + size], HEADERS))
 
     async def send_exception(self, name: str, payload: dict[str, Any]) -> None:
         await super().send(write_exception(name, msgspec.json.encode(payload)))
