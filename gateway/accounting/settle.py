@@ -19,7 +19,7 @@ from time import perf_counter_ns
 
 from gateway.core.errors import AdmissionError, CallerGone, UpstreamError
 from gateway.core.grant import Grant
-from gateway.core.money import Price, Usage, cost_nusd
+from gateway.core.money import BEYOND_HOLDS, Price, Usage, cost_nusd, sum_usage
 from gateway.core.receipt import Receipt, tools_nusd
 from gateway.streaming.meter import NS_PER_US, Meter
 
@@ -42,7 +42,7 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
         cost += tools_nusd(tools)
     charge = 0 if basis.startswith("zero") else cost
     if charge > grant.hold_nusd and charge > grant.held_nusd:
-        charge = min(charge, believable_nusd(grant, price))
+        charge = min(charge, believable_nusd(grant, price, usage))
     now_ns = perf_counter_ns()
     queued_us = 0 if grant.lease is None else grant.lease.queued_us
     processing, before_us = meter.processing, 0
@@ -69,13 +69,16 @@ def settle(grant: Grant, meter: Meter, error: BaseException | None, counted: Usa
     )
 
 
-def believable_nusd(grant: Grant, price: Price) -> int:
+def believable_nusd(grant: Grant, price: Price, usage: Usage) -> int:
     """Return what a call may be charged at most, whatever its provider counts.
 
     Our bounds may be wrong by a factor; a provider that counts many times what was sent and
     allowed is broken, and nobody's wallet is emptied for that.
     """
     odd = Usage(prompt_tokens=ODD_TOKENS, completion_tokens=ODD_TOKENS)
+    for unit in usage.others:
+        if unit in BEYOND_HOLDS:
+            odd = sum_usage(odd, BEYOND_HOLDS[unit])
     return ODD_FACTOR * grant.held_nusd + cost_nusd(odd, price)
 
 

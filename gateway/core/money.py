@@ -78,6 +78,13 @@ class Usage(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     others: Counts = msgspec.field(default_factory=dict, name="x")
 
 
+# What no caller can limit, and no hold covers: so much is believed of a call with any of the unit
+# (docs/adr/0090).
+BEYOND_HOLDS = {
+    "research": Usage(1_000_000, 1_000_000, others={"research": 1_000_000, "search": 1_000}),
+}
+
+
 def count_cache_writes(usage: Usage) -> int:
     """Return the prompt tokens that were written to a cache, for whatever time it keeps them."""
     others = usage.others

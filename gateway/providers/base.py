@@ -32,6 +32,8 @@ class UpstreamRequest(msgspec.Struct, kw_only=True):
     was_sent: bool = False
     # Its stream may end without a finish_reason.
     omits_finish_reason: bool = False
+    # Each piece of its stream has all that was said before it.
+    repeats_answer: bool = False
     # Reasoning is in the text of its answer, in <think> tags.
     thinks_in_content: bool = False
     # Its answer is an object, of which callers see the choice in it alone.

@@ -24,11 +24,15 @@ EMPTY_LINES_PER_S = 1_000
 
 
 class EmptyOutput:
-    """What one stream has sent without output. deltas: pieces with output since the last look."""
+    """What one stream has sent without output. deltas: pieces with output since the last look.
 
-    __slots__ = ("_at", "_bytes", "_lines", "deltas")
+    repeats_answer: each piece has all that was said before it, so that its size says nothing.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_at", "_bytes", "_lines", "_repeats_answer", "deltas")
+
+    def __init__(self, *, repeats_answer: bool = False) -> None:
+        self._repeats_answer = repeats_answer
         self.deltas = 0
         self._bytes = 0
         self._lines = self._at = 0.0
@@ -48,6 +52,8 @@ class EmptyOutput:
         self.deltas = 0
         allowed = deltas * BYTES_PER_DELTA + chars * BYTES_PER_CHAR
         self._bytes = max(self._bytes + len(piece) - allowed, 0)
+        if deltas and self._repeats_answer:
+            self._bytes = 0
         self._count_lines(0 if deltas else piece.count(b"\n"))
         if self._bytes > MAX_EMPTY_BYTES:
             size = f"{MAX_EMPTY_BYTES // 2**20} MB"

@@ -96,7 +96,7 @@ class ProviderStream:
         self._framing = self._decoder.framing
         self._read = self._decoder.read
         self._request = request
-        self._empty = EmptyOutput()
+        self._empty = EmptyOutput(repeats_answer=request.repeats_answer)
         self._take: TakeEvents = stop
 
     async def forward(self, take: TakeEvents) -> bool:

@@ -32,6 +32,7 @@ class Entry:
         "cache_write_tokens",
         "cached_tokens",
         "characters",
+        "citation_tokens",
         "closed_after_ms",
         "closed_at_s",
         "completion_tokens",
@@ -42,6 +43,7 @@ class Entry:
         "reasoning_tokens",
         "reported_usage",
         "request_id",
+        "research_tokens",
         "searches",
         "sound_ms",
         "started_at_s",
@@ -65,6 +67,9 @@ class Entry:
         # A share of those.
         self.cache_write_1h_tokens = 0
         self.images = 0
+        # Shares of the prompt and of the completion.
+        self.citation_tokens = 0
+        self.research_tokens = 0
         self.searches = 0
         self.characters = 0
         self.sound_ms = 0

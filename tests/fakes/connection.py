@@ -32,6 +32,7 @@ from tests.fakes.embeddings import (
     read_asked,
 )
 from tests.fakes.outgoing import Link, head
+from tests.fakes.perplexity import PerplexityPlayer, is_perplexity
 from tests.fakes.plain import plain_answer
 from tests.fakes.player import Player
 from tests.fakes.refused import Refused
@@ -301,6 +302,10 @@ class Connection(asyncio.Protocol):
             from tests.fakes.tgi import TgiPlayer
 
             player: Player = TgiPlayer(self, request, chat, script, entry, self._house.serial)
+            self._play(player, entry)
+            return
+        if is_perplexity(request.path):
+            player = PerplexityPlayer(self, request, chat, script, entry, self._house.serial)
             self._play(player, entry)
             return
         if script.is_plain and chat.is_plain and request.keep_alive:

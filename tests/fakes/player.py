@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import AsyncIterator
+from typing import Any
 
 from tests.fakes import book
 from tests.fakes.asked import Chat, Request
@@ -167,7 +168,7 @@ class Player:
             await out.send(self._speller.finish(chunk))
         if script.usage_gate:
             await self._link.passed(script.usage_gate)
-        usage = usage_of(script, self._entry)
+        usage = self._reported_usage()
         if self._chat.wants_usage and usage is not LEFT_OUT:
             self._entry.report(usage)
             await out.send(self._speller.event(self._writer.usage_chunk(usage)))
@@ -175,11 +176,14 @@ class Player:
             await out.send(self._speller.closing(self._writer.chunk(0, b'{"content":"late"}')))
         await out.finish()
 
+    def _reported_usage(self) -> Any:
+        return usage_of(self._script, self._entry)
+
     async def _answer(self) -> None:
         await self._send_answer([step async for step in self._steps()])
 
     async def _send_answer(self, steps: list[Step]) -> None:
-        usage = usage_of(self._script, self._entry)
+        usage = self._reported_usage()
         self._entry.report(usage)
         await self._send_whole(self._writer.body(steps, self._generation.finish, usage))
 

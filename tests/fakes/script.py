@@ -59,6 +59,12 @@ class Script:
     cached: int = 0
     cache_written: int = 0  # tokens of the prompt written to the cache
     cache_written_1h: int = 0  # so many of these for an hour
+    # Of Perplexity.
+    searched: int = NEVER  # how often the model searched, by its own count; NEVER: it has none
+    fee_usd: float = NEVER  # what it says that the request costs beside tokens; NEVER: nothing
+    cited: int = 0  # tokens that it read beside the prompt
+    researched: int = 0  # tokens that it thought with beside the completion
+    found_bytes: int = 0  # so long is what each piece of a stream says of what was found
 
     # When.
     first_ms: float = 0.0  # silence before the status line

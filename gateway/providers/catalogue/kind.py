@@ -106,6 +106,8 @@ class ProviderKind:
     checks_conversations: bool = False
     # A stream may end with [DONE] and no finish_reason before it.
     omits_finish_reason: bool = False
+    # Each piece of a stream has all that was said before it.
+    repeats_answer: bool = False
     # What answers a GET only with a good key, where the list of models answers without one.
     key_path: str = ""
     # Which header has the key by itself, where it is no bearer token.

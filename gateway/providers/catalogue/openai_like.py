@@ -162,6 +162,8 @@ KINDS = (
         response_formats=frozenset({"json_schema"}),
         reasoning_field="",
         thinks_in_content=True,
+        # https://docs.perplexity.ai/docs/sonar/pro-search/stream-mode
+        repeats_answer=True,
         takes_names=False,
     ),
     # https://inference-docs.cerebras.ai/resources/openai: what is answered with 400, and that

@@ -100,6 +100,7 @@ class OpenAIChat:
             body=write_body(call.payload.fields, _say_ourselves(call, grant, target)),
             prompt_tokens=len(call.payload.fields["messages"]) // BYTES_PER_TOKEN + 1,
             omits_finish_reason=kind.omits_finish_reason,
+            repeats_answer=kind.repeats_answer,
             thinks_in_content=kind.thinks_in_content,
             wraps_choice=not guided.VLLM_ONLY.isdisjoint(call.payload.fields)
             and guided.wraps_choice(call.payload.fields, kind),

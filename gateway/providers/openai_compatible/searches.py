@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gateway.core.json_types import JsonObject
 from gateway.core.money import Usage
+from gateway.providers.token_counts import MAX_TOKENS_COUNTED as MOST
 from gateway.providers.token_counts import read_count
 
 # Members of usage that nobody else has.
@@ -20,12 +21,14 @@ def read_usage(raw: JsonObject, prompt: int, completion: int) -> Usage:
     Models that do not count their searches have a fee for each request instead: that is one search.
     """
     read, thought = _read(raw, "citation_tokens"), _read(raw, "reasoning_tokens")
-    searches = read_count(raw.get("num_search_queries"))
-    if searches is None:
+    if raw.get("num_search_queries") is None:
         searches = int(_has_fee(raw))
+    else:
+        searches = _read(raw, "num_search_queries")
     counts = {"research": thought, "search": searches}
     others = {name: count for name, count in counts.items() if count}
-    return Usage(prompt + read, completion + thought, 0, thought, others)
+    prompt, completion = min(prompt + read, MOST), min(completion + thought, MOST)
+    return Usage(prompt, completion, 0, thought, others)
 
 
 def _has_fee(raw: JsonObject) -> bool:
@@ -35,4 +38,5 @@ def _has_fee(raw: JsonObject) -> bool:
 
 
 def _read(raw: JsonObject, name: str) -> int:
+    """Return a count; 0 where there is none that makes sense."""
     return read_count(raw.get(name)) or 0

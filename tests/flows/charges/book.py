@@ -23,9 +23,10 @@ FIELDS = {
     # In milliseconds.
     "second": "sound_ms",
     "character": "characters",
+    "research": "research_tokens",
 }
-# Shares of the prompt that are not charged at its price.
-OF_PROMPT = ("cached", "cache_write", "cache_write_1h")
+# Shares that are not charged at the price of their whole.
+PARTS = {"prompt": ("cached", "cache_write", "cache_write_1h"), "completion": ("research",)}
 # The highest price of each unit: all that a hundred calls use is well below the credit.
 HIGHEST_PUSD = {
     "prompt": 3_000_000,
@@ -37,6 +38,7 @@ HIGHEST_PUSD = {
     "search": 2_000_000_000,
     "second": 1_000_000,
     "character": 30_000_000,
+    "research": 6_000_000,
 }
 
 
@@ -61,7 +63,8 @@ def counts_of(*entries: Mapping[str, Any]) -> Counts:
 def price_nusd(counts: Mapping[str, int], prices: Prices) -> int:
     """Return what the counts cost in nano-USD, rounded once, half to even as Fraction rounds."""
     charged = dict(counts)
-    charged["prompt"] = counts.get("prompt", 0) - sum(counts.get(part, 0) for part in OF_PROMPT)
+    for whole, parts in PARTS.items():
+        charged[whole] = counts.get(whole, 0) - sum(counts.get(part, 0) for part in parts)
     assert min(charged.values()) >= 0, counts
     pusd = sum(count * prices[unit] for unit, count in charged.items())
     return round(Fraction(pusd, PUSD_PER_NUSD))

@@ -82,6 +82,8 @@ class Means:
     one_prompt: bool = False
     # A stream says what the prompt came to before its output.
     tells_prompt: bool = False
+    # Each piece of a stream says what all has come to so far.
+    tells_all: bool = False
     # What the model has a price for.
     priced: frozenset[str] = frozenset(FIELDS)
     # Inputs, or documents, that one request may have: more go out in several.
@@ -99,6 +101,12 @@ def words(dice: random.Random, most: int) -> str:
     return " ".join(dice.choices(WORDS, k=dice.randint(1, most)))
 
 
+# The field of the script for each part of the prompt, and how often it has any of it.
+CACHED_SHARES = (
+    ("cached", "cached", 0.6),
+    ("cache_write", "cache_written", 0.6),
+    ("cache_write_1h", "cache_written_1h", 0.5),
+)
 BREAKS = ("reset_after", "truncate_after", "close_after")
 
 
@@ -122,6 +130,27 @@ def script_for(
     if ending is E.BROKEN and dice.random() < 0.2:
         return {"drop": dice.choice(("reset", "close"))}
     return scripts[ending]
+
+
+def script_of_shares(dice: random.Random, means: Means, prompt_tokens: int) -> Members:
+    """Return what of the prompt is in the cache, or goes into it."""
+    script: Members = {}
+    for unit, name, share in CACHED_SHARES:
+        if unit in means.units and dice.random() < share:
+            script[name] = dice.randint(0, prompt_tokens)
+    return script
+
+
+def script_of_search(dice: random.Random) -> Members:
+    """Return what a model of Perplexity's does beside answering: it researches, and counts that, or
+    has a fee for the request, or none."""
+    if dice.random() < 0.5:
+        return {
+            "searched": dice.randint(0, 30),
+            "cited": dice.randint(0, 20_000),
+            "researched": dice.randint(0, 200_000),
+        }
+    return dice.choice(({}, {"fee_usd": 0.006}, {"fee_usd": 0}))
 
 
 def write_script(script: Members) -> str:
@@ -152,12 +181,9 @@ def plan_conversation(form: Format) -> Plan:
                 script["reasoning"] = dice.randint(1, 20)
             if means.counts_reasoning_apart and ending is not E.FALLBACK:
                 script["usage"] = "apart"
-        if "cached" in means.units and dice.random() < 0.6:
-            script["cached"] = dice.randint(0, prompt_tokens)
-        if "cache_write" in means.units and dice.random() < 0.6:
-            script["cache_written"] = dice.randint(0, prompt_tokens)
-        if "cache_write_1h" in means.units and dice.random() < 0.5:
-            script["cache_written_1h"] = dice.randint(0, prompt_tokens)
+        script |= script_of_shares(dice, means, prompt_tokens)
+        if "research" in means.units:
+            script |= script_of_search(dice)
         said = write_script(script)
         wishes = Wishes(stream=stream, system=system, max_tokens=limit)
 

@@ -43,6 +43,7 @@ CHAT = (
     like_openai(
         "xai", "grok-4", Means(CACHED, reasons=True, counts_reasoning_apart=True), path="/v1"
     ),
+    like_openai("perplexity", "sonar", Means(TEXT | {"search", "research"}, tells_all=True)),
 )
 
 

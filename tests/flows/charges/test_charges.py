@@ -29,7 +29,8 @@ def used(row: Row, one: Made, tries: Sequence[Entry]) -> Counts:
     """Return what the call used by the book, or by our own count where the provider said nothing:
     the caller has left, or what it reports is not this."""
     planned, last = one.planned, last_of(tries)
-    is_told = planned.stream and row.provider.means.tells_prompt
+    means = row.provider.means
+    is_told = planned.stream and (means.tells_prompt or means.tells_all)
     if planned.ending is Ending.LEFT and not is_told:
         return {"completion": last["completion_tokens"]} | planned.estimate
     if planned.is_counted_by_us:

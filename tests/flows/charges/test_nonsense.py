@@ -4,14 +4,14 @@ a number of nonsense."""
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from tests.fakes.counting import tokens_in
-from tests.flows.charges.book import price_nusd
+from tests.flows.charges.book import Counts, price_nusd
 from tests.flows.charges.conftest import SEED, prices_of
 from tests.flows.charges.making import Made, in_threads, read_charges
 from tests.flows.charges.planned import Ending, Planned, count_texts, post, write_script
@@ -32,6 +32,8 @@ COUNTS = (
     *("-1", "-99999999999999999999", "2147483648", "9007199254740993", "1e18", "1e400", "1.5"),
     *('"12"', "true", "[]", "{}", "99999999999999999999999999999999", '"NaN"'),
 )
+# What Perplexity reports beside them, of which each is nothing where it makes no sense.
+RESEARCH = {"num_search_queries": "2", "citation_tokens": "3", "reasoning_tokens": "4"}
 WHOLE = ("none", "null", "raw:7", 'raw:"x"', "raw:[]", "raw:{}", "raw:true", "raw:[[]]")
 PLAIN = '{"prompt_tokens":%s,"completion_tokens":%s,"total_tokens":1}'
 BILLED = '{"billed_units":{"input_tokens":%s,"output_tokens":%s}}'
@@ -69,6 +71,8 @@ class Case:
 
     usage: str
     stream: bool
+    # What is believed of it all the same.
+    told: Counts = field(default_factory=dict)
 
 
 def cases_of(row: Row, dice: random.Random) -> list[Case]:
@@ -81,7 +85,24 @@ def cases_of(row: Row, dice: random.Random) -> list[Case]:
         cases = [Case(usage, stream) for usage in usages for stream in (False, True)]
     else:
         cases = [Case(usage, False) for usage in usages]
+    if "research" in row.provider.means.units:
+        cases += cases_of_research()
     return form(short=dice.sample(cases, 12), whole=cases)
+
+
+def cases_of_research() -> Iterator[Case]:
+    for name in RESEARCH:
+        for count in COUNTS:
+            beside = ",".join(
+                f'"{one}":{count if one == name else sane}' for one, sane in RESEARCH.items()
+            )
+            usage = f'raw:{{"prompt_tokens":5,"completion_tokens":6,{beside}}}'
+            counts = {one: int(sane) for one, sane in RESEARCH.items() if one != name}
+            read, thought = counts.get("citation_tokens", 0), counts.get("reasoning_tokens", 0)
+            told = {"prompt": 5 + read, "completion": 6 + thought, "research": thought}
+            told["search"] = counts.get("num_search_queries", 0)
+            for stream in (False, True):
+                yield Case(usage, stream, told)
 
 
 def plan(row: Row, case: Case) -> Planned:
@@ -128,6 +149,10 @@ def is_right(row: Row, made: Made, said: Mapping[str, Any], case: Case) -> bool:
     }
     if made.answer.status != 200 or charge_nusd != price_nusd(counts, prices):
         return False
+    used = {unit: count for unit, count in counts.items() if count}
+    if case.told:
+        told = {unit: count for unit, count in case.told.items() if count}
+        return said["charge_basis"] == "usage" and used == told
     if said["charge_basis"] == "usage":
         # Providers of images need not report tokens.
         is_silent = row.endpoint == "images" and case.usage in ("none", "null", "raw:{}")
@@ -137,7 +162,7 @@ def is_right(row: Row, made: Made, said: Mapping[str, Any], case: Case) -> bool:
         # An answer in one piece is counted by a tokenizer.
         estimate["completion"] = tokens_in(SAID)
     told = {**estimate, "prompt": counts["prompt"]} if row.provider.means.tells_prompt else estimate
-    return said["charge_basis"] == "estimate" and {k: v for k, v in counts.items() if v} == told
+    return said["charge_basis"] == "estimate" and used == told
 
 
 @pytest.mark.parametrize("row", [row for row in REPORTED if row in EVERY], ids=lambda row: row.name)

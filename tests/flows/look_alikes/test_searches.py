@@ -35,18 +35,16 @@ def sonar(look_alikes: LookAlikes) -> Caller:
         (COUNTS | {"search_context_size": "low"}, 1),
         (COUNTS | {"search_context_size": "low", "cost": {"request_cost": 0.005}}, 1),
         (COUNTS | {"search_context_size": "low", "cost": {"request_cost": 0}}, 0),
+        (COUNTS | {"search_context_size": "low", "num_search_queries": None}, 1),
+        (COUNTS | {"search_context_size": "low", "num_search_queries": -1}, 0),
         (COUNTS, 0),
     ],
-    ids=["deep research", "a fee", "a fee that is told", "no fee", "no search"],
+    ids=["deep research", "a fee", "a fee that is told", "no fee", "null", "nonsense", "no search"],
 )
 def test_searches_and_what_is_read_and_thought_are_paid(
     look_alikes: LookAlikes, sonar: Caller, usage: dict[str, Any], searches: int, stream: bool
 ) -> None:
-    # Its streams tell the usage without being asked, as this planted piece does.
-    piece = json.dumps({"choices": [], "usage": usage})
-    script = {"tokens": 3, "usage": f"raw:{json.dumps(usage)}"} | (
-        {"plant": piece} if stream else {}
-    )
+    script = {"tokens": 3, "usage": f"raw:{json.dumps(usage)}"}
 
     answer = sonar.ask(f"script:{urlencode(script)}", stream=stream)
 
@@ -60,3 +58,26 @@ def test_searches_and_what_is_read_and_thought_are_paid(
         + thought * RESEARCH_NUSD
         + searches * SEARCH_NUSD
     )
+
+
+def test_long_research_for_a_short_answer_is_paid(look_alikes: LookAlikes, sonar: Caller) -> None:
+    script = "script:tokens=3&searched=21&cited=19028&researched=193947"
+
+    answer = sonar.ask(script, max_tokens=5)
+
+    record = look_alikes.site.record(answer.call_id)
+    [entry] = look_alikes.site.tries(answer.call_id)
+    assert record["charge_nusd"] == (
+        entry["prompt_tokens"] * INPUT_NUSD
+        + 3 * OUTPUT_NUSD
+        + 193947 * RESEARCH_NUSD
+        + 21 * SEARCH_NUSD
+    )
+    assert record["absorbed_nusd"] == 0
+
+
+def test_a_stream_that_repeats_what_it_found_comes_to_its_end(sonar: Caller) -> None:
+    answer = sonar.stream("script:tokens=300&found_bytes=20000")
+
+    assert answer.text == "".join(f"tok{number} " for number in range(300))
+    assert answer.events[-1] == "[DONE]"
