@@ -11,11 +11,15 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any, cast
 
+import django
 from asgiref.sync import markcoroutinefunction
-from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
-django_application = get_asgi_application()
+django.setup(set_prefix=False)
+
+from gateway.form_uploads import EncryptingHandler  # noqa: E402
+
+django_application = EncryptingHandler()
 
 from gateway.api.lean_rest_framework import load_rest_framework  # noqa: E402
 

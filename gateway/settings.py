@@ -119,6 +119,8 @@ APPEND_SLASH = False
 # The edge refuses longer ones before any of it is read.
 DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
+# Nothing of a form is on a disk in plain text.
+FILE_UPLOAD_HANDLERS = ["gateway.form_uploads.EncryptedUploads"]
 
 TEMPLATES: list[dict[str, object]] = [
     {
