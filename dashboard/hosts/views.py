@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
@@ -22,16 +23,20 @@ from dashboard.ui.tables import Table
 from gateway.models import JournalLoss, ServingProcess
 from gateway.selectors.processes import ProcessRow, journal_losses, process_rows
 from gateway.services.declaring_lost import declare_lost, find_worst_case
+from gateway.services.files.homes import homes_elsewhere
 
 
 @dataclass(frozen=True)
 class HostListContext:
     """Variables of dashboard/hosts/list.html; htmx gets the table alone. silent: how many processes
-    are without a heartbeat."""
+    are without a heartbeat. elsewhere: homes that keep their files in another folder than this one.
+    """
 
     table: Table[ProcessRow]
     losses: Table[JournalLoss]
     silent: int
+    elsewhere: list[str]
+    files_folder: str
 
 
 @login_required
@@ -47,6 +52,8 @@ def list_hosts(request: PageRequest) -> HttpResponse:
             table=process_table(rows),
             losses=loss_table(journal_losses()),
             silent=sum(row.is_silent for row in rows),
+            elsewhere=homes_elsewhere(),
+            files_folder=str(settings.FILES_DIR),
         ),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import logging
 import multiprocessing
 import os
 import signal
@@ -10,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from django.conf import settings
-from django.db import connections
+from django.db import DatabaseError, connections
 
 from gateway.checks import log_warnings
 from gateway.launch.exclusive import SERVER, only_one
@@ -20,6 +21,9 @@ from gateway.launch.preflight import (
     check_keys,
     check_telemetry,
 )
+from gateway.services.files.homes import leave_sign, warn_of_homes_elsewhere
+
+log = logging.getLogger(__name__)
 
 M_MMAP_THRESHOLD = -3  # malloc.h
 LARGE_BLOCK_BYTES = 1024 * 1024
@@ -39,6 +43,17 @@ def enter(stack: ExitStack) -> None:
     try:
         check_database_is_current()
         check_keys()
+        leave_sign()
+    finally:
+        connections.close_all()
+
+
+def say_what_is_elsewhere() -> None:
+    """Warn of hosts that do not share what all have to share. Blocking; once we serve."""
+    try:
+        warn_of_homes_elsewhere()
+    except DatabaseError as error:
+        log.warning("Whether all hosts share their stored files is not known: %s", error)
     finally:
         connections.close_all()
 

@@ -21,6 +21,7 @@ from gateway.services.credential_encryption import (
     decrypt,
     encrypt,
 )
+from gateway.services.files.homes import homes_elsewhere
 
 log = logging.getLogger(__name__)
 
@@ -46,12 +47,13 @@ def files_store() -> FileStore:
 def _check(store: FileStore) -> None:
     """Raise StorageUnavailable for another place. The first use of a place marks it."""
     mark, row = store.read_mark(), FileStorageMark.objects.filter(pk=NAME).first()
+    is_first = False
     if row is None and not mark:
         fresh = {"mark": secrets.token_hex(16)}
-        row, _ = FileStorageMark.objects.get_or_create(pk=NAME, defaults=fresh)
+        row, is_first = FileStorageMark.objects.get_or_create(pk=NAME, defaults=fresh)
     if row is not None and not mark:
-        # Where nothing was ever stored, nothing can be missing.
-        if not StoredFile.objects.exists():
+        # Where nothing was ever stored, nothing can be missing, unless others write elsewhere.
+        if is_first or not (StoredFile.objects.exists() or homes_elsewhere()):
             store.write_mark(row.mark)
         mark = store.read_mark()
     if row is None or row.mark != mark:
