@@ -59,13 +59,14 @@ def read_form(body: bytes, boundary: bytes) -> list[FormPart]:
     while body[position : position + 2] != b"--":
         if len(parts) == MAX_PARTS:
             raise RequestError(f"The form has more than {MAX_PARTS} parts.")
-        head_end = body.find(CRLF + CRLF, position, position + MAX_HEAD_BYTES)
-        if body[position : position + 2] != CRLF or head_end < 0:
+        head = position + len(CRLF)
+        head_end = body.find(CRLF + CRLF, head, head + MAX_HEAD_BYTES)
+        if body[position:head] != CRLF or head_end < 0:
             raise malformed("a part has no header, or one that is too long")
         end = body.find(CRLF + delimiter, head_end + 4)
         if end < 0:
             raise malformed("it ends within a part")
-        parts.append(read_part(body[position + 2 : head_end], body[head_end + 4 : end]))
+        parts.append(read_part(body[head:head_end], body[head_end + 4 : end]))
         position = end + 2 + len(delimiter)
     if body[position + 2 :] not in (b"", CRLF):
         raise malformed("something follows its end")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from gateway.core.forms import FormPart, write_form
 from gateway.core.parameters import STEERING
 from gateway.core.profiles import ALL as PROFILES
 from gateway.endpoints.chat_completions.schema import KNOWN
@@ -124,6 +125,37 @@ EVENT_STREAMS = (
     write_raw(b"", b"\x01a\x04\0\0\0\x07" + write_header(":message-type", "event")),
 )
 FETCHED = (b"a.pdf\n" + write_pdf("Hello"), b"../a.csv\na,b\n1,2\n", b"\nGIF89a", b"x.json\n{}")
+FORM_PARTS: tuple[list[FormPart], ...] = (
+    [
+        FormPart("purpose", b"user_data"),
+        FormPart("file", b"\r\n--x\r\n\r\n--\0", 'a "b".pdf', "text/plain"),
+    ],
+    [FormPart("\u00fc", b""), FormPart("a[]", b"1"), FormPart("a[]", b"2")],
+    [],
+)
+FORMS = (
+    b"--x\r\nContent-Disposition: form-data; name=a\r\n\r\n1\r\n--x--",
+    b'--x\r\ncontent-disposition:form-data;name="a%22\\""\r\nContent-Type: a\r\n\r\n\r\n--x--\r\n',
+    b"--x\r\n\r\n\r\n--x--",
+    b"--x--\r\nmore",
+)
+
+# What inputs are made of, where it is not taken from the seeds.
+WORDS: Mapping[str, tuple[bytes, ...]] = {
+    "stream": (b"data:", b"data", b"\r\n", b"\n\n", b"\r\r", b"\xef\xbb\xbf", b": ", b"id:"),
+    "address": (
+        *(b"http://", b"//", b"@", b"\\", b"#", b"0x7f.1", b"[::1]", b"%2e", b"127.0.0.1"),
+        b":80",
+    ),
+    "file": (
+        *(b"%PDF-", b"GIF89a", b"RIFF", b"\xff\xd8\xff", b".pdf\n", b"\0", b"ID3"),
+        b"\x1a\x45",
+    ),
+    "form": (
+        *(b"\r\n--x", b"--\r\n", b"\r\n\r\n", b"; filename=", b'\\"', b"%22", b"boundary="),
+        b"Content-Disposition: form-data; name=",
+    ),
+}
 
 
 def encode(value: Any) -> bytes:
@@ -141,6 +173,15 @@ def bodies() -> Iterable[bytes]:
     yield from (encode(simple | {"messages": [message]}) for message, _ in MESSAGES)
     yield from (encode(simple | members) for members in GUIDED)
     yield encode(FULL)
+
+
+def forms() -> Iterable[bytes]:
+    for parts in FORM_PARTS:
+        content_type, body = write_form(parts)
+        chosen = content_type.partition("=")[2].encode()
+        yield b"multipart/form-data; boundary=y\n\x05\x01\x09" + body.replace(chosen, b"y")
+    for body in FORMS:
+        yield b"multipart/form-data; boundary=x\n\x05\x01\x09" + body
 
 
 def provider_streams() -> Iterable[bytes]:
@@ -162,6 +203,7 @@ def seeds_of(target: str) -> list[bytes]:
         "vectors": map(encode, VECTORS),
         "address": (text.encode() for text in (*test_locator.READ, *test_locator.REFUSED)),
         "file": FETCHED,
+        "form": forms(),
     }
     found = sorted((FOUND / target).glob("*"))
     return [*dict.fromkeys(made[target]), *(path.read_bytes() for path in found)]
@@ -169,38 +211,14 @@ def seeds_of(target: str) -> list[bytes]:
 
 def words_of(target: str) -> list[bytes]:
     """Return what a target's inputs are made of, for the fuzzer's dictionary."""
-    if target == "stream":
-        return [b"data:", b"data", b"\r\n", b"\n\n", b"\r\r", b"\xef\xbb\xbf", b": ", b"id:"]
+    if target in WORDS:
+        return list(WORDS[target])
     if target == "event_stream":
         known = (b":message-type", b":event-type", b":exception-type", b":error-code")
         return [b"%c%b\x07\0" % (len(name), name) for name in known] + [b"\x05event"]
     if target == "headers":
         names = {line.split(b":")[0] for head in HEADS for line in head.split(b"\n")}
         return sorted({*names, *(profile.name.encode() for profile in PROFILES), b"Bearer "})
-    if target == "address":
-        return [
-            b"http://",
-            b"//",
-            b"@",
-            b"\\",
-            b"#",
-            b"0x7f.1",
-            b"[::1]",
-            b"%2e",
-            b"127.0.0.1",
-            b":80",
-        ]
-    if target == "file":
-        return [
-            b"%PDF-",
-            b"GIF89a",
-            b"RIFF",
-            b"\xff\xd8\xff",
-            b".pdf\n",
-            b"\0",
-            b"ID3",
-            b"\x1a\x45",
-        ]
     marks = {b"[DONE]", b"null", b"true", b"\\ud800", b"1e400", b"-0.0", b"NaN", b"{}", b"[]"}
     return sorted(
         {encode(name) for name in (*KNOWN, *STEERING, *_names_in([FULL, ANSWER]))} | marks

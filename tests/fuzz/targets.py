@@ -15,6 +15,7 @@ from functools import partial
 from itertools import cycle
 from typing import Any
 
+from msgspec import structs
 from yarl import URL
 
 from gateway.admission.bearer import read_secret
@@ -23,6 +24,8 @@ from gateway.core.chat import ChatCall
 from gateway.core.embeddings import FLOAT_BYTES, as_base64, as_numbers
 from gateway.core.errors import GatewayError, InvalidJson, StreamBroken, UpstreamError
 from gateway.core.files import Attachment
+from gateway.core.form_stream import FormStream
+from gateway.core.forms import FormPart, read_boundary, read_form
 from gateway.core.profiles import ALL as PROFILES
 from gateway.core.profiles import UNIFIED
 from gateway.core.request import RequestHead
@@ -290,6 +293,42 @@ def file(data: bytes) -> None:
         assert block["file"]["filename"].isprintable()
 
 
+def form(data: bytes) -> None:
+    """Both readers of forms read the same, however it arrives, or both refuse it. The first line is
+    the Content-Type; the three bytes behind it say how the rest is cut."""
+    kind, _, rest = data.partition(b"\n")
+    boundary = b""
+    with callers_fault_only():
+        boundary = read_boundary(kind)
+    sizes, body = [size % 32 + 1 for size in rest[:3]] or [1], rest[3:]
+    if not boundary:
+        return
+    expected: list[FormPart] | None = None
+    with callers_fault_only():
+        expected = read_form(body, boundary)
+    for pieces in ([body], cut(body, sizes), cut(body, [1])):
+        found: list[FormPart] | None = None
+        with callers_fault_only():
+            found = read_parts(pieces, boundary)
+        assert found == expected
+
+
+def read_parts(pieces: Iterable[bytes], boundary: bytes) -> list[FormPart]:
+    """Return the parts of a form that arrives in pieces. Raises RequestError."""
+    stream, parts, content = FormStream(boundary), list[FormPart](), bytearray()
+    for piece in pieces:
+        for event in stream.feed(piece):
+            if isinstance(event, FormPart):
+                content.clear()
+                parts.append(event)
+            elif event is None:
+                parts[-1] = structs.replace(parts[-1], content=bytes(content))
+            else:
+                content += event
+    stream.finish()
+    return parts
+
+
 TARGETS: Mapping[str, Target] = {
     "decoder": decoder,
     "stream": stream,
@@ -301,4 +340,5 @@ TARGETS: Mapping[str, Target] = {
     "vectors": vectors,
     "address": address,
     "file": file,
+    "form": form,
 }
