@@ -14,6 +14,15 @@ import pytest
 
 from tests.flows.caller import Answer
 from tests.flows.site import INPUT_NUSD, OUTPUT_NUSD, Site, running_site
+from tests.flows.stored_files.asking import (
+    PDF,
+    PNG,
+    SCOPES,
+    delete,
+    get,
+    upload,
+    uploaded,
+)
 from tests.flows.test_sessions import Visitor
 from tests.support.postgresql import PostgresqlServer, running_postgresql
 from tests.support.servers import prepare_home
@@ -190,3 +199,42 @@ def test_a_database_server_that_is_killed_costs_no_answered_call(tmp_path: Path)
             assert cold.status == 503
             served = [answer.call_id for answer in answers + during if answer.status == 200]
             assert {site.record(call_id)["status"] for call_id in served} == {"ok"}
+
+
+def test_files_are_uploaded_listed_read_and_deleted(site: Site) -> None:
+    caller = site.caller(scopes=SCOPES)
+    stranger = site.caller(scopes=SCOPES)
+    limits = {"max_files": 4, "max_storage_bytes": 4 * len(PDF)}
+    site.office.do("storage_limits", workspace_id=caller.workspace_id, **limits)
+    once = {"idempotency-key": "once"}
+
+    first = upload(caller, filename="a\u00e9.pdf", headers=once).json["id"]
+    again = upload(caller, filename="a\u00e9.pdf", headers=once)
+    second, third = (uploaded(caller, filename=f"{number}.pdf") for number in range(2))
+    picture = uploaded(caller, PNG, filename="a.png", purpose="vision")
+    with ThreadPoolExecutor(4) as threads:
+        over = list(threads.map(lambda _: upload(caller), range(4)))
+    listed = ids(get(caller))
+    page = get(caller, "?limit=2&order=asc")
+    rest = get(caller, f"?limit=2&order=asc&after={page.json['last_id']}")
+    content = get(caller, f"/{second}/content")
+    deleted = [delete(caller, second).status for _ in range(2)]
+
+    assert (again.json["id"], again.headers["idempotent-replayed"]) == (first, "true")
+    assert {answer.error["code"] for answer in over} == {"storage_quota_exceeded"}
+    assert listed == [picture, third, second, first]
+    assert (ids(page), page.json["has_more"]) == ([first, second], True)
+    assert (ids(rest), rest.json["has_more"]) == ([third, picture], False)
+    assert ids(get(caller, "?purpose=vision")) == [picture]
+    assert get(caller, f"/{first}").json["filename"] == "a\u00e9.pdf"
+    assert content.body == PDF
+    assert get(stranger, f"/{first}").status == 404
+    assert deleted == [200, 404]
+    assert ids(get(caller, f"?after={second}")) == [first]
+    used = site.office.do("stored_bytes", workspace_id=caller.workspace_id)
+    assert used == [3, 2 * len(PDF) + len(PNG)]
+    assert upload(caller).status == 200
+
+
+def ids(answer: Answer) -> list[str]:
+    return [file["id"] for file in answer.json["data"]]

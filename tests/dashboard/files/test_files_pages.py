@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import AuditEvent, Role, Workspace
 from dashboard.http.page_urls import page_address
@@ -94,6 +96,26 @@ def test_the_list_has_pages_and_a_filter(workspace: Workspace) -> None:
     assert "n59.txt" not in batch
     assert "Download" not in first  # viewers see names alone
     assert client.get(f"{here}?after=file_x").status_code == 400
+
+
+def test_a_long_list_takes_no_more_queries_than_a_short_one(workspace: Workspace) -> None:
+    client = signed_in(make_member(workspace, Role.DEVELOPER))
+    here, found = page_address(workspace, "file-list"), list[list[str]]()
+    make_file(workspace, filename="first.txt")
+    client.get(here)
+
+    for files in (0, 60):
+        for number in range(files):
+            make_file(workspace, filename=f"n{number}.txt")
+        with CaptureQueriesContext(connection) as queries:
+            client.get(here)
+            found.append([query["sql"] for query in queries])
+
+    short, long = found
+    assert len(short) == len(long)
+    asked = [sql for sql in long if "gateway_storedfile" in sql]
+    assert len(asked) == 1
+    assert "COUNT" not in asked[0]
 
 
 def test_operators_set_limits(workspace: Workspace) -> None:
