@@ -16,6 +16,7 @@ from rest_framework.response import Response
 from gateway.api.authentication import inbound_of
 from gateway.api.errors import READS
 from gateway.api.files import SCOPE as FILES_SCOPE
+from gateway.api.read_body import read_body
 from gateway.api.schemas.batches import (
     BatchList,
     BatchObject,
@@ -32,9 +33,7 @@ from gateway.core.errors import (
     RequestError,
 )
 from gateway.endpoints.json_schema import REF
-from gateway.endpoints.reading import explain as explain_invalid
 from gateway.http.headers import read_idempotency_key
-from gateway.http.strict_json import check
 from gateway.models import Batch
 from gateway.selectors.batches import find_batch, list_batches
 from gateway.selectors.files import find_file
@@ -50,7 +49,7 @@ PAGE_SIZE = {
     "default": USUAL_BATCHES,
 }
 LIMIT = re.compile(r"[0-9]{1,3}")
-_decode = msgspec.json.Decoder(CreateBatchRequest).decode
+_decoder = msgspec.json.Decoder(CreateBatchRequest)
 T = TypeVar("T")
 
 
@@ -97,7 +96,7 @@ class BatchListView(BatchView):
         request={"application/json": {"$ref": REF.format(name="CreateBatchRequest")}},
     )
     def post(self, request: Request) -> Response:
-        asked = read_request(request.body)
+        asked = read_body(_decoder, request.body)
         caller = caller_of(request)
         workspace_id = UUID(caller.key.workspace_id)
         file = reading(lambda: find_file(workspace_id, asked.input_file_id))
@@ -159,15 +158,6 @@ def reading(read: Callable[[], T]) -> T:
         return read()
     except DatabaseError as error:
         raise DatabaseUnavailable(detail=repr(error), retry_after_s=1) from error
-
-
-def read_request(body: bytes) -> CreateBatchRequest:
-    """Return what is asked. Raises InvalidJson and RequestError."""
-    check(body)
-    try:
-        return _decode(body)
-    except msgspec.ValidationError as error:
-        raise explain_invalid(error, lambda param: "text of another form") from None
 
 
 def read_page(request: Request) -> BatchList:

@@ -17,6 +17,7 @@ from rest_framework.response import Response
 from gateway.admission.address import canonical_text, parse_address
 from gateway.api.authentication import KeyAuthentication, inbound_of
 from gateway.api.mount import Serving, serving_of
+from gateway.api.read_body import read_body
 from gateway.api.schemas.explanation import (
     ExplainRequest,
     ExplanationResponse,
@@ -35,10 +36,8 @@ from gateway.core.json_types import JsonObject
 from gateway.core.request import RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.json_schema import REF
-from gateway.endpoints.reading import explain as explain_invalid
 from gateway.endpoints.registry import ENDPOINTS
 from gateway.explain.question import Origin, imagined_head
-from gateway.http.strict_json import check
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.snapshot.caller import Caller
 from keys.models import ApiKey, Scope
@@ -47,7 +46,7 @@ from keys.models import ApiKey, Scope
 OPERATOR_HEADER = "x-tollhouse-operator"
 _SALT = "gateway.api.explain"
 SIGNED_FOR_S = 60
-_decode = msgspec.json.Decoder(ExplainRequest).decode
+_decoder = msgspec.json.Decoder(ExplainRequest)
 
 
 def sign_question(key_id: str) -> str:
@@ -90,7 +89,7 @@ class ExplainView(KeyView):
         request={"application/json": {"$ref": REF.format(name="ExplainRequest")}},
     )
     def post(self, request: Request) -> Response:
-        asked = read_question(request.body)
+        asked = read_body(_decoder, request.body)
         head = inbound_of(request).head
         caller: Caller | None = request.auth  # type: ignore[assignment]
         asking_ip = canonical_text(head.peer) if caller is None else caller.ip
@@ -146,21 +145,12 @@ def explain_for_person(
     serving = serving_of(request)
     if serving is None:
         return None
-    asked = read_question(msgspec.json.encode(question))
+    asked = read_body(_decoder, msgspec.json.encode(question))
     ip = canonical_text(request.META.get("REMOTE_ADDR", ""))
     asking = RequestHead(headers=[], peer=ip, fields={})
     shown = explain_call(serving, asked, asking, ip, digest=key.digest, key_id=str(key.pk))
     found: JsonObject = msgspec.to_builtins(shown)
     return found
-
-
-def read_question(body: bytes) -> ExplainRequest:
-    """Raises InvalidJson and RequestError."""
-    check(body)
-    try:
-        return _decode(body)
-    except msgspec.ValidationError as error:
-        raise explain_invalid(error, lambda param: "text of another form") from None
 
 
 def given_address(asked: ExplainRequest) -> str | None:

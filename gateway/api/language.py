@@ -8,7 +8,8 @@ import msgspec
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gateway.api.processing import ProcessingView, read
+from gateway.api.processing import ProcessingView
+from gateway.api.read_body import read_body
 from gateway.api.schemas.language import (
     SUPPORTED,
     CorrectedText,
@@ -46,7 +47,7 @@ class LanguageDetectView(ProcessingView):
         request={"application/json": {"$ref": REF.format(name="DetectRequest")}},
     )
     def post(self, request: Request) -> Response:
-        asked = read(_read_detect, request.body)
+        asked = read_body(_read_detect, request.body)
         answer = self.run_engine(request, DETECTION, {"text": asked.text})
         found = msgspec.convert(answer["candidates"], list[tuple[str, float]])
         likeliest, confidence = found[0] if found else ("", 0.0)
@@ -74,7 +75,7 @@ class LanguageCorrectView(ProcessingView):
         request={"application/json": {"$ref": REF.format(name="CorrectRequest")}},
     )
     def post(self, request: Request) -> Response:
-        asked = read(_read_correct, request.body)
+        asked = read_body(_read_correct, request.body)
         if re.match(SUPPORTED, asked.language) is None:
             raise LanguageNotSupported.of("spellcheck", asked.language, LANGUAGES, param="language")
         language = main_language(asked.language)

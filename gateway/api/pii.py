@@ -6,7 +6,8 @@ import msgspec
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from gateway.api.processing import ProcessingView, read
+from gateway.api.processing import ProcessingView
+from gateway.api.read_body import read_body
 from gateway.api.schemas.pii import (
     AnalysedText,
     PiiEntity,
@@ -40,7 +41,7 @@ class PiiView(ProcessingView):
     def search(self, request: Request) -> tuple[str, list[Found]]:
         """Return the text of a request, and what is found in it. Raises InvalidJson, RequestError,
         LanguageNotSupported, ProcessorFailure, Overloaded."""
-        asked = read(_read_search, request.body)
+        asked = read_body(_read_search, request.body)
         language = main_language(asked.language)
         caller: Caller = request.auth  # type: ignore[assignment]
         services = (caller.key.processors or NO_RULES).services
@@ -110,7 +111,7 @@ class PiiRestoreView(PiiView):
         request={"application/json": {"$ref": REF.format(name="PiiRestoreRequest")}},
     )
     def post(self, request: Request) -> Response:
-        asked = read(_read_restore, request.body)
+        asked = read_body(_read_restore, request.body)
         if not all(map(ANY.fullmatch, asked.mapping)):
             raise RequestError(
                 "The names in mapping must be placeholders, such as <PERSON_1>.", param="mapping"

@@ -5,19 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-import msgspec
-from msgspec import Struct
 from rest_framework.request import Request
 
 from gateway.api.mount import serving_of
 from gateway.api.views import KeyView
 from gateway.core.json_types import JsonObject
-from gateway.endpoints.reading import explain as explain_invalid
-from gateway.http.strict_json import check
 from gateway.processors.base import Engines
 from gateway.snapshot.caller import Caller
 
-S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
 
 
@@ -36,12 +31,3 @@ class ProcessingView(KeyView):
         serving = serving_of(request._request)
         assert serving is not None
         return serving.with_engines(caller.key.workspace_id, work)
-
-
-def read(decoder: msgspec.json.Decoder[S], body: bytes) -> S:
-    """Return what is asked. Raises InvalidJson and RequestError."""
-    check(body)
-    try:
-        return decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise explain_invalid(error, lambda param: "text of another form") from None

@@ -92,7 +92,7 @@ class PlainReader(Generic[R]):
         try:
             request = self._decoder.decode(body)
         except msgspec.ValidationError as error:
-            raise explain(error, lambda param: USER_WORDS) from None
+            raise explain(error, lambda param: USER_WORDS, self._decoder.type) from None
         check_ids(head)
         fields = {name: bytes(raw) for name, raw in member_decoder.decode(body).items()}
         for name in self.not_here.intersection(fields):

@@ -88,7 +88,7 @@ def _convert(given: JsonObject, kind: type[S], param: str) -> S:
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        refusal = explain(error, lambda path: path)
+        refusal = explain(error, lambda path: path, kind)
         path = f"{param}.{refusal.param}" if refusal.param else param
         message = refusal.message
         if refusal.param:

@@ -13,6 +13,7 @@ from msgspec import Meta
 
 from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.parameters import steers
+from gateway.endpoints.choices import find_choices
 from gateway.endpoints.rules import Rules
 
 MAX_NAME_CHARS = 256
@@ -25,15 +26,19 @@ USER_WORDS = "text without control characters"
 _PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
 _UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _PATTERN = re.compile(r"^Expected `str` matching regex .*$", re.DOTALL)
+_OTHER_WORD = ("Invalid enum value", "Invalid value")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def explain(error: msgspec.ValidationError, words_for: Callable[[str], str]) -> RequestError:
+def explain(
+    error: msgspec.ValidationError, words_for: Callable[[str], str], wanted: object
+) -> RequestError:
     """Turn the library's wording into a sentence and a `param`.
 
-    words_for: returns what the pattern of a member's text asks for, in words.
+    words_for: returns what the pattern of a member's text asks for, in words. wanted: the type that
+    was read.
     """
     text = str(error)
     found = _PATH.search(text)
@@ -49,6 +54,8 @@ def explain(error: msgspec.ValidationError, words_for: Callable[[str], str]) -> 
         name = unknown["name"][:MAX_NAME_CHARS]
         param = f"{param}.{name}" if param else name
         return RequestError(f"Unknown parameter: {param}.", param=param)
+    if reason.startswith(_OTHER_WORD) and (choices := find_choices(wanted, param)):
+        return RequestError(f"{param} must be one of: {', '.join(choices)}.", param=param)
     return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
 
 

@@ -51,4 +51,4 @@ def check_options(given: JsonObject) -> None:
     try:
         msgspec.convert({"inferada": given}, _body_type())
     except msgspec.ValidationError as error:
-        raise explain(error, lambda param: param) from None
+        raise explain(error, lambda param: param, _body_type()) from None

@@ -189,7 +189,7 @@ def _decode(body: bytes) -> ChatCompletionRequest:
     try:
         return schema.decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise explain(error, schema.words_for) from None
+        raise explain(error, schema.words_for, schema.decoder.type) from None
 
 
 def _check_meaning(request: ChatCompletionRequest) -> None:

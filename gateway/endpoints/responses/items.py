@@ -43,7 +43,7 @@ def convert(value: object, wanted: object, path: str) -> object:
     try:
         found: object = msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        told = explain(error, schema.words_for)
+        told = explain(error, schema.words_for, wanted)
         place = path if told.param is None else f"{path}.{told.param}"
         reason = told.message.removeprefix("The body: ")
         if told.param is not None:

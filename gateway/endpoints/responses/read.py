@@ -80,7 +80,7 @@ def read_call(
     try:
         request = _decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise explain(error, schema.words_for) from None
+        raise explain(error, schema.words_for, _decoder.type) from None
     raws = member_decoder.decode(body)
     _check(request, raws)
     if history is None and (earlier := _find_earlier(request)):

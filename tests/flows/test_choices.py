@@ -1,0 +1,65 @@
+"""A value that is none of a few words is refused with these words."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.flows.caller import Caller
+from tests.flows.site import Site
+
+MESSAGES = [{"role": "user", "content": "hello"}]
+CHAT, ANTHROPIC, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/responses"
+
+
+@pytest.fixture(scope="module")
+def caller(site: Site) -> Caller:
+    return site.caller()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "param", "words"),
+    [
+        (
+            CHAT,
+            {"messages": MESSAGES, "tool_choice": "x"},
+            "tool_choice",
+            "any, auto, none, required",
+        ),
+        (
+            CHAT,
+            {"messages": [{"role": "king", "content": "x"}]},
+            "messages[0].role",
+            "system, developer, user, assistant, tool, function",
+        ),
+        (
+            CHAT,
+            {"messages": MESSAGES, "response_format": {"type": "x"}},
+            "response_format.type",
+            "text, json_object, json_schema",
+        ),
+        (
+            ANTHROPIC,
+            {"messages": MESSAGES, "max_tokens": 5, "service_tier": "x"},
+            "service_tier",
+            "auto, standard_only",
+        ),
+        (
+            ANTHROPIC,
+            {"messages": [{"role": "king", "content": "x"}], "max_tokens": 5},
+            "messages.0.role",
+            "user, assistant, system",
+        ),
+        (RESPONSES, {"input": "hello", "truncation": "x"}, "truncation", "auto, disabled"),
+    ],
+)
+def test_the_words_that_a_member_may_be_are_in_the_error(
+    caller: Caller, path: str, body: dict[str, object], param: str, words: str
+) -> None:
+    raw = json.dumps({"model": caller.model, **body}).encode()
+
+    answer = caller.ask(path=path, raw=raw)
+
+    assert answer.status == 400
+    assert answer.json["error"]["message"] == f"{param} must be one of: {words}."
