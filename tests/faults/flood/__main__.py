@@ -1,4 +1,4 @@
-"""`python -m tests.faults.flood anonymous keys documents providers --seconds 60 --connections 500`"""
+"""`python -m tests.faults.flood anonymous keys documents --seconds 60 --connections 500`"""
 
 from __future__ import annotations
 
