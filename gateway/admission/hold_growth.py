@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from gateway.admission.spending import BudgetExceeded
 from gateway.core.errors import DatabaseUnavailable, InsufficientCredits, KeyLimitExceeded
 from gateway.core.grant import Grant
+
+# A call has at most three budgets: each may have less left than the one before.
+MAX_TRIES = 4
 
 
 class Money(Protocol):
@@ -30,24 +34,36 @@ class HoldGrowth:
             prompt_tokens=tokens[0], completion_tokens=tokens[1], cost_nusd=want_nusd
         ):
             return None
-        held_nusd, more_holds = grant.held_nusd, grant.more_holds
-        if held_nusd >= want_nusd or more_holds is None:
+        held_nusd = grant.held_nusd
+        if held_nusd >= want_nusd or grant.more_holds is None:
             return held_nusd
-        least_more_nusd = max(least_nusd - held_nusd, 1)
+        more_nusd, least_more_nusd = want_nusd - held_nusd, max(least_nusd - held_nusd, 1)
+        for _ in range(MAX_TRIES):
+            left_nusd = await self._hold_more(grant, more_nusd, least_more_nusd)
+            if left_nusd is None or more_nusd <= least_more_nusd:
+                break
+            more_nusd = max(left_nusd, least_more_nusd)
+        return grant.held_nusd
+
+    async def _hold_more(self, grant: Grant, want_nusd: int, least_nusd: int) -> int | None:
+        """Hold so much more, or as much from least_nusd on as the balance has. Returns what is left
+        of a budget that does not cover it: nothing has changed then; None where there is nothing to
+        be tried again."""
+        more_holds, workspace_id = grant.more_holds, grant.identity.workspace_id
+        assert more_holds is not None
         try:
             more_nusd = await self._credits.hold(
-                grant.identity.workspace_id,
-                want_nusd=want_nusd - held_nusd,
-                least_nusd=least_more_nusd,
+                workspace_id, want_nusd=want_nusd, least_nusd=least_nusd
             )
         except (InsufficientCredits, DatabaseUnavailable):
-            return held_nusd
+            return None
         # From here on it is released when the call ends, whatever happens.
         more_holds.append(more_nusd)
         if grant.lease is None:
-            return grant.held_nusd
+            return None
         try:
             await grant.lease.grow(more_nusd)
-        except (KeyLimitExceeded, DatabaseUnavailable):
-            self._credits.release(grant.identity.workspace_id, more_holds.pop(), 0)
-        return grant.held_nusd
+        except (KeyLimitExceeded, DatabaseUnavailable) as error:
+            self._credits.release(workspace_id, more_holds.pop(), 0)
+            return error.left_nusd if isinstance(error, BudgetExceeded) else None
+        return None

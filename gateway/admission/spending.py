@@ -27,6 +27,12 @@ HOLDERS: Mapping[Level, str] = {
 }
 
 
+class BudgetExceeded(KeyLimitExceeded):
+    """left_nusd: what the budget has left."""
+
+    left_nusd = 0
+
+
 class Spending:
     """One owner's.
 
@@ -66,14 +72,21 @@ class Spending:
 
     def find_refusal(
         self, limits: SpendingLimits, want_nusd: int, now: float
-    ) -> KeyLimitExceeded | None:
+    ) -> BudgetExceeded | None:
         """Return the error where a limit does not cover what a call may cost, what was spent and
         what running calls hold."""
         needed_nusd = self.held_nusd + want_nusd
+        refusal: BudgetExceeded | None = None
+        left_nusd = want_nusd
         for period, limit_nusd, spent_nusd in limits.by_period(self.spent(now), now):
-            if limit_nusd is not None and spent_nusd + needed_nusd > limit_nusd:
-                return self._refusal(limits, period, limit_nusd, spent_nusd, want_nusd)
-        return None
+            if limit_nusd is None or spent_nusd + needed_nusd <= limit_nusd:
+                continue
+            left_nusd = min(left_nusd, limit_nusd - spent_nusd - self.held_nusd)
+            if refusal is None:
+                refusal = self._refusal(limits, period, limit_nusd, spent_nusd, want_nusd)
+        if refusal is not None:
+            refusal.left_nusd = left_nusd
+        return refusal
 
     def hold(self, want_nusd: int) -> None:
         """Set aside what a call may cost."""
@@ -117,7 +130,7 @@ class Spending:
         limit_nusd: int,
         spent_nusd: int,
         want_nusd: int,
-    ) -> KeyLimitExceeded:
+    ) -> BudgetExceeded:
         level = limits.owner.level
         held_usd = format_usd(self.held_nusd)
         held = f", {held_usd} USD are held for running calls" if self.held_nusd else ""
@@ -135,7 +148,7 @@ class Spending:
         if ends_at := self._calendar.ends_at(period):
             details["resets_at"] = ends_at.isoformat()
         spender = "It has" if level is not Level.MEMBER else "The member's keys have"
-        return KeyLimitExceeded(
+        return BudgetExceeded(
             f"{HOLDERS[level]} {PERIODS[period]} is {format_usd(limit_nusd)} USD. {spender} spent "
             f"{format_usd(spent_nusd)} USD{held}, and this call may cost up to "
             f"{format_usd(want_nusd)} USD.",

@@ -2,8 +2,8 @@
 
 Admission holds what the first round may cost, and the fees of all uses of tools. Before each other
 round the hold has to cover what was used so far and that round. When it cannot, the round is the
-last: without tools, its output limited to what is covered. Limit rules have to cover them, too;
-when they do not, there is no other round.
+last: without tools, its output limited to what is covered. Limit rules have to cover it, too; when
+they do not cover a token of its output, there is no other round.
 """
 
 from __future__ import annotations
@@ -13,8 +13,12 @@ from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
+from gateway.core.cost_bound import CostBound
 from gateway.core.grant import Grant
 from gateway.core.money import PUSD_PER_NUSD, Price, Usage, cost_nusd
+
+# So many times shorter is what is tried where limit rules do not cover an output.
+SHORTER = 4
 
 
 class GrowHold(Protocol):
@@ -75,19 +79,34 @@ class RoundHold:
         whole = replace(self._bound, prompt_pusd=self._bound.prompt_pusd + added_pusd)
         saved_pusd = (self._fees_nusd - fees_nusd) * PUSD_PER_NUSD
         last = replace(whole, prompt_pusd=whole.prompt_pusd - saved_pusd)
-        want_nusd = self._rounds_nusd + (whole if has_tools else last).want_nusd
         least_nusd = self._rounds_nusd + last.least_nusd
         prompt_tokens = self._bound.prompt_tokens + added_tokens
-        held_nusd = await self._grow(
-            self._grant,
-            want_nusd=want_nusd,
-            least_nusd=least_nusd,
-            tokens=(self._used[0] + prompt_tokens, self._used[1] + last.limit_tokens * last.n),
-        )
-        if held_nusd is None or held_nusd < least_nusd:
-            return None
-        is_whole = held_nusd >= want_nusd
-        cap, sent_cap = last.cap(last.affordable_tokens(held_nusd - self._rounds_nusd))
-        self._round = prompt_tokens, cap * last.n
-        grant = replace(self._grant, limit_tokens=cap * last.n, cap_tokens=sent_cap)
-        return CoveredRound(grant, has_tools and is_whole)
+        for bound in ([whole] if has_tools else []) + smaller_and_smaller(last):
+            want_nusd = self._rounds_nusd + bound.want_nusd
+            output_tokens = self._used[1] + bound.limit_tokens * bound.n
+            held_nusd = await self._grow(
+                self._grant,
+                want_nusd=want_nusd,
+                least_nusd=least_nusd,
+                tokens=(self._used[0] + prompt_tokens, output_tokens),
+            )
+            if held_nusd is None:
+                continue
+            if held_nusd < least_nusd:
+                return None
+            is_whole = bound is whole and held_nusd >= want_nusd
+            sent = last if bound is whole else bound
+            cap, sent_cap = sent.cap(sent.affordable_tokens(held_nusd - self._rounds_nusd))
+            self._round = prompt_tokens, cap * sent.n
+            grant = replace(self._grant, limit_tokens=cap * sent.n, cap_tokens=sent_cap)
+            return CoveredRound(grant, is_whole)
+        return None
+
+
+def smaller_and_smaller(last: CostBound) -> list[CostBound]:
+    """Return what a last round may be: as long as it was asked for, or shorter and shorter where
+    limit rules do not cover that."""
+    found, asked_tokens = [last], last.asked_tokens or last.limit_tokens
+    while (tokens := found[-1].limit_tokens // SHORTER) >= 1:
+        found.append(replace(last, limit_tokens=tokens, asked_tokens=asked_tokens))
+    return found

@@ -242,7 +242,7 @@ def test_the_hold_grows_no_further_than_the_key_may_spend(scratch: ScratchSite) 
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_limit_on_tokens_covers_every_round_or_the_call_ends(
+def test_a_limit_on_tokens_covers_every_round_or_the_last_is_shorter(
     scratch: ScratchSite, stream: bool
 ) -> None:
     caller = scratch.caller()
@@ -252,13 +252,15 @@ def test_a_limit_on_tokens_covers_every_round_or_the_call_ends(
 
     answer = ask_for_rounds(caller, tokens=500, stream=stream)
 
-    # 500 are used when the second round reserves 1,000, and 1,000 when the third would.
+    # 500 are used when the second round reserves 1,000, and 1,000 when the third would: it reserves
+    # 250, and uses 5.
     chunks = answer.chunks if stream else [answer.json]
     reasons = [one["finish_reason"] for chunk in chunks for one in chunk["choices"]]
-    assert (answer.status, [reason for reason in reasons if reason]) == (200, ["length"])
-    assert [one["may_call"] for one in asked] == [True, True]
-    assert caller.ask("Hi", model="scratch-tokens", max_tokens=501).status == 429
-    assert caller.ask("Hi", model="scratch-tokens", max_tokens=500).status == 200
+    assert (answer.status, [reason for reason in reasons if reason]) == (200, ["stop"])
+    assert [one["may_call"] for one in asked] == [True, True, False]
+    assert asked[2]["limit"] == 250
+    assert caller.ask("Hi", model="scratch-tokens", max_tokens=496).status == 429
+    assert caller.ask("Hi", model="scratch-tokens", max_tokens=495).status == 200
 
 
 def test_counters_of_another_kind_are_asked(scratch: ScratchSite) -> None:
