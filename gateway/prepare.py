@@ -23,14 +23,20 @@ from gateway.tools.round_hold import GrowHold, RoundHold
 
 
 class Preparation:
-    """For all calls of a process."""
+    """For all calls of a process. tool_s: how long one tool of the gateway may run."""
 
     def __init__(
-        self, transports: Transports, credentials: CredentialPools, grow_hold: GrowHold
+        self,
+        transports: Transports,
+        credentials: CredentialPools,
+        grow_hold: GrowHold,
+        *,
+        tool_s: float,
     ) -> None:
         self._transports = transports
         self._credentials = credentials
         self._grow_hold = grow_hold
+        self._tool_s = tool_s
 
     def prepare(self, call: AnyCall, grant: Grant, target: TargetRecord, meter: Meter) -> Exchange:
         """Return the attempt at one target. Nothing is sent yet. meter: the call's, for what wraps
@@ -80,4 +86,4 @@ class Preparation:
         def ask(call: ChatCall, grant: Grant) -> Exchange:
             return self.ask(call, grant, target)
 
-        return ToolLoop(ask, call, grant, hold=hold, meter=meter)
+        return ToolLoop(ask, call, grant, hold=hold, meter=meter, run_s=self._tool_s)

@@ -313,6 +313,8 @@ STREAM_TIMEOUTS = {
     "stall_s": read_int("TOLLHOUSE_STALL_S", 30, least=1, most=3600),
     "keep_alive_s": read_int("TOLLHOUSE_KEEP_ALIVE_S", 15, least=1, most=300),
 }
+# How long one run of a server tool may take (gateway.tools.runner).
+TOOL_TIMEOUT_S = read_int("TOLLHOUSE_TOOL_S", 60, least=1, most=600)
 
 # Days that stored bodies are kept, where a workspace stores them. Records and ledger stay.
 # Batches that have ended, and the files of their results.

@@ -63,7 +63,7 @@ async def run_once(
     )
     credentials.keep(parts.snapshot.credentials())
     transports.httpx.keep(parts.snapshot.connections())
-    preparation = Preparation(transports, credentials, _grow_nothing)
+    preparation = Preparation(transports, credentials, _grow_nothing, tool_s=parts.limit_s)
     context = ToolContext(
         requester=Requester(OWNER, OWNER),
         call_id="",

@@ -179,7 +179,10 @@ class Runtime:
         prep = self.prompt_prep
         fallbacks = Fallbacks(self.snapshot, prep.check_other, prep.assemble)
         preparation = Preparation(
-            self.transports, self.credentials, HoldGrowth(self.stores.credits).grow
+            self.transports,
+            self.credentials,
+            HoldGrowth(self.stores.credits).grow,
+            tool_s=settings.TOOL_TIMEOUT_S,
         )
         return Stages(
             choose_profile=self.choose_profile,

@@ -55,10 +55,18 @@ _read_names = msgspec.json.Decoder(list[_ToolName]).decode
 
 
 class ToolLoop:
-    """One attempt of a call with server tools. open_exchange: makes the exchange of a round."""
+    """One attempt of a call with server tools. open_exchange: makes the exchange of a round. run_s:
+    how long one tool may run."""
 
     def __init__(
-        self, open_exchange: Open, call: ChatCall, grant: Grant, *, hold: RoundHold, meter: Meter
+        self,
+        open_exchange: Open,
+        call: ChatCall,
+        grant: Grant,
+        *,
+        hold: RoundHold,
+        meter: Meter,
+        run_s: float,
     ) -> None:
         tools = {PREFIX + tool.function: tool for tool in call.payload.tools}
         self.call = call
@@ -66,7 +74,7 @@ class ToolLoop:
         self._ours = frozenset(tools)
         self._callers = _names_in(call) - self._ours
         most = min(call.payload.max_tool_runs or MAX_USES, MAX_USES)
-        self._runner = ToolRunner(tools, meter.note_tool_run, max_runs=most)
+        self._runner = ToolRunner(tools, meter.note_tool_run, run_s=run_s, max_runs=most)
         self._open = open_exchange
         self._grant = grant
         self._hold = hold

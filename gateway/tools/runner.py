@@ -26,7 +26,6 @@ from gateway.tools.rounds import PREFIX, ToolRequest
 logger = logging.getLogger(__name__)
 
 MAX_AT_ONCE = 5
-USE_TIMEOUT_S = 60.0
 PREVIEW_CHARS = 200
 MAX_ARGUMENT_NAMES = 20
 NS_PER_US, NS_PER_MS = 1_000, 1_000_000
@@ -48,12 +47,19 @@ class Outcome(NamedTuple):
 
 
 class ToolRunner:
-    """Of one attempt of a call. tools: by the names that the model knows them by."""
+    """Of one attempt of a call. tools: by the names that the model knows them by. run_s: how long
+    one of them may run."""
 
     def __init__(
-        self, tools: Mapping[str, CallTool], note: NoteRun, *, max_runs: int = MAX_USES
+        self,
+        tools: Mapping[str, CallTool],
+        note: NoteRun,
+        *,
+        run_s: float,
+        max_runs: int = MAX_USES,
     ) -> None:
         self.runs = 0
+        self._run_s = run_s
         self._max_runs = max_runs
         self._tools = tools
         self._note = note
@@ -84,7 +90,7 @@ class ToolRunner:
             async with self._slots:
                 began_ns = perf_counter_ns()
                 self._tell(tell, "tool_start", tool, request, arguments=arguments)
-                outcome = await _outcome_of(tool, arguments)
+                outcome = await _outcome_of(tool, arguments, self._run_s)
         except Refused as refusal:
             outcome = Outcome("refused", None, str(refusal))
         finally:
@@ -161,12 +167,12 @@ class ToolRunner:
         )
 
 
-async def _outcome_of(tool: CallTool, arguments: JsonObject) -> Outcome:
+async def _outcome_of(tool: CallTool, arguments: JsonObject, run_s: float) -> Outcome:
     try:
-        async with asyncio.timeout(USE_TIMEOUT_S):
+        async with asyncio.timeout(run_s):
             return Outcome("ok", await tool.run(arguments))
     except TimeoutError:
-        return Outcome("timeout", None, f"The tool took longer than {USE_TIMEOUT_S:g} s.")
+        return Outcome("timeout", None, f"The tool took longer than {run_s:g} s.")
     except ToolFailed as error:
         return Outcome("failed", None, str(error)[:500])
     except GatewayError as error:
