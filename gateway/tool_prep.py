@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import msgspec
 
@@ -46,21 +47,36 @@ class ToolPrep:
         )
         if not tools:
             return call.with_payload(server_tools=())
+        if any(tool.tool.turns_pdfs_to_text for tool in tools):
+            call = call.with_payload(wants_pdf_text=True)
         with_tools = await asyncio.to_thread(define_tools, call, tools)
         if takes_tools(with_tools, model):
             return with_tools
-        texts = [tool.tool.without_tools() for tool in tools]
-        for tool, text in zip(tools, texts, strict=True):
-            if not text:
-                message = f"{model.name} does not support tools, as the plugin {tool.plugin} needs."
-                params = {one.id: one.param for one in call.payload.server_tools}
-                raise UnsupportedParameter(message, param=params.get(tool.plugin, "plugins"))
-        told = lead(call.with_payload(server_tools=()), "\n".join(texts), None)
-        if "tools" in told.payload.fields:
-            return told
-        # What was chosen among tools that there are not.
-        fields = {name: raw for name, raw in told.payload.fields.items() if name != "tool_choice"}
-        return told.with_payload(fields=fields)
+        return tell_instead(call, tools, model)
+
+
+def tell_instead(call: ChatCall, tools: Sequence[BoundTool], model: ModelRecord) -> ChatCall:
+    """Return the call for a model that takes no tools, with what it is told instead: in its system
+    prompt, and of a tool that turns attached PDFs to text, their text.
+
+    Raises UnsupportedParameter for a tool of which it can be told nothing.
+    """
+    params = {one.id: one.param for one in call.payload.server_tools}
+    texts = []
+    for tool in tools:
+        if text := tool.tool.without_tools():
+            texts.append(text)
+        elif not (tool.tool.turns_pdfs_to_text and call.payload.files):
+            message = f"{model.name} does not support tools, as the plugin {tool.plugin} needs."
+            raise UnsupportedParameter(message, param=params.get(tool.plugin, "plugins"))
+    told = call.with_payload(server_tools=())
+    if texts:
+        told = lead(told, "\n".join(texts), None)
+    if "tools" in told.payload.fields:
+        return told
+    # What was chosen among tools that there are not.
+    fields = {name: raw for name, raw in told.payload.fields.items() if name != "tool_choice"}
+    return told.with_payload(fields=fields)
 
 
 def takes_tools(call: ChatCall, model: ModelRecord) -> bool:

@@ -128,6 +128,8 @@ class Payload(msgspec.Struct, frozen=True, kw_only=True):
     tools: tuple[CallTool, ...] = ()
     # Stored answers that have to be found first; nothing else here is known then.
     earlier: Earlier | None = None
+    # PDFs are sent as their text, whatever the model reads.
+    wants_pdf_text: bool = False
     # Pages of PDFs that were made into pictures, each for pdf_page_nusd.
     pdf_pages: int = 0
     pdf_page_nusd: int = 0

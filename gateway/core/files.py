@@ -60,10 +60,11 @@ class Placed(msgspec.Struct, frozen=True):
     """The blocks that take a file's place, in the format of callers.
 
     bound_tokens: a bound on what they are for a model; needs: abilities that they ask of it.
-    pages: of a PDF, those that became pictures.
+    pages: of a PDF, those that became pictures. is_converted: the file was a PDF, and is none now.
     """
 
     blocks: Sequence[JsonObject]
     bound_tokens: int
     needs: frozenset[str]
     pages: int = 0
+    is_converted: bool = False

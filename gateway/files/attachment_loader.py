@@ -1,7 +1,8 @@
 """The stage between a call's checks and its admission: its files are brought to where they go.
 
 What an address has is fetched. A PDF for a model that is not said to read any becomes pages:
-pictures and text for a model that sees, else text alone. Several at once; nothing is done for a
+pictures and text for a model that sees, else text alone. So does one whose call wants its text,
+whatever the model reads. Several at once; nothing is done for a
 call whose model takes its files as they came.
 """
 
@@ -20,6 +21,7 @@ from gateway.egress.orders import Fetched
 from gateway.snapshot.types import ModelRecord
 
 T = TypeVar("T")
+ReadPages = Callable[..., Awaitable[Sequence[Page]]]
 PDF = "application/pdf"
 # Of all stored files of a call.
 MAX_STORED_BYTES = 50 * 1024 * 1024
@@ -78,8 +80,8 @@ class AttachmentLoader:
 
     def wanted(self, call: AnyCall, model: ModelRecord) -> list[Attachment]:
         """Return the files that the model cannot have as they are."""
-        files = call.payload.files
-        return [file for file in files if file.address or file.file_id or converts(model)]
+        files, as_pages = call.payload.files, converts(call, model)
+        return [file for file in files if file.address or file.file_id or as_pages]
 
     async def load(
         self,
@@ -94,7 +96,9 @@ class AttachmentLoader:
         RateLimited.
         """
         stored = await self._read_stored(wanted, requester.workspace_id)
-        placed = await all_of([self._bring_one(file, model, requester, stored) for file in wanted])
+        placed = await all_of(
+            [self._bring_one(file, call, model, requester, stored) for file in wanted]
+        )
         # In threads, like all that looks at files as a whole: they may be long.
         return await asyncio.to_thread(
             self._form.place, call, list(zip(wanted, placed, strict=True))
@@ -118,6 +122,7 @@ class AttachmentLoader:
     async def _bring_one(
         self,
         file: Attachment,
+        call: AnyCall,
         model: ModelRecord,
         requester: Requester,
         stored: Mapping[str, StoredContent],
@@ -134,32 +139,44 @@ class AttachmentLoader:
             )
         else:
             ready = await asyncio.to_thread(self._form.read_inline, file)
-        if ready.kind != PDF or not converts(model):
+        if ready.kind != PDF or not converts(call, model):
             write = self._form.as_stored if file.file_id else self._form.as_file
             return await asyncio.to_thread(write, ready)
-        owner = requester.workspace_id
-        pages = await self._read_pages(ready.content, model, owner, file.param)
+        read = partial(
+            self._reader.read, ready.content, owner=requester.workspace_id, param=file.param
+        )
+        if call.payload.wants_pdf_text:
+            pages = await read_texts(read, file.param)
+        else:
+            pages = await read_pages(read, model, file.param)
         return await asyncio.to_thread(self._form.as_pages, ready.filename, pages)
 
-    async def _read_pages(
-        self, content: bytes, model: ModelRecord, owner: str, param: str
-    ) -> Sequence[Page]:
-        """Return the pages of a PDF: with pictures for a model that is said to see; for one of
-        which nobody has said, where there is no text."""
-        sees = model.supports.get("vision") is True
-        read = partial(self._reader.read, content, owner=owner, param=param)
-        pages = await read(with_pictures=sees)
-        if sees or any(page.text for page in pages):
-            return pages
-        if model.can("vision"):
-            return await read(with_pictures=True)
-        message = f"{model.name} does not support PDF files, and this one has no text."
-        raise PdfNotSupported(message, param=param)
+
+async def read_pages(read: ReadPages, model: ModelRecord, param: str) -> Sequence[Page]:
+    """Return the pages of a PDF: with pictures for a model that is said to see; for one of which
+    nobody has said, where there is no text."""
+    sees = model.supports.get("vision") is True
+    pages = await read(with_pictures=sees)
+    if sees or any(page.text for page in pages):
+        return pages
+    if model.can("vision"):
+        return await read(with_pictures=True)
+    message = f"{model.name} does not support PDF files, and this one has no text."
+    raise PdfNotSupported(message, param=param)
 
 
-def converts(model: ModelRecord) -> bool:
-    """True for a model that is not said to read PDFs."""
-    return not model.can("pdf")
+async def read_texts(read: ReadPages, param: str) -> Sequence[Page]:
+    """Return the pages of a PDF without pictures, for a call that wants its text."""
+    pages = await read(with_pictures=False)
+    if any(page.text for page in pages):
+        return pages
+    message = "With the plugin pdf the model gets the text of PDF files, and this one has no text."
+    raise PdfNotSupported(message, param=param)
+
+
+def converts(call: AnyCall, model: ModelRecord) -> bool:
+    """True for a model that is not said to read PDFs, and for a call that wants their text."""
+    return call.payload.wants_pdf_text or not model.can("pdf")
 
 
 async def all_of(works: Sequence[Coroutine[object, None, T]]) -> list[T]:

@@ -231,6 +231,8 @@ class ServerTool(Protocol):
     backends: ClassVar[tuple[str, ...]] = ()
     # It is answered by an image model of the installation.
     needs_model: ClassVar[bool] = False
+    # With it a model gets the text of attached PDFs, whatever it reads.
+    turns_pdfs_to_text: ClassVar[bool] = False
 
     @property
     def parameters(self) -> Mapping[str, object]:

@@ -1,4 +1,5 @@
-"""The tool pdf: the text of pages of a PDF, from a URL or a file of the workspace."""
+"""The tool pdf: the text of pages of a PDF, from a URL or a file of the workspace. PDFs that are
+attached to its calls are sent as their text (gateway.files.attachment_loader)."""
 
 from __future__ import annotations
 
@@ -45,6 +46,7 @@ class Pdf(ServerTool):
     max_units = MAX_PAGES
     max_runs = 5
     options = Options
+    turns_pdfs_to_text = True
 
     @property
     def parameters(self) -> Mapping[str, object]:

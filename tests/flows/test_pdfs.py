@@ -18,6 +18,8 @@ from tests.support.pdf import write_encrypted_pdf, write_pdf
 # As the site of these tests has set it.
 PAGE_NUSD = 3_000_000
 TWO_PAGES = write_pdf("First of all", "Second")
+# As OpenRouter names it.
+FORCED = [{"id": "file-parser", "pdf": {"engine": "pdf-text"}}]
 
 
 def paper(content: bytes, filename: str = "report.pdf") -> dict[str, Any]:
@@ -103,6 +105,53 @@ def test_a_pdf_at_an_address_is_converted_too(caller: Caller) -> None:
         first, *_ = sent(ask(caller, "text-model", block))
 
     assert first == {"type": "text", "text": "[far.pdf — page 1/2]\nFirst of all"}
+
+
+@pytest.mark.parametrize("model", ["all-seeing", "picture-model", "text-model"])
+def test_with_the_plugin_pdf_every_model_gets_the_text(
+    files_site: Site, caller: Caller, model: str
+) -> None:
+    with serving_files(lambda path: (200, {}, TWO_PAGES)) as server:
+        far = {"type": "file", "file_url": server.url("/far.pdf")}
+        answer = ask(caller, model, paper(TWO_PAGES), far, plugins=FORCED)
+
+    assert [block["text"] for block in sent(answer)] == [
+        f"[{name}.pdf — page {page}\n{text}"
+        for name in ("report", "far")
+        for page, text in (("1/2]", "First of all"), ("2/2]", "Second"))
+    ]
+    # The model can read others, too.
+    [tool] = json.loads(answer.echo["body_text"])["tools"]
+    assert tool["function"]["name"] == "hi_pdf"
+    assert files_site.record(answer.call_id)["pdf_pages"] == 0
+
+
+def test_with_the_plugin_pdf_a_pdf_without_text_is_refused(
+    files_site: Site, caller: Caller
+) -> None:
+    answer = ask(caller, "all-seeing", paper(write_pdf("", "")), plugins=FORCED)
+    off = ask(caller, "all-seeing", paper(write_pdf("")), plugins=[FORCED[0] | {"enabled": False}])
+
+    assert_refused(answer, "pdf_not_supported_by_model")
+    assert "plugin pdf" in answer.error["message"]
+    assert files_site.tries(answer.call_id) == []
+    assert sent(off)[0]["type"] == "file"
+
+
+def test_a_model_without_tools_gets_the_text_of_attached_pdfs_alone(
+    files_site: Site, caller: Caller
+) -> None:
+    abilities = {"supports_tools": False, "supports_pdf": True}
+    files_site.office.do("model", name="reader-without-tools", provider="fake")
+    files_site.office.do("describe_model", name="reader-without-tools", **abilities)
+    files_site.add_model("added-after-it")
+
+    answer = ask(caller, "reader-without-tools", paper(TWO_PAGES), plugins=FORCED)
+    refused = caller.with_(model="reader-without-tools").ask(plugins=FORCED)
+
+    assert sent(answer)[1] == {"type": "text", "text": "[report.pdf — page 2/2]\nSecond"}
+    assert "tools" not in json.loads(answer.echo["body_text"])
+    assert (refused.status, refused.error["code"]) == (400, "unsupported_parameter")
 
 
 def test_each_page_that_became_a_picture_costs_the_fee(files_site: Site, caller: Caller) -> None:

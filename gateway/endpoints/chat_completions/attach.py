@@ -98,7 +98,8 @@ def as_pages(filename: str, pages: Sequence[Page]) -> Placed:
             blocks.append({"type": "image_url", "image_url": image})
             tokens += TOKENS_PER_IMAGE
     pictures = sum(bool(page.picture) for page in pages)
-    return Placed(blocks, tokens, frozenset({"vision"} if pictures else ()), pictures)
+    needs = frozenset({"vision"} if pictures else ())
+    return Placed(blocks, tokens, needs, pictures, is_converted=True)
 
 
 def place(call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCall:
@@ -124,8 +125,10 @@ def place(call: ChatCall, placed: Sequence[tuple[Attachment, Placed]]) -> ChatCa
         prompt_tokens_bound=payload.prompt_tokens_bound + tokens,
         files=tuple(file for file in payload.files if (file.row, file.column) not in brought),
         pdf_pages=sum(there.pages for _, there in placed),
-        # The caller's own body has IDs that no provider knows.
-        native=None if any(file.file_id for file, _ in placed) else payload.native,
+        # The caller's own body has IDs that no provider knows, or PDFs that are not to be sent.
+        native=None
+        if any(file.file_id or there.is_converted for file, there in placed)
+        else payload.native,
     )
 
 

@@ -14,7 +14,8 @@ from tests.flows.stored_files.asking import PDF, PNG, SCOPES, delete, uploaded
 
 CLAUDE = "claude-of-files"
 OPENAI = "openai-of-files"
-ECHO = "script:echo"
+# By itself: the upstream reads it off all the texts of the last message.
+SCRIPT = {"role": "user", "content": "script:echo"}
 STRANGE = "file_000000000000000000000000"
 
 
@@ -42,21 +43,20 @@ def caller(claude_site: Site) -> Caller:
     return claude_site.caller(scopes=SCOPES)
 
 
-def chat(caller: Caller, model: str, *blocks: dict[str, Any]) -> Answer:
-    content = [*blocks, {"type": "text", "text": ECHO}]
-    return caller.with_(model=model).ask(messages=[{"role": "user", "content": content}])
+def chat(caller: Caller, model: str, *blocks: dict[str, Any], **members: Any) -> Answer:
+    turns = [{"role": "user", "content": list(blocks)}, SCRIPT]
+    return caller.with_(model=model).ask(messages=turns, **members)
 
 
-def messages(caller: Caller, model: str, *blocks: dict[str, Any]) -> Answer:
-    content = [*blocks, {"type": "text", "text": ECHO}]
-    turn = {"role": "user", "content": content}
-    body = {"model": model, "max_tokens": 1000, "messages": [turn]}
+def messages(caller: Caller, model: str, *blocks: dict[str, Any], **members: Any) -> Answer:
+    turns = [{"role": "user", "content": list(blocks)}, SCRIPT]
+    body = {"model": model, "max_tokens": 1000, "messages": turns} | members
     return caller.ask(path="/v1/messages", raw=json.dumps(body).encode())
 
 
-def responses(caller: Caller, model: str, *parts: dict[str, Any]) -> Answer:
-    content = [*parts, {"type": "input_text", "text": ECHO}]
-    body = {"model": model, "input": [{"role": "user", "content": content}]}
+def responses(caller: Caller, model: str, *parts: dict[str, Any], **members: Any) -> Answer:
+    turns = [{"role": "user", "content": list(parts)}, SCRIPT]
+    body = {"model": model, "input": turns} | members
     return caller.ask(path="/v1/responses", raw=json.dumps(body).encode())
 
 
@@ -94,6 +94,54 @@ def test_a_stored_file_is_sent_as_its_bytes(claude_site: Site, caller: Caller, m
             assert base64.b64encode(content).decode() in told
         for file_id in (pdf, picture):
             assert file_id not in told
+
+
+@pytest.mark.parametrize("model", [OPENAI, CLAUDE])
+def test_with_the_plugin_pdf_models_get_the_text_of_pdfs(
+    claude_site: Site, caller: Caller, model: str
+) -> None:
+    pdf, data = uploaded(caller), base64.b64encode(PDF).decode()
+    inline = {"type": "base64", "media_type": "application/pdf", "data": data}
+    url = f"data:application/pdf;base64,{data}"
+    input_file = {"type": "input_file", "filename": "b.pdf", "file_data": url}
+    plugins = [{"id": "pdf"}]
+
+    of_chat = chat(caller, model, {"type": "file", "file_id": pdf}, plugins=plugins)
+    of_messages = messages(
+        caller,
+        model,
+        {"type": "document", "source": {"type": "file", "file_id": pdf}},
+        {"type": "document", "source": inline},
+        plugins=plugins,
+    )
+    of_responses = responses(
+        caller, model, {"type": "input_file", "file_id": pdf}, input_file, plugins=plugins
+    )
+
+    for answer, count in ((of_chat, 1), (of_messages, 2), (of_responses, 2)):
+        told = reached(claude_site, answer)
+        assert told.count("page 1/1]") == count
+        assert data not in told
+
+
+def test_anthropics_own_format_brings_no_pdf_to_a_model_that_reads_none(
+    claude_site: Site, caller: Caller
+) -> None:
+    abilities: dict[str, Any] = {"supports_vision": False, "supports_pdf": False}
+    claude_site.add_model(
+        "claude-of-texts",
+        provider="claude-provider-of-files",
+        native_model="claude-haiku-4-5-20251001",
+        max_output_tokens=16_384,
+        **abilities,
+    )
+    data = base64.b64encode(PDF).decode()
+    inline = {"type": "base64", "media_type": "application/pdf", "data": data}
+
+    answer = messages(caller, "claude-of-texts", {"type": "document", "source": inline})
+
+    told = reached(claude_site, answer)
+    assert ("page 1/1]" in told, data in told) == (True, False)
 
 
 def test_an_image_is_looked_at_as_closely_as_the_caller_says(caller: Caller) -> None:
