@@ -37,7 +37,16 @@ def nothing_asked() -> None:
 
 @pytest.fixture(scope="package")
 def faulty_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """A site whose engines fail where a text tells them to (faulty_engines)."""
+    """A site whose engines fail where a text tells them to (faulty_engines). Its streams begin with
+    their answers, however slow the machine is."""
     home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("faulty") / "home"))
-    with running_site(home, ENV) as running:
+    with running_site(home, {**ENV, "TOLLHOUSE_KEEP_ALIVE_S": "300"}) as running:
+        yield running
+
+
+@pytest.fixture(scope="package")
+def lively_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The same, but streams are kept open from the first second on."""
+    home = Path(shutil.copytree(home_template, tmp_path_factory.mktemp("lively") / "home"))
+    with running_site(home, {**ENV, "TOLLHOUSE_KEEP_ALIVE_S": "1"}) as running:
         yield running

@@ -161,12 +161,24 @@ def test_its_scope_and_its_options_are_checked(site: Site, caller: Caller) -> No
 @BOTH
 @pytest.mark.parametrize("fault", [KILLED, HANGING])
 def test_without_its_engine_no_answer_goes_on(caller: Caller, fault: str, stream: bool) -> None:
+    """A stream of which nothing was sent yet is refused as a buffered answer is."""
     answer = corrected(caller, f"A secret answer: {fault}", stream=stream)
 
-    # A stream that was kept open meanwhile ends with the error.
-    is_begun = stream and answer.status == 200
-    error = answer.chunks[-1]["error"] if is_begun else answer.error
-    assert error["code"] == "processor_failure"
-    assert is_begun or answer.status == 502
+    assert (answer.status, answer.error["code"]) == (502, "processor_failure")
     assert b"secret" not in answer.body
     assert corrected(caller, WRONG).text == RIGHT
+
+
+def test_without_its_engine_a_stream_that_was_kept_open_ends_with_the_error(
+    lively_site: Site,
+) -> None:
+    caller = lively_site.caller(scopes=["completions", "language"])
+    said = f"A secret answer: {KILLED}"
+    script = urlencode({"text": said, "cut": 5, "tokens": len(said)})
+
+    answer = lively_site.stream_through_silence(caller, script, inferada=spellcheck())
+
+    assert (answer.status, answer.events[-1]) == (200, "[DONE]")
+    assert answer.chunks[-1]["error"]["code"] == "processor_failure"
+    assert "choices" not in answer.chunks[-1]
+    assert b"secret" not in answer.body
