@@ -1,7 +1,7 @@
 """Pieces of an answer as the events of content blocks, and a whole message as blocks.
 
-At most one block is open, but for pieces of a tool call that come after another one has begun:
-those name their block by its index, which SDKs go by.
+At most one block is open, but for pieces of a tool call that come after another one has begun, and
+for citations, which are of the last text: those name their block by its index, which SDKs go by.
 """
 
 from __future__ import annotations
@@ -80,6 +80,8 @@ class BlockStream:
         # Encrypted entries that came while a tool call was open.
         self._late: list[Carried] = []
         self._before_text = b""
+        # Of the last text; None before there is any.
+        self._text_at: int | None = None
 
     @property
     def has_calls(self) -> bool:
@@ -95,9 +97,9 @@ class BlockStream:
             text = fields.get(name)
             if isinstance(text, str) and text:
                 frames += self._add_text(text)
-        if self._open == TEXT:
+        if self._text_at is not None:
             for page in read_citations(fields):
-                frames += self._change(CitationsDelta(page))
+                frames += write_event(ContentBlockDelta(self._text_at, CitationsDelta(page)))
         calls = fields.get("tool_calls")
         if isinstance(calls, list):
             for position, piece in enumerate(calls):
@@ -131,15 +133,14 @@ class BlockStream:
         late, self._late = self._late, []
         return frames + b"".join(map(self._add_encrypted, late))
 
-    def _change(
-        self, delta: TextDelta | ThinkingDelta | SignatureDelta | InputJsonDelta | CitationsDelta
-    ) -> bytes:
+    def _change(self, delta: TextDelta | ThinkingDelta | SignatureDelta) -> bytes:
         return write_event(ContentBlockDelta(self._next - 1, delta))
 
     def _add_text(self, text: str) -> bytes:
         frames = b""
         if self._open != TEXT:
             frames = self._begin(TEXT, SaidText(""))
+            self._text_at = self._next - 1
             whole = self._change(TextDelta(""))
             self._before_text = whole[: whole.rindex(b'""')]
         return frames + self._before_text + _encode(text) + TEXT_END

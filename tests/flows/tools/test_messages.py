@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from anthropic import Anthropic
 
+from gateway.endpoints.messages.blocks import BlockStream
 from tests.flows.caller import Caller
 from tests.flows.messages.asking import MESSAGES
 from tests.flows.site import Site
@@ -84,3 +85,21 @@ def test_a_stream_tells_events_in_pings_and_sums_them_at_its_end(caller: Caller)
     [end] = [data for name, data in events if name == "message_delta"]
     assert end["hi_tool_events"] == told
     assert end["tool_costs_micro_usd"] == {"web_search": "4000"}
+
+
+def test_citations_that_come_after_the_text_are_of_its_block() -> None:
+    """What follows the text may have ended its block: the model thinks on, and says no more."""
+    cited = {"type": "url_citation", "url_citation": {"url": URL, "title": "Weather"}}
+    blocks = BlockStream()
+    deltas: list[dict[str, Any]] = [
+        {"content": "See."},
+        {"reasoning": "Well"},
+        {"annotations": [cited]},
+    ]
+
+    frames = b"".join(map(blocks.add, deltas)) + blocks.close()
+
+    events = [json.loads(one.split("data: ")[1]) for one in frames.decode().split("\n\n") if one]
+    [told] = [one for one in events if one.get("delta", {}).get("type") == "citations_delta"]
+    assert (told["index"], told["delta"]["citation"]["url"]) == (0, URL)
+    assert BlockStream().add(deltas[-1]) == b""
