@@ -115,10 +115,10 @@ async def count_tokens(
 async def choose(
     stages: Stages, known: Caller, call: AnyCall, head: RequestHead, profile: Profile
 ) -> tuple[AnyCall, ModelRecord, tuple[str, ...]]:
-    """Return the call with the server tools that it names, its model, and the parameters that this
+    """Return the call with the server tools that it has, its model, and the parameters that this
     will not get."""
     model, dropped = stages.choose_model(known, call, profile)
-    if call.payload.server_tools:
+    if call.payload.server_tools or known.key.has_default_tools:
         call = await stages.choose_tools(known, call, model, head.request_id)
         model, dropped = stages.choose_model(known, call, profile)
     return call, model, dropped

@@ -14,15 +14,23 @@ from gateway.core.server_tools import CallTool
 from gateway.core.token_bounds import bound_tokens
 from gateway.egress.egress import requester_of
 from gateway.endpoints.chat_completions.system_prompt import lead
+from gateway.processors.registry import PROCESSORS
 from gateway.providers.parameters import check_parameters
 from gateway.snapshot.caller import Caller
-from gateway.snapshot.types import ModelRecord
+from gateway.snapshot.types import KeyRecord, ModelRecord
 from gateway.tools.bound import BoundTool
-from gateway.tools.choose import ToolChooser
+from gateway.tools.choose import DefaultTools, ToolChooser
 from gateway.tools.rounds import PREFIX, define
 
 _read_tools = msgspec.json.Decoder(list[msgspec.Raw]).decode
 _encode = msgspec.json.encode
+
+
+class _Events(msgspec.Struct):
+    hi_tool_events: bool | None = None
+
+
+_read_events = msgspec.json.Decoder(_Events).decode
 
 
 class ToolPrep:
@@ -34,25 +42,51 @@ class ToolPrep:
     async def choose_tools(
         self, caller: Caller, call: AnyCall, model: ModelRecord, request_id: str
     ) -> AnyCall:
-        """Return the call with its tools, which its model is told of like those of its caller. A
-        model that takes no tools is told in its system prompt what can be told there.
+        """Return the call with its tools, and those that its workspace has by default. Its model is
+        told of them like those of its caller. A model that takes no tools is told in its system
+        prompt what can be told there, and has none by default.
 
         Raises PluginUnavailable, RequestError, UnsupportedParameter, DatabaseUnavailable.
         """
-        assert isinstance(call.payload, ChatRequest)
+        payload = call.payload
+        if not isinstance(payload, ChatRequest):
+            return call
+        defaults = None
+        if takes_defaults(caller.key, payload):
+            shows_events = await asyncio.to_thread(tells_events, call.facts.body)
+            defaults = DefaultTools(shows_events)
         tools = await self._chooser.choose(
-            call.payload.server_tools,
+            payload.server_tools,
             requester=requester_of(caller.key),
             call_id=request_id,
+            defaults=defaults,
         )
+        named = tuple(one for one in payload.server_tools if one.is_enabled)
+        call = call.with_payload(server_tools=named)
         if not tools:
-            return call.with_payload(server_tools=())
+            return call
         if any(tool.tool.turns_pdfs_to_text for tool in tools):
             call = call.with_payload(wants_pdf_text=True)
         with_tools = await asyncio.to_thread(define_tools, call, tools)
         if takes_tools(with_tools, model):
             return with_tools
-        return tell_instead(call, tools, model)
+        names = {one.id for one in named}
+        tools = [tool for tool in tools if tool.plugin in names]
+        return tell_instead(call, tools, model) if tools else call
+
+
+def takes_defaults(key: KeyRecord, payload: ChatRequest) -> bool:
+    """True for a call that has the tools that its workspace has by default."""
+    if not key.has_default_tools or payload.n > 1:
+        return False
+    required = key.processors.required if key.processors is not None else ()
+    names = {*payload.processors, *required}.intersection(PROCESSORS)
+    return not any(PROCESSORS[name].refuses_tools for name in names)
+
+
+def tells_events(body: bytes) -> bool:
+    """True for a request that wants to be told of all tools."""
+    return b"hi_tool_events" in body and bool(_read_events(body).hi_tool_events)
 
 
 def tell_instead(call: ChatCall, tools: Sequence[BoundTool], model: ModelRecord) -> ChatCall:

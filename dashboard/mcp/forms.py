@@ -49,6 +49,12 @@ class McpServerForm(forms.Form):
     price_nusd = UsdField(
         empty="0", label="Price per use (USD)", help_text="Charged to the workspace. Default: free."
     )
+    by_default = forms.BooleanField(
+        required=False,
+        label="Use in all calls",
+        help_text="Calls have its tools without naming it. A call can leave them out with enabled: "
+        "false.",
+    )
     enabled = forms.BooleanField(required=False, label="Enabled")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
@@ -75,6 +81,7 @@ class McpServerForm(forms.Form):
             "url": data["url"],
             "header": data["header"] or "authorization",
             "allowed_tools": written_lines(data["allowed_tools"]),
+            "by_default": data["by_default"],
             "enabled": data["enabled"],
         }
         if "price_nusd" in self.fields:
@@ -87,7 +94,7 @@ class McpServerForm(forms.Form):
 
 def server_version(row: McpServer) -> str:
     """Return a token that differs when anything that the form shows differs."""
-    names = ("url", "header", "hint", "allowed_tools", "price_nusd", "enabled")
+    names = ("url", "header", "hint", "allowed_tools", "price_nusd", "by_default", "enabled")
     return version_token([getattr(row, name) for name in names])
 
 
@@ -99,6 +106,7 @@ def _initial(row: McpServer | None) -> FormValues:
         "header": row.header,
         "allowed_tools": "\n".join(row.allowed_tools),
         "price_nusd": row.price_nusd or None,
+        "by_default": row.by_default,
         "enabled": row.enabled,
         "seen": server_version(row),
     }

@@ -139,6 +139,8 @@ def remove_server(request: PageRequest, server_id: UUID) -> HttpResponse:
 
 def server_row(server: McpServer) -> ServerRow:
     state = "Enabled" if server.enabled else "Disabled"
+    if server.enabled and server.by_default:
+        state = "In all calls"
     if server.tools_listed_at is None:
         state = "Tools not listed yet"
     return ServerRow(server=server, tools=len(usable_tools(server)), state=state)

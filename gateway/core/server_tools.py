@@ -19,6 +19,8 @@ class WantedTool(Struct, frozen=True, kw_only=True):
     param: str
     # Its runs are told to the caller.
     shows_events: bool = False
+    # False: the call does not want it, though its workspace has it by default.
+    is_enabled: bool = True
     # Of the type that the tool has for them.
     options: Any = None
 

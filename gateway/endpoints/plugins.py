@@ -32,11 +32,11 @@ class Plugin(Struct):
 def read_plugins(
     given: Sequence[JsonObject] | None, *, shows_events: bool, n: int = 1
 ) -> tuple[WantedTool, ...]:
-    """Return the enabled plugins. Raises as read_wanted, and RequestError for more than one
+    """Return the plugins as read_wanted does. Raises as it does, and RequestError for more than one
     answer."""
     placed = [(f"plugins[{index}]", member) for index, member in enumerate(given or ())]
     found = read_wanted(placed, shows_events=shows_events, place="plugins")
-    if found and n > 1:
+    if n > 1 and any(one.is_enabled for one in found):
         raise RequestError("n must be 1 with plugins.", param="n")
     return found
 
@@ -44,7 +44,8 @@ def read_plugins(
 def read_wanted(
     given: Sequence[tuple[str, JsonObject]], *, shows_events: bool, place: str
 ) -> tuple[WantedTool, ...]:
-    """Return the enabled plugins, each given behind its place in the request. place: of all.
+    """Return the enabled plugins, and those disabled that a workspace may have by default. given:
+    each behind its place in the request. place: of all.
 
     Raises PluginUnavailable for one that does not exist here, RequestError for one that is named
     twice, or for options that it does not have.
@@ -65,9 +66,15 @@ def read_wanted(
         seen.add(name)
         own = {key: value for key, value in member.items() if key not in _COMMON}
         options = _convert(own, options_type, param)
-        if plugin.enabled is not False:
-            events = shows_events if plugin.events is None else plugin.events
-            found[name] = WantedTool(id=name, param=param, shows_events=events, options=options)
+        is_enabled = plugin.enabled is not False
+        if is_enabled or family_of(name) is not None:
+            found[name] = WantedTool(
+                id=name,
+                param=param,
+                shows_events=shows_events if plugin.events is None else plugin.events,
+                is_enabled=is_enabled,
+                options=options,
+            )
     return tuple(found.values())
 
 

@@ -16,6 +16,7 @@ def describe_server(row: McpServer) -> Answer:
         "plugin": f"mcp:{row.name}",
         "url": row.url,
         "enabled": row.enabled,
+        "by_default": row.by_default,
         "header": row.header,
         "has_credential": row.secret is not None,
         "tools": [str(tool["name"]) for tool in row.tools],

@@ -22,6 +22,9 @@ class McpServer(models.Model):
     name = models.SlugField(max_length=30)
     url = models.CharField(max_length=400)
     enabled = models.BooleanField(default=True)
+    by_default = models.BooleanField(
+        default=False, help_text="Calls have its tools without naming it."
+    )
     header = models.CharField(
         max_length=60, default="authorization", help_text="The header with the credential."
     )

@@ -93,6 +93,8 @@ class Processor(Protocol):
     # Files of the call are read as texts before it runs, and go to the model as texts.
     reads_files: ClassVar[bool] = False
 
+    # Calls that go through it can have no tools of the gateway.
+    refuses_tools: ClassVar[bool] = False
     # It can be made mandatory: it needs nothing that only a caller knows.
     can_be_required: ClassVar[bool] = True
 

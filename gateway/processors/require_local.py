@@ -18,6 +18,7 @@ class RequireLocal(Processor):
     name = "require_local"
     scope = "completions"
     description = "Sends the call only to providers that are marked as on-premises."
+    refuses_tools = True
 
     async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:
         """Raises ProcessorRejected."""

@@ -43,10 +43,11 @@ _TAKEN = frozenset(
 
 
 class ServerFields(TypedDict, total=False):
-    """allowed_tools: empty for all."""
+    """by_default: calls have its tools without naming it. allowed_tools: empty for all."""
 
     url: str
     enabled: bool
+    by_default: bool
     header: str
     allowed_tools: Sequence[str]
     price_nusd: int
@@ -72,6 +73,8 @@ def add_mcp_server(
     _check(row)
     row.save()
     _record(row, "add_mcp_server", actor, {"name": row.name, **details, "hint": row.hint})
+    if row.by_default:
+        _tell_keys(row)
     return row
 
 
@@ -103,6 +106,8 @@ def update_mcp_server(
     if details:
         row.save()
         _record(row, "update_mcp_server", actor, details)
+    if "by_default" in details:
+        _tell_keys(row)
     return bool(details)
 
 
@@ -110,6 +115,8 @@ def update_mcp_server(
 def remove_mcp_server(row: McpServer, *, actor: str) -> None:
     """Calls that run keep its tools until they end."""
     _record(row, "remove_mcp_server", actor, {"name": row.name})
+    if row.by_default:
+        _tell_keys(row)
     row.delete()
 
 
@@ -225,3 +232,8 @@ def _record(row: McpServer, action: str, actor: str, details: JsonObject) -> Non
         workspace=row.workspace,
         details=details,
     )
+
+
+def _tell_keys(row: McpServer) -> None:
+    """Have the records of keys read again: they say whether there are servers by default."""
+    record_change(ConfigChange.Kind.WORKSPACE, row.workspace_id.hex)

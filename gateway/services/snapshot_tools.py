@@ -69,6 +69,7 @@ def compile_server(row: McpServer) -> McpServerRecord:
         name=row.name,
         url=row.url,
         is_enabled=row.enabled,
+        is_default=row.by_default,
         tools=tools,
         nusd_each=row.price_nusd,
         headers=MappingProxyType(headers),

@@ -46,6 +46,8 @@ class McpServerRecord:
     name: str
     url: str
     is_enabled: bool = True
+    # Calls have its tools without naming it.
+    is_default: bool = False
     tools: tuple[McpToolRecord, ...] = ()
     nusd_each: int = 0
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)

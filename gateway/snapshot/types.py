@@ -371,6 +371,8 @@ class KeyRecord:
     refused_until: float = 0.0
     # Of the workspace and the key; None where there are none.
     processors: ProcessorRules | None = None
+    # The workspace has tools that calls have without naming them (gateway.tools.choose).
+    has_default_tools: bool = False
 
     @property
     def rules(self) -> tuple[LimitRule, ...]:

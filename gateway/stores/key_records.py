@@ -8,13 +8,13 @@ from functools import lru_cache
 
 from django.conf import settings
 from django.db import Error, connection
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import JSONObject
 
 from accounts.limits import BUDGET_FIELDS, has_budget
 from accounts.models import BudgetHolder, LimitedCalls, Membership, Workspace
 from gateway.core.processor_rules import ProcessorRules
-from gateway.models import UsageRollup
+from gateway.models import McpServer, UsageRollup
 from gateway.selectors.budget_lines import limits_of, owner_of
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
 from gateway.stores.access_rules import (
@@ -100,6 +100,9 @@ def _with_rules() -> QuerySet[ApiKey]:
         owner_membership=membership,
         has_rules=workspace_has_rules(),
         has_processor_rules=workspace_has_processor_rules(),
+        has_default_tools=Exists(
+            McpServer.objects.filter(workspace=OuterRef("workspace"), by_default=True)
+        ),
     )
 
 
@@ -163,6 +166,7 @@ def _compile(
         member="" if member is None else owner_of(member).id,
         refused_until=key.refused_until.timestamp() if key.refused_until else 0.0,
         processors=processors,
+        has_default_tools=getattr(key, "has_default_tools"),  # noqa: B009  # an annotation
     )
 
 

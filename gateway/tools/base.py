@@ -259,3 +259,8 @@ class ToolFamily(Protocol):
 
         Raises PluginUnavailable where the workspace has nothing of that name, GatewayError.
         """
+
+    def defaults(self, workspace: WorkspaceTools) -> Sequence[str]:
+        """Return the names of those that calls have without naming them, as far as they can be
+        used."""
+        return ()

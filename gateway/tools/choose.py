@@ -3,8 +3,9 @@ workspace."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from gateway.core.egress import Requester
 from gateway.core.errors import PluginUnavailable, RequestError
@@ -12,11 +13,18 @@ from gateway.core.server_tools import WantedTool
 from gateway.snapshot.tools import ToolRecord, WorkspaceTools
 from gateway.tools.base import ServerTool, ToolContext, ToolFamily, ToolServices
 from gateway.tools.bound import BoundTool
-from gateway.tools.registry import TOOLS, family_of
+from gateway.tools.registry import FAMILIES, TOOLS, family_of
 from gateway.tools.rounds import PREFIX
 
 MAX_NAME_CHARS = 64
 FindWorkspaceTools = Callable[[str], Awaitable[WorkspaceTools]]
+
+
+class DefaultTools(NamedTuple):
+    """How a call has the tools that its workspace has by default. shows_events: their runs are told
+    to the caller."""
+
+    shows_events: bool
 
 
 class ToolChooser:
@@ -27,13 +35,22 @@ class ToolChooser:
         self._find = find
 
     async def choose(
-        self, wanted: Sequence[WantedTool], *, requester: Requester, call_id: str
+        self,
+        named: Sequence[WantedTool],
+        *,
+        requester: Requester,
+        call_id: str,
+        defaults: DefaultTools | None,
     ) -> list[BoundTool]:
-        """Return the tools that the plugins of a call stand for.
+        """Return the tools that the plugins of a call stand for. defaults: None for a call without
+        those that its workspace has by default.
 
         Raises PluginUnavailable, RequestError for two tools of the same name, DatabaseUnavailable.
         """
         workspace = await self._find(requester.workspace_id)
+        wanted = [one for one in named if one.is_enabled]
+        if defaults is not None:
+            wanted += default_tools(workspace, {one.id for one in named}, defaults)
         found: list[BoundTool] = []
         for one in wanted:
             context = ToolContext(
@@ -52,6 +69,22 @@ class ToolChooser:
                 found.append(_bind_own(TOOLS[one.id], one, context))
         _check_names(found, wanted)
         return found
+
+
+def default_tools(
+    workspace: WorkspaceTools, named: Collection[str], defaults: DefaultTools
+) -> Iterator[WantedTool]:
+    """Yield what a workspace has by default and a call does not name, as the call would."""
+    for family in FAMILIES.values():
+        for name in family.defaults(workspace):
+            plugin = f"{family.name}:{name}"
+            if plugin not in named:
+                yield WantedTool(
+                    id=plugin,
+                    param="plugins",
+                    shows_events=defaults.shows_events,
+                    options=family.options(),
+                )
 
 
 async def _find(

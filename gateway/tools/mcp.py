@@ -10,7 +10,7 @@ from typing import ClassVar
 from gateway.core.egress import NotFetched
 from gateway.core.errors import PluginUnavailable
 from gateway.core.server_tools import ToolResult
-from gateway.snapshot.tools import McpServerRecord, McpToolRecord
+from gateway.snapshot.tools import McpServerRecord, McpToolRecord, WorkspaceTools
 from gateway.tools.base import NoOptions, ServerTool, ToolContext, ToolFailed, ToolFamily
 
 FAMILY = "mcp"
@@ -76,6 +76,13 @@ class McpFamily(ToolFamily):
         if not server.tools:
             raise PluginUnavailable(f"The MCP server {name} has no tools that calls may use.")
         return [McpTool(server, tool) for tool in server.tools]
+
+    def defaults(self, workspace: WorkspaceTools) -> Sequence[str]:
+        return [
+            server.name
+            for server in workspace.mcp_servers.values()
+            if server.is_default and server.is_enabled and server.tools and not server.problem
+        ]
 
 
 def function_name(server: str, tool: str) -> str:

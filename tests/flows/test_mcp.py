@@ -12,6 +12,8 @@ from urllib.parse import quote
 import pytest
 
 from tests.flows.caller import Answer, Caller
+from tests.flows.messages.asking import Messenger
+from tests.flows.responses.asking import respond
 from tests.flows.site import Site, running_site
 from tests.support.canary import listening_canary
 from tests.support.file_server import serving_files
@@ -173,3 +175,73 @@ def test_no_server_makes_anybody_connect_inside(site: Site, mcp_site: Site) -> N
                 command(mcp_site, "test_mcp_server", other, "door")
 
     assert connected == []
+
+
+def tools_of(answer: Answer) -> list[str]:
+    """Return the names of the tools that the model got."""
+    return [tool["function"]["name"] for tool in body_of(answer).get("tools", ())]
+
+
+def test_a_server_by_default_is_in_all_calls_that_do_not_leave_it_out(
+    mcp_site: Site, server_url: str
+) -> None:
+    caller = with_server(mcp_site, server_url, "--tool", "forecast", "--by-default", "yes")
+    mcp_site.add_model("mcp-no-tools")
+    mcp_site.office.do("describe_model", name="mcp-no-tools", supports_tools=False)
+    plain = caller.with_(model="mcp-no-tools")
+    url = mcp_site.upstream.base_url
+    mcp_site.office.do("provider", name="mcp-local", base_url=url, is_local=True)
+    local = caller.with_(model=mcp_site.add_model("mcp-inside", provider="mcp-local"))
+    inside: dict[str, Any] = {"inferada": {"processors": ["require_local"]}}
+
+    used = ask(caller, plugins=None, hi_tool_events=True)
+    both = caller.ask("script:echo", plugins=[{"id": "datetime"}])
+    off = caller.ask("script:echo", plugins=[{"id": "mcp:weather", "enabled": False}])
+    several = caller.ask("script:echo", n=2)
+    without = plain.ask("script:echo")
+    private = local.ask("script:echo", **inside)
+
+    assert "Sunny in Delft." in result_of(used)
+    assert [event["plugin"] for event in used.json["hi_tool_events"]] == ["mcp:weather"] * 2
+    assert tools_of(both) == ["hi_datetime", "hi_mcp_weather_forecast"]
+    assert [tools_of(answer) for answer in (off, several, without, private)] == [[]] * 4
+    assert tools_of(local.ask("script:echo")) == ["hi_mcp_weather_forecast"]
+    named = plain.ask("script:echo", plugins=[{"id": "mcp:weather"}])
+    assert (named.status, named.error["code"]) == (400, "unsupported_parameter")
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
+def test_a_server_by_default_is_in_calls_of_each_format(
+    mcp_site: Site, server_url: str, stream: bool
+) -> None:
+    caller = with_server(mcp_site, server_url, "--tool", "forecast", "--by-default", "yes")
+    prompt = f"script:tools=1&args={quote(CITY)}"
+
+    answers = [
+        caller.ask(prompt, stream=stream),
+        Messenger.of(caller).ask(prompt, stream=stream),
+        respond(caller, prompt, stream=stream),
+    ]
+    left_out = respond(caller, prompt, plugins=[{"id": "mcp:weather", "enabled": False}])
+
+    for answer in answers:
+        [run] = mcp_site.record(answer.call_id)["tool_runs"]
+        assert (run["plugin"], run["status"]) == ("mcp:weather", "ok")
+    assert not mcp_site.record(left_out.call_id)["tool_runs"]
+
+
+def test_changes_of_what_is_there_by_default_take_effect(mcp_site: Site, server_url: str) -> None:
+    caller = with_server(mcp_site, server_url, "--tool", "forecast")
+
+    def has_tools() -> bool:
+        return bool(tools_of(caller.ask("script:echo")))
+
+    assert not has_tools()
+    for options, expected in (
+        (("--by-default", "yes"), True),
+        (("--enabled", "no"), False),
+        (("--enabled", "yes"), True),
+        (("--by-default", "no"), False),
+    ):
+        command(mcp_site, "set_mcp_server", caller, "weather", *options)
+        wait_until(lambda: has_tools() is expected, what=f"{options} to apply")  # noqa: B023

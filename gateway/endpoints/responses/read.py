@@ -97,6 +97,7 @@ def read_call(
         read_tools(request.tools or ()), read_choice(request.tool_choice)
     )
     tool_places = tuple(offered)
+    has_tools = any(one.is_enabled for one in server_tools)
     said = _write_chat(request, raws, conversation.messages)
     said |= write_tools(offered.values(), chosen)
     # A choice among tools that the gateway has still to add.
@@ -111,7 +112,7 @@ def read_call(
     shared["max_tool_runs"] = request.max_tool_calls
     if choice is not None:
         shared["fields"] = {**call.payload.fields, "tool_choice": _encode(choice)}
-    if not (call.payload.processors or server_tools or conversation.has_images):
+    if not (call.payload.processors or has_tools or conversation.has_images):
         shared["native"] = _keep(raws, call, request, history)
     lost = ((WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()) + left_out(request)
     truncation = ("truncation",) if request.truncation == "auto" else ()
@@ -136,7 +137,7 @@ def _is_of_gateway(
                 param="tool_choice.type",
             )
         return True
-    return bool(server_tools) and "tools" not in said
+    return any(one.is_enabled for one in server_tools) and "tools" not in said
 
 
 def _keep(

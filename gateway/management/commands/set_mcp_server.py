@@ -42,6 +42,11 @@ class Command(JsonCommand):
         )
         parser.add_argument("--price-usd", metavar="USD", help="Price of a use; default 0.")
         parser.add_argument("--enabled", choices=["yes", "no"])
+        parser.add_argument(
+            "--by-default",
+            choices=["yes", "no"],
+            help="Whether calls have its tools without naming it; default no.",
+        )
 
     def answer(self, *, workspace: str, name: str, **options: object) -> Answer:
         found = get_workspace(workspace)
@@ -79,6 +84,7 @@ def read_fields(options: Options) -> Arguments:
         fields["allowed_tools"] = [] if tools == [NONE] else tools
     if options["price_usd"] is not None:
         fields["price_nusd"] = read_usd(str(options["price_usd"]))
-    if options["enabled"] is not None:
-        fields["enabled"] = options["enabled"] == "yes"
+    for name in ("enabled", "by_default"):
+        if options[name] is not None:
+            fields[name] = options[name] == "yes"
     return fields

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
-from accounts.models import AuditEvent, Role
+from accounts.models import AuditEvent, ConfigChange, Role
 from gateway.models import McpServer
 from gateway.services import mcp_servers
 from gateway.services.credential_encryption import decrypt
@@ -118,3 +119,21 @@ def test_members_who_do_not_manage_the_workspace_see_none_of_it() -> None:
 
     assert visitor.get(path_of("mcp-list")).status_code == 403
     assert visitor.post(path_of("mcp-test", row.pk)).status_code == 403
+
+
+def test_a_server_is_set_for_all_calls_and_keys_hear_of_it() -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(workspace, name="a", url=URL, actor=ACTOR)
+    McpServer.objects.filter(pk=row.pk).update(tools_listed_at=timezone.now())
+    visitor = signed_in(make_member(workspace))
+    seen = visitor.get(path_of("mcp-edit", row.pk)).context["form"]["seen"].value()
+    before = ConfigChange.objects.count()
+
+    answer = visitor.post(path_of("mcp-edit", row.pk), form(by_default="on", seen=seen))
+
+    assert answer.status_code == 302
+    row.refresh_from_db()
+    assert row.by_default
+    assert "In all calls" in visitor.get(path_of("mcp-list")).content.decode()
+    kinds = ConfigChange.objects.order_by("pk").values_list("kind", flat=True)[before:]
+    assert list(kinds) == ["tools", "workspace"]
