@@ -24,6 +24,7 @@ WEB: Any = {"type": "web_search"}
 # Of the caller's; one has a name of the gateway's.
 OWN: Any = {"type": "function", "name": "own", "parameters": {"type": "object", "properties": {}}}
 TAKEN = OWN | {"name": "hi_web_search"}
+CUSTOM = {"type": "custom", "name": "own"}
 TOKENS = "".join(f"tok{n} " for n in range(10))
 
 
@@ -141,6 +142,7 @@ def test_a_response_with_tools_can_be_gone_on_from(tools_site: Site, caller: Cal
         ({"tools": [WEB, {"type": "web"}]}, "invalid_request", "tools[1].type"),
         ({"tools": [WEB, OWN, OWN]}, "invalid_request", "tools[2].name"),
         ({"tools": [WEB, TAKEN]}, "invalid_request", "tools[1].name"),
+        ({"tools": [WEB, CUSTOM], "model": CLAUDE}, "unsupported_parameter", "tools[1]"),
         ({"tools": [OWN, {"type": "image"}]}, "plugin_unavailable", "tools[1].type"),
         ({"tools": [WEB], "plugins": [SEARCH]}, "invalid_request", "plugins[0].id"),
         ({"tools": [WEB | {"max_results": 11}]}, "invalid_request", "tools[0].max_results"),
