@@ -14,8 +14,8 @@ WORKER = "gateway.egress.fetch_worker"
 
 
 @contextmanager
-def child(**options: int) -> Iterator[int]:
-    process, link = start_child(WORKER, **options)
+def child(niceness: int = NICENESS) -> Iterator[int]:
+    process, link = start_child(WORKER, niceness=niceness)
     try:
         yield process.pid
     finally:
