@@ -62,7 +62,7 @@ class Ask:
         try:
             asked = msgspec.json.decode(body, type=AskRequest)
         except msgspec.ValidationError as error:
-            raise explain(error, lambda param: param) from None
+            raise explain(error, lambda param: param, AskRequest) from None
         facts = CallFacts(
             model=asked.model,
             stream=bool(asked.stream),

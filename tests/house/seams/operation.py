@@ -86,7 +86,7 @@ class CountWords:
         try:
             asked = msgspec.json.decode(body, type=WordsBody)
         except msgspec.ValidationError as error:
-            raise explain(error, lambda param: param) from None
+            raise explain(error, lambda param: param, WordsBody) from None
         facts = CallFacts(
             model=asked.model,
             stream=False,
