@@ -11,7 +11,7 @@ from msgspec import Struct
 from gateway.core.errors import PluginUnavailable, RequestError
 from gateway.core.json_types import JsonObject
 from gateway.core.server_tools import WantedTool
-from gateway.endpoints.reading import explain
+from gateway.endpoints.reading import THE_BODY, explain
 from gateway.tools.registry import ALIASES, TOOLS, family_of
 
 MAX_PLUGINS = 32
@@ -97,7 +97,5 @@ def _convert(given: JsonObject, kind: type[S], param: str) -> S:
     except msgspec.ValidationError as error:
         refusal = explain(error, lambda path: path, kind)
         path = f"{param}.{refusal.param}" if refusal.param else param
-        message = refusal.message
-        if refusal.param:
-            message = message.replace(refusal.param, path)
+        message = refusal.message.replace(refusal.param or THE_BODY, path)
         raise RequestError(message, param=path) from None

@@ -15,9 +15,11 @@ from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.parameters import steers
 from gateway.endpoints.choices import find_choices
 from gateway.endpoints.rules import Rules
+from gateway.endpoints.wording import in_words
 
 MAX_NAME_CHARS = 256
 PROCESSORS = "processors"
+THE_BODY = "The body"
 # The end as JSON Schema means it: Python's $ also matches before a last line feed.
 END = r"(?![\s\S])"
 PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
@@ -45,8 +47,6 @@ def explain(
     # The library does not name the member of a map that is at fault: the map's name has to do.
     param = (found["path"] or "").replace("[...]", "") if found else ""
     reason = text[: found.start()] if found else text
-    if _PATTERN.match(reason):
-        reason = f"Expected {words_for(param)}"
     if missing := _MISSING.search(reason):
         param = f"{param}.{missing['name']}" if param else missing["name"]
         return RequestError(f"{param} is required.", param=param)
@@ -56,7 +56,9 @@ def explain(
         return RequestError(f"Unknown parameter: {param}.", param=param)
     if reason.startswith(_OTHER_WORD) and (choices := find_choices(wanted, param)):
         return RequestError(f"{param} must be one of: {', '.join(choices)}.", param=param)
-    return RequestError(f"{param or 'The body'}: {reason}.", param=param or None)
+    words = f"must be {words_for(param)}" if _PATTERN.match(reason) else in_words(reason)
+    said = f" {words}" if words else f": {reason}"
+    return RequestError(f"{param or THE_BODY}{said}.", param=param or None)
 
 
 def refuse_steering(unknown: Sequence[str]) -> None:

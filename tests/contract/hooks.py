@@ -31,7 +31,7 @@ MESSAGES = re.compile(
             r"The messages have no content",
             r"start must be before end",
             # JSON Schema takes 1.0 for an integer; we do not.
-            r"\S+: Expected `int( \| \w+)*`, got `float`",
+            r"\S+ must be an integer.*, not a floating-point number",
             # What is a language of its own.
             r"\S+ does not compile",
             r"\S+ is not a valid JSON Schema",

@@ -1,4 +1,4 @@
-"""A value that is none of a few words is refused with these words."""
+"""A value that does not fit is refused with what would."""
 
 from __future__ import annotations
 
@@ -16,6 +16,33 @@ CHAT, ANTHROPIC, RESPONSES = "/v1/chat/completions", "/v1/messages", "/v1/respon
 @pytest.fixture(scope="module")
 def caller(site: Site) -> Caller:
     return site.caller()
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "said"),
+    [
+        ("max_tokens", 0, "must be at least 1"),
+        ("max_tokens", 1.5, "must be an integer, not a floating-point number"),
+        ("temperature", 3, "must be at most 2"),
+        ("temperature", "hot", "must be a number, not a string"),
+        ("stop", [""], "[0] must have at least 1 character"),
+        ("logit_bias", {"a": 1}, "must be an object whose keys are token IDs of 1 to 10 digits"),
+        ("messages", [], "must have at least 1 item"),
+        ("messages", None, "must be an array, not null"),
+        ("response_format", "json", "must be an object, not a string"),
+        ("user", "a\nb", "must be text without control characters"),
+    ],
+)
+def test_what_a_member_must_be_is_said_in_words(
+    caller: Caller, member: str, value: object, said: str
+) -> None:
+    body = {"model": caller.model, "messages": MESSAGES, member: value}
+
+    answer = caller.ask(raw=json.dumps(body).encode())
+
+    assert answer.status == 400
+    message = answer.error["message"]
+    assert message.removeprefix(member).lstrip() == f"{said}."
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,7 @@ def words_for(param: str) -> str:
     if param == "user":
         return USER_WORDS
     if param == "logit_bias":
-        return "keys that are token IDs: 1 to 10 digits"
+        return "an object whose keys are token IDs of 1 to 10 digits"
     return "1 to 64 letters, digits, underscores or hyphens"
 
 

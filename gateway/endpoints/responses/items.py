@@ -14,7 +14,7 @@ import msgspec
 from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
 from gateway.core.reasoning import FIELD, AnyDetail
-from gateway.endpoints.reading import explain
+from gateway.endpoints.reading import THE_BODY, explain
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.encrypted_content import read_encrypted
 
@@ -45,11 +45,8 @@ def convert(value: object, wanted: object, path: str) -> object:
     except msgspec.ValidationError as error:
         told = explain(error, schema.words_for, wanted)
         place = path if told.param is None else f"{path}.{told.param}"
-        reason = told.message.removeprefix("The body: ")
-        if told.param is not None:
-            reason = reason.removeprefix(told.param)
-            raise RequestError(f"{place}{reason}", param=place) from None
-        raise RequestError(f"{path}: {reason}", param=path) from None
+        reason = told.message.removeprefix(told.param or THE_BODY)
+        raise RequestError(f"{place}{reason}", param=place) from None
     return found
 
 
