@@ -85,6 +85,8 @@ KINDS = (
         paths=paths("completions", "rerank"),
         completes_any_model=True,
     ),
+    # https://docs.hyperbolic.xyz/docs/rest-api, https://docs.hyperbolic.ai/inference/text-apis: the
+    # roles and the parameters that they list, and the paths of text models.
     ProviderKind(
         "hyperbolic",
         "Hyperbolic",
