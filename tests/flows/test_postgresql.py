@@ -24,6 +24,7 @@ from tests.flows.stored_files.asking import (
     uploaded,
 )
 from tests.flows.test_sessions import Visitor
+from tests.flows.tools.test_exhausted import Paid, Way, hold_nusd, tokens
 from tests.support.postgresql import PostgresqlServer, running_postgresql
 from tests.support.servers import prepare_home
 from tests.support.storage import database_of
@@ -238,3 +239,13 @@ def test_files_are_uploaded_listed_read_and_deleted(site: Site) -> None:
 
 def ids(answer: Answer) -> list[str]:
     return [file["id"] for file in answer.json["data"]]
+
+
+def test_what_a_budget_has_left_pays_for_a_last_round_of_server_tools(site: Site) -> None:
+    way = Way("fake-model", "chat", stream=True)
+    both_nusd = hold_nusd(site, way, rounds=1, max_tokens=10)
+
+    short = Paid(site, way, "budget", both_nusd - 4 * OUTPUT_NUSD, max_tokens=10)
+
+    assert way.read(short.answer) == (tokens(6), "length")
+    short.assert_exact(rounds=2)
