@@ -79,7 +79,7 @@ WORDS: Mapping[Action, str] = {
     Action.MANAGE_KEYS: "Change or revoke any key, explain calls with it, raise or remove limits, "
     "reset a key's total, create service keys and transfer keys to the workspace, assign the scope "
     "`usage.workspace`, set the maximum for developers' keys, import keys issued elsewhere",
-    Action.IMPORT_DIGESTS: "Import keys by their SHA-256 digest alone",
+    Action.IMPORT_DIGESTS: "Import keys by SHA-256 digest, without the key itself",
     Action.VIEW_FILES: "View the names and sizes of stored files",
     Action.MANAGE_FILES: "Upload, download and delete stored files",
     Action.VIEW_CREDITS: "View balance and ledger",
@@ -94,7 +94,7 @@ WORDS: Mapping[Action, str] = {
     "Lock the workspace. Assign the scope `admin` to a key",
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models, prices and limits of the installation",
-    Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces, set how much they may store",
+    Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces, set their storage limits",
     Action.MANAGE_HOSTS: "View the serving processes of all hosts, declare a journal lost",
 }
 

@@ -27,7 +27,7 @@ _LAYOUT = Layout[BatchRow](
 _NONE = Empty(
     icon="layers",
     title="No batches yet",
-    text="A batch makes the requests of a file in the background. Upload the file with purpose "
+    text="A batch runs the requests of a file in the background. Upload the file with the purpose "
     "batch, then send POST /v1/batches.",
 )
 

@@ -87,9 +87,9 @@ def cancel(request: PageRequest, batch_id: UUID) -> HttpResponse:
         question = Question(
             title="Cancel this batch?",
             lines=[
-                f"{batch.public_id} has done {batch.completed + batch.failed} of {batch.total} "
-                "requests. Requests under way are finished and charged, no others are made.",
-                "What has been done is in the files of results.",
+                f"{batch.completed + batch.failed} of {batch.total} requests of {batch.public_id} "
+                "are done. Requests in progress are finished and charged. No others are sent.",
+                "Results so far are kept in the output and error files.",
             ],
             action=page_address(workspace, "batch-cancel", batch.pk),
             button="Cancel batch",
@@ -101,7 +101,7 @@ def cancel(request: PageRequest, batch_id: UUID) -> HttpResponse:
     if was_under_way and cancelled.cancelling_at is not None:
         messages.success(request, f"{batch.public_id} is being cancelled.")
     else:
-        messages.error(request, f"{batch.public_id} cannot be cancelled any more.")
+        messages.error(request, f"{batch.public_id} can no longer be cancelled.")
     return go_to(request, back)
 
 
@@ -127,7 +127,7 @@ def _find(request: PageRequest, workspace: Workspace, batch_id: UUID) -> Batch:
         rows = rows.filter(key_id__in=visible.key_ids)
     batch = rows.first()
     if batch is None:
-        raise Http404("There is no such batch in this workspace.")
+        raise Http404("This batch does not exist in this workspace.")
     return batch
 
 
@@ -135,7 +135,7 @@ def _download(workspace: Workspace, file_id: UUID | None) -> StreamingHttpRespon
     """Return a file of results, piece by piece. Raises Http404."""
     file = readable(workspace.pk).filter(pk=file_id).first() if file_id else None
     if file is None:
-        raise Http404("There is no such file in this workspace.")
+        raise Http404("This file does not exist in this workspace.")
     try:
         reader = open_file(file)
     except StorageUnavailable:

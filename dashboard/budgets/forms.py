@@ -35,7 +35,7 @@ class WorkspaceBudgetForm(BudgetForm):
     timezone = forms.ChoiceField(
         choices=lambda: [(name, name) for name in list_timezones()],
         label="Time zone",
-        help_text="In which days, weeks and months of all budgets in this workspace begin.",
+        help_text="Defines when days, weeks and months begin, for all budgets in this workspace.",
     )
 
 

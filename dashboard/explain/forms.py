@@ -53,7 +53,7 @@ class ExplainForm(forms.Form):
         r"^[A-Za-z][A-Za-z0-9]\Z",
         required=False,
         label="Country",
-        help_text="As your proxy sends it.",
+        help_text="Country code, as your proxy sends it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "DE"}),
         error_messages={"invalid": "Enter a two-letter country code, such as DE."},
     )

@@ -21,9 +21,7 @@ from gateway.selectors.key_use import model_names
 from keys.models import ApiKey
 from keys.selectors import keys_explainable_by
 
-NO_SERVER = (
-    "No serving process answers here, so nothing can be explained: start Tollhouse with `make up`."
-)
+NO_SERVER = "No server process is running. Start Tollhouse with `make up`."
 
 
 @dataclass(frozen=True, slots=True)

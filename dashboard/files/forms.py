@@ -38,16 +38,16 @@ class StorageForm(forms.Form):
     """Limits in the units that people think in. Empty: the installation's."""
 
     max_file_mb = forms.IntegerField(
-        required=False, min_value=0, max_value=MOST_FILE_BYTES // MB, label="Size of one file (MB)"
+        required=False, min_value=0, max_value=MOST_FILE_BYTES // MB, label="Maximum file size (MB)"
     )
     max_files = forms.IntegerField(
-        required=False, min_value=0, max_value=MOST_FILES, label="Number of files"
+        required=False, min_value=0, max_value=MOST_FILES, label="Maximum number of files"
     )
     max_storage_mb = forms.IntegerField(
         required=False,
         min_value=0,
         max_value=MOST_STORAGE_BYTES // MB,
-        label="Size of all files (MB)",
+        label="Maximum total size (MB)",
     )
 
     def limits(self) -> dict[str, int | None]:

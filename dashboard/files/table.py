@@ -75,9 +75,9 @@ def _empty(workspace: Workspace, purpose: str, *, may_manage: bool) -> Empty:
             href=page_address(workspace, "file-list"),
             action="View all files",
         )
-    text = "Upload files here or with POST /v1/files, and name them by their IDs in calls."
+    text = "Upload files here or with POST /v1/files. Requests refer to a file by its ID."
     if not may_manage:
-        return Empty(icon="files", title="No files", text="Nobody has uploaded a file yet.")
+        return Empty(icon="files", title="No files", text="No files have been uploaded yet.")
     return Empty(
         icon="files",
         title="No files",

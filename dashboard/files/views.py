@@ -139,7 +139,7 @@ def delete(request: PageRequest, file_id: str) -> HttpResponse:
             request,
             Question(
                 title=f"Delete {file.filename}?",
-                lines=["Calls that name its ID get an error. This cannot be undone."],
+                lines=["Requests that refer to it will fail. This cannot be undone."],
                 action=page_address(workspace, "file-delete", file.public_id),
                 button="Delete file",
                 back=page_address(workspace, "file-list"),
@@ -173,7 +173,7 @@ def choose_limits(request: PageRequest) -> HttpResponse:
 def _find(workspace: Workspace, file_id: str) -> StoredFile:
     file = find_file(workspace.pk, file_id)
     if file is None:
-        raise Http404("There is no such file.")
+        raise Http404("This file does not exist.")
     return file
 
 

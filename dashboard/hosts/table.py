@@ -17,7 +17,7 @@ _PROCESSES = Layout[ProcessRow](
         Column("state", "State"),
         Column("started", "Started", shown=Shown.WIDER),
         Column("calls", "Open calls", is_number=True, shown=Shown.WIDE),
-        Column("held", "Held", is_number=True, shown=Shown.WIDER, title="By the open calls"),
+        Column("held", "Held", is_number=True, shown=Shown.WIDER, title="Held by the open calls"),
         Column(
             *("reserved", "Reserved"),
             is_number=True,
@@ -37,8 +37,8 @@ _LOSSES = Layout[JournalLoss](
         Column("host", "Host", grows=True),
         Column("declared", "Declared lost"),
         Column("calls", "Open calls", is_number=True, shown=Shown.WIDE),
-        Column("most", "Cost at most", is_number=True),
-        Column("returned", "Came back", shown=Shown.WIDE),
+        Column("most", "Maximum cost", is_number=True),
+        Column("returned", "Journal found", shown=Shown.WIDE),
     ),
     row_id=lambda loss: loss.process_id,
     opens=False,
@@ -46,7 +46,7 @@ _LOSSES = Layout[JournalLoss](
 _NONE = Empty(
     icon="server",
     title="No serving processes",
-    text="A server enters itself here when it starts. Run make up.",
+    text="Server processes appear here when they start. Run make up.",
 )
 
 

@@ -24,7 +24,7 @@ SCOPE_WORDS = {
     Scope.USAGE_WORKSPACE: "Read usage and calls of the whole workspace",
     Scope.FILES: "Store and read files",
     Scope.PII: "Detect personal data",
-    Scope.LANGUAGE: "Detect languages",
+    Scope.LANGUAGE: "Detect languages and correct spelling",
     Scope.ADMIN: "Manage the workspace",
 }
 

@@ -44,7 +44,7 @@ class LimitForm(forms.Form):
     """What can be changed of a limit."""
 
     maximum = _amount("Maximum", "A whole number. For cost: USD, such as 5.00.", "")
-    burst = _amount("Burst", "What the bucket holds. Default: the maximum.", "Same as maximum")
+    burst = _amount("Burst", "Size of the bucket. Default: the maximum.", "Same as maximum")
     only_models = lines_field(
         "Only these models",
         "One name or pattern per line, * for any characters. Default: calls to all models count.",
@@ -117,13 +117,13 @@ class NewLimitForm(LimitForm):
         choices=[*LimitRule.Period.choices, (REQUEST, "Each request")],
         initial=LimitRule.Period.MINUTE,
         label="Per",
-        help_text="Each request: the maximum of a single one.",
+        help_text="Each request: the maximum applies to each single request.",
     )
     algorithm = forms.ChoiceField(
         required=False,
         choices=list(ALGORITHMS.items()),
         label="Algorithm",
-        help_text="Rolling: any stretch of this length. Fixed: by the clock and calendar (UTC)."
+        help_text="Rolling: any period of this length. Fixed: by the clock and calendar (UTC)."
         " Sliding: estimated from two fixed windows. Bucket: refills evenly.",
     )
     field_order = ("holder", "metric", "maximum", "period", "algorithm", "burst")

@@ -181,7 +181,7 @@ def _remove(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
     if request.method == "GET":
         question = Question(
             title="Remove this limit?",
-            lines=[f"{words}.", "It is no longer enforced within a second."],
+            lines=[f"{words}.", "Within a second it is no longer enforced."],
             action=place.address("remove", rule.pk),
             button="Remove limit",
             back=place.address("list"),

@@ -21,13 +21,13 @@ class McpServerForm(forms.Form):
     name = forms.CharField(
         max_length=30,
         label="Name",
-        help_text="Lower-case letters, digits and hyphens. Calls name it in plugins: mcp:name.",
+        help_text="Lower-case letters, digits and hyphens. Requests use mcp: and this name.",
         widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "weather"}),
     )
     url = forms.CharField(
         max_length=400,
         label="URL",
-        help_text="Of its streamable HTTP endpoint. Private addresses need an operator's setting.",
+        help_text="The streamable HTTP endpoint. An operator must allow private addresses.",
         widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "https://mcp.example.com/mcp"}),
     )
     header = forms.CharField(
@@ -39,7 +39,7 @@ class McpServerForm(forms.Form):
     credential = forms.CharField(
         required=False,
         label="Credential",
-        help_text="The whole value of the header, such as Bearer and a token. Stored encrypted.",
+        help_text="The full value of the header, such as Bearer TOKEN. Stored encrypted.",
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
     )
     forget_credential = forms.BooleanField(required=False, label="Remove the credential")

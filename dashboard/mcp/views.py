@@ -126,7 +126,7 @@ def remove_server(request: PageRequest, server_id: UUID) -> HttpResponse:
     if request.method == "GET":
         question = Question(
             title=f"Remove {server.name}?",
-            lines=[f"Calls that name mcp:{server.name} are refused within a second."],
+            lines=[f"Requests that use mcp:{server.name} are refused within a second."],
             action=page_address(workspace, "mcp-remove", server.pk),
             button="Remove MCP server",
             back=page_address(workspace, "mcp-list"),

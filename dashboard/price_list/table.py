@@ -98,12 +98,12 @@ def _up_to_date(source: str) -> Empty:
     return Empty(
         icon="circle-check",
         title="The price list is imported",
-        text=f"{source} has no other prices. Newer versions of Tollhouse bring newer prices.",
+        text=f"{source} has no changes. Newer versions of Tollhouse have newer prices.",
     )
 
 
 _NONE_DIFFERENT = Empty(
     icon="circle-check",
     title="No differences",
-    text="Models of the price list cost what it says, or nothing has been imported yet.",
+    text="All listed models have the listed prices, or nothing has been imported yet.",
 )

@@ -61,7 +61,7 @@ def import_prices(request: PageRequest) -> HttpResponse:
         messages.error(request, " ".join(error.messages))
     else:
         told = f"{plan.new:,} new and {plan.changed:,} changed prices"
-        messages.success(request, f"{told} are imported. Prices of models are as they were.")
+        messages.success(request, f"{told} are imported. Prices of models did not change.")
     return go_to(request, reverse("dashboard:model-price-list"))
 
 
@@ -78,7 +78,7 @@ def take_prices(request: PageRequest) -> HttpResponse:
         messages.error(request, told)
     else:
         if changed:
-            messages.success(request, f"New prices within a second: {', '.join(changed)}.")
+            messages.success(request, f"Prices changed within a second: {', '.join(changed)}.")
         else:
             messages.info(request, "Choose the models that get listed prices.")
     return go_to(request, reverse("dashboard:model-price-list"))

@@ -21,7 +21,7 @@ class MandatoryForm(OptionsForm):
     language = forms.ChoiceField(
         required=False,
         label="Language",
-        help_text="Of the texts. What callers name is searched or corrected as well.",
+        help_text="The language of the texts. If a request names another, both are used.",
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
     field_order = ("language",)

@@ -77,7 +77,7 @@ def create(request: PageRequest) -> HttpResponse:
 
     def write() -> bool:
         if find_mandatory(workspace, processor.name, key) is not None:
-            raise ValidationError(f"{processor.name} is mandatory already. Change it in its row.")
+            raise ValidationError(f"{processor.name} is already mandatory. Edit it in the list.")
         return _require(request, workspace, processor, key, form)
 
     if form.is_bound and form.is_valid() and save(request, form, write):
@@ -92,7 +92,7 @@ def edit(request: PageRequest, mandatory_id: UUID) -> HttpResponse:
     known = {one.name: one for one in requirable_processors()}
     processor = known.get(row.processor)
     if processor is None:
-        raise Http404("This processor does not run here any more.")
+        raise Http404("This processor is no longer available.")
     form = MandatoryForm(
         request.POST if request.method == "POST" else None,
         processor,
@@ -120,15 +120,15 @@ def remove(request: PageRequest, mandatory_id: UUID) -> HttpResponse:
     if request.method == "GET":
         whose = f"of the key {row.key.label}" if row.key else "of the workspace"
         question = Question(
-            title=f"Stop requiring {row.processor}?",
-            lines=[f"Within a second calls {whose} run it only where the caller asks for it."],
+            title=f"Make {row.processor} optional?",
+            lines=[f"Within a second, calls {whose} use it only if the request asks for it."],
             action=page_address(workspace, "mandatory-remove", row.pk),
-            button="Stop requiring it",
+            button="Make optional",
             back=back,
         )
         return ask(request, question)
     release_processor(row, actor=request.user.email)
-    messages.success(request, f"{row.processor} is not mandatory any more.")
+    messages.success(request, f"{row.processor} is no longer mandatory.")
     return HttpResponseRedirect(back)
 
 
@@ -153,7 +153,7 @@ def _key_of(request: PageRequest, workspace: Workspace) -> ApiKey | None:
     try:
         return get_object_or_404(ApiKey, pk=UUID(text), workspace=workspace)
     except ValueError:
-        raise Http404("There is no such key.") from None
+        raise Http404("This key does not exist.") from None
 
 
 def _require(

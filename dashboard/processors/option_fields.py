@@ -26,7 +26,7 @@ FIELDS: Mapping[str, Sequence[str]] = {
     "spellcheck": ("level", "service_id"),
     TRIAL: ("entities", "score_threshold", "service_id", "threshold"),
 }
-NER_LABEL = "A model of names and places on this server"
+NER_LABEL = "ner: named-entity model on this server"
 
 
 def share_field(label: str, help_text: str) -> forms.FloatField:
@@ -51,24 +51,24 @@ class OptionsForm(forms.Form):
         help_text="Default: all types.",
     )
     score_threshold = share_field(
-        "Score threshold", "From 0 to 1. Findings with a lower score do not count. Default: 0.7."
+        "Score threshold", "From 0 to 1. Findings with a lower score are ignored. Default: 0.7."
     )
     threshold = share_field(
-        "Threshold", "From 0 to 1. From this score on a call is refused. Default: 0.7."
+        "Threshold", "From 0 to 1. Calls with this score or more are refused. Default: 0.7."
     )
     level = forms.ChoiceField(
         required=False,
         label="Level",
         choices=[
-            ("", "Default: only where one word is clearly meant"),
-            ("picky", "Picky: the likeliest word, and shorter words"),
+            ("", "Default: correct only clear cases"),
+            ("picky", "Picky: also correct unclear cases and shorter words"),
         ],
     )
     service_id = forms.ChoiceField(required=False, label="Service")
     allow_unscannable = forms.BooleanField(
         required=False,
         label="Allow images and audio",
-        help_text="They go to the model unread. Otherwise such calls are refused.",
+        help_text="They are sent to the model unscanned. If off, calls with them are refused.",
     )
 
     def __init__(
@@ -96,7 +96,7 @@ class OptionsForm(forms.Form):
 
     def _offer_services(self, services: Sequence[ProcessorService]) -> None:
         kind: ServiceKind = "languagetool" if self.processor == "spellcheck" else "presidio"
-        choices = [("", "None: this server alone")]
+        choices = [("", "None: only this server")]
         kept = self.initial.get("service_id")
         if kind == "presidio" and (ner_languages() or kept == NER):
             choices.append((NER, NER_LABEL))
@@ -120,8 +120,8 @@ def _types(kept: Iterable[str]) -> list[tuple[str, str]]:
 def describe_options(options: Mapping[str, object]) -> list[str]:
     """Return options in words, one each."""
     words = {
-        "score_threshold": "score from {}",
-        "threshold": "refused from {}",
+        "score_threshold": "minimum score {}",
+        "threshold": "threshold {}",
         "level": "level {}",
         "service_id": "service {}",
     }

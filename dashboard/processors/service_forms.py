@@ -19,14 +19,14 @@ class ServiceForm(forms.Form):
     name = forms.CharField(
         max_length=60,
         label="Name",
-        help_text="Letters, digits, hyphens and underscores. Calls name it as service_id.",
-        widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "names"}),
+        help_text="Letters, digits, hyphens and underscores. Requests use it as service_id.",
+        widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "presidio"}),
     )
     kind = forms.ChoiceField(label="Kind", choices=ProcessorService.Kind.choices)
     url = forms.CharField(
         max_length=500,
         label="URL",
-        help_text="Without /analyze or /v2/check. Private addresses need an operator's setting.",
+        help_text="Without /analyze or /v2/check. An operator must allow private addresses.",
         widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "https://presidio.example.com"}),
     )
     credential = forms.CharField(

@@ -66,7 +66,7 @@ def create(request: PageRequest) -> HttpResponse:
         )
         return True
 
-    words = "The service is added. Calls can name it within a second."
+    words = "The service is added. Requests can use it within a second."
     if form.is_bound and form.is_valid() and save(request, form, write, words=words):
         return HttpResponseRedirect(page_address(workspace, "service-edit", added[0].pk))
     return _page(request, form, None)
@@ -116,7 +116,7 @@ def remove(request: PageRequest, service_id: UUID) -> HttpResponse:
     if request.method == "GET":
         question = Question(
             title=f"Remove {service.name}?",
-            lines=[f"Calls that name {service.name} as service_id are refused within a second."],
+            lines=[f"Requests with the service_id {service.name} are refused within a second."],
             action=page_address(workspace, "service-remove", service.pk),
             button="Remove service",
             back=page_address(workspace, "service-edit", service.pk),

@@ -31,7 +31,7 @@ class TrialForm(OptionsForm):
     text = forms.CharField(
         max_length=MAX_CHARS,
         label="Text",
-        help_text="It is not stored or logged, and no model reads it.",
+        help_text="Not stored, not logged and not sent to a model.",
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
         error_messages={"required": "Enter a text."},
     )
@@ -39,7 +39,7 @@ class TrialForm(OptionsForm):
 
     def __init__(self, data: FormValues | None, services: Sequence[ProcessorService]) -> None:
         super().__init__(data, processor=TRIAL, services=services, given={"language": "en"})
-        self.fields["threshold"].label = "Threshold of prompt_shield"
+        self.fields["threshold"].label = "prompt_shield threshold"
 
     @property
     def has_options(self) -> bool:
@@ -101,7 +101,7 @@ def _try(request: PageRequest, workspace: Workspace, form: TrialForm) -> tuple[T
         options = form.options()
         return try_text(request, workspace, asked["text"], asked["language"], options), ""
     except NotServed:
-        return None, "No serving process answers here. Start Tollhouse with `make up`."
+        return None, "No server process is running. Start Tollhouse with `make up`."
     except GatewayError as error:
         return None, error.message
 

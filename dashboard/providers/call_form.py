@@ -19,7 +19,7 @@ class CallForm(forms.Form):
     model = forms.CharField(
         max_length=MODEL_CHARS,
         error_messages={"required": "Enter a model ID of the provider."},
-        help_text="One of its models here, or any ID that the provider knows.",
+        help_text="Any model ID of the provider, also of a model that is not added here.",
         widget=forms.TextInput(
             attrs={"list": MODELS, "autocomplete": "off", "spellcheck": "false"}
         ),

@@ -25,8 +25,8 @@ class CredentialParts(forms.Form):
     credential_variable = forms.CharField(
         max_length=100,
         required=False,
-        label="Name of the variable",
-        help_text="Of the server, or of the call: its name in tensorzero::credentials.",
+        label="Variable name",
+        help_text="Environment variable of the server, or name in tensorzero::credentials.",
         widget=forms.TextInput(attrs=_NAMES | {"placeholder": "PROVIDER_KEY"}),
     )
     credential = forms.CharField(
@@ -50,7 +50,7 @@ class CredentialParts(forms.Form):
             self.fields[
                 "credential_variable"
             ].help_text += (
-                " AWS_ACCESS_KEY_ID brings AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN with it."
+                " With AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN are read too."
             )
         self._parts: Mapping[str, tuple[str, str, bool]] = _PARTS.get(kind, {})
         for name, (label, help_text, is_secret) in self._parts.items():
@@ -84,13 +84,13 @@ _PARTS: dict[str, dict[str, tuple[str, str, bool]]] = {
     AWS: {
         "access_key_id": ("Access key ID", "Instead of an API key.", False),
         "secret_access_key": ("Secret access key", "", True),
-        "session_token": ("Session token", "Of temporary keys only.", True),
-        "role_arn": ("Role to assume", "ARN of an IAM role. Its keys are renewed by STS.", False),
-        "external_id": ("External ID", "If the role asks for one.", False),
+        "session_token": ("Session token", "Only for temporary keys.", True),
+        "role_arn": ("Role to assume", "ARN of an IAM role, assumed with STS.", False),
+        "external_id": ("External ID", "If the role requires one.", False),
     },
     ENTRA: {
-        "tenant_id": ("Tenant ID", "Of Microsoft Entra ID, instead of an API key.", False),
-        "client_id": ("Client ID", "Of the application.", False),
+        "tenant_id": ("Tenant ID", "Microsoft Entra ID, instead of an API key.", False),
+        "client_id": ("Client ID", "Application (client) ID.", False),
         "client_secret": ("Client secret", "", True),
     },
 }

@@ -33,7 +33,7 @@ class CredentialForm(CredentialParts):
     weight = forms.IntegerField(
         min_value=1,
         max_value=MAX_WEIGHT,
-        help_text="Its share of the calls, in proportion to the other credentials.",
+        help_text="Share of calls, relative to the other credentials.",
     )
     requests_per_minute = forms.IntegerField(
         min_value=1,
@@ -49,7 +49,7 @@ class CredentialForm(CredentialParts):
         help_text="Per server process.",
     )
     enabled = forms.BooleanField(
-        required=False, help_text="Running calls continue when you disable it."
+        required=False, help_text="Disabling it does not interrupt running calls."
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
 

@@ -95,7 +95,7 @@ def delete_credential(request: PageRequest, provider_id: UUID, credential_id: UU
     if request.method == "GET":
         question = Question(
             title=f"Remove the credential {row.name}?",
-            lines=["It gets no new calls after one second. Running calls continue."],
+            lines=["After one second it is not used for new calls. Running calls continue."],
             action=reverse("dashboard:credential-remove", args=[provider.pk, row.pk]),
             button="Remove credential",
             back=reverse("dashboard:provider-edit", args=[provider.pk]),

@@ -155,7 +155,7 @@ def _bodies_question(workspace: Workspace) -> Question:
         return Question(
             title="Turn off request logging?",
             lines=[
-                "Requests and responses of new calls are not stored any more. Those already stored"
+                "Requests and responses of new calls are no longer stored. Those already stored"
                 f" are deleted when they are {days} old."
             ],
             action=action,

@@ -26,7 +26,7 @@ class ToolForm(forms.Form):
     """It has the fields that the tool uses."""
 
     enabled = forms.BooleanField(
-        required=False, label="Enabled", help_text="Running calls continue when you disable it."
+        required=False, label="Enabled", help_text="Disabling it does not interrupt running calls."
     )
     price_nusd = UsdField(empty="0.00", label="Price (USD)", help_text="")
     backend = forms.ChoiceField(required=False, label="Service")
@@ -34,7 +34,7 @@ class ToolForm(forms.Form):
         required=False,
         max_length=URL_CHARS,
         label="Base URL",
-        help_text="Default: the public address of the service. SearXNG has none.",
+        help_text="Default: the public URL of the service. Required for SearXNG.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
     credential = forms.CharField(
@@ -47,7 +47,7 @@ class ToolForm(forms.Form):
         required=False,
         max_length=DOCUMENTS_CHARS,
         label="Documents",
-        help_text='Of the static index: a JSON list of {"title": …, "url": …, "text": …}.',
+        help_text='For the static index: a JSON list of {"title": …, "url": …, "text": …}.',
         widget=forms.Textarea(attrs={"rows": 6, "spellcheck": "false"}),
     )
     model = forms.ChoiceField(
@@ -58,7 +58,7 @@ class ToolForm(forms.Form):
     def __init__(self, data: QueryDict | None, line: ToolLine, models: list[str]) -> None:
         super().__init__(data, initial=_initial(line))
         tool = line.tool
-        self.fields["price_nusd"].help_text = f"Per {tool.unit}. Empty: free."
+        self.fields["price_nusd"].help_text = f"Per {tool.unit}. Leave empty for free."
         if tool.backends:
             services = [(name, LABELS[name]) for name in tool.backends]
             self.fields["backend"].choices = [("", "None"), *services]  # type: ignore[attr-defined]

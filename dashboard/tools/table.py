@@ -12,10 +12,11 @@ from gateway.tools.backends import LABELS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedTool:
-    """A row of the list. problem: why calls cannot use it; empty where they can."""
+    """A row of the list. summary: the first sentence of what the model is told of it. problem: why
+    calls cannot use it; empty where they can."""
 
     name: str
-    description: str
+    summary: str
     problem: str
     is_enabled: bool
     answered_by: str
@@ -49,7 +50,7 @@ def list_tool(line: ToolLine) -> ListedTool:
     backend = "" if setting is None else setting.backend
     return ListedTool(
         name=tool.name,
-        description=tool.description,
+        summary=f"{tool.description.partition('. ')[0].rstrip('.')}.",
         problem=line.problem,
         is_enabled=setting is None or setting.enabled,
         answered_by=LABELS.get(backend, backend) or ("" if setting is None else setting.model),

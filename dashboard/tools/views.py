@@ -106,7 +106,7 @@ def _line_of(name: str) -> ToolLine:
     for line in tool_lines():
         if line.tool.name == name:
             return line
-    raise Http404("There is no such tool.")
+    raise Http404("This tool does not exist.")
 
 
 def _image_models() -> list[str]:

@@ -28,13 +28,13 @@ from gateway.services.processor_services import services_for_calls
 __all__ = ["LANGUAGES", "NotServed", "Trial", "processors", "try_text"]
 
 RULES = {
-    **dict.fromkeys(CHECKED_TYPES, "A check digit or a strictly given form"),
-    **dict.fromkeys(FORM_TYPES, "Its form, and the numbering plans of countries"),
-    **dict.fromkeys(NAMED_TYPES, "A word beside it"),
+    **dict.fromkeys(CHECKED_TYPES, "Check digit or strict format"),
+    **dict.fromkeys(FORM_TYPES, "Format and numbering plans of countries"),
+    **dict.fromkeys(NAMED_TYPES, "Context word nearby"),
 }
-OTHER_RULE = "Titles, introductions, lists of names and cities, forms of addresses"
+OTHER_RULE = "Titles, introductions, name and city lists, address formats"
 
-MODEL_RULE = "A model, or a service of the workspace"
+MODEL_RULE = "Named-entity model or service of the workspace"
 
 
 class NotServed(Exception):

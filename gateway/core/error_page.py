@@ -6,17 +6,18 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gateway.core import errors, processor_errors
+from gateway.core import errors, file_errors, processor_errors
 from gateway.core.errors import AdmissionError, GatewayError, PlatformError, UpstreamError
 
-MODULES = (errors.__name__, processor_errors.__name__)
+MODULES = (errors.__name__, file_errors.__name__, processor_errors.__name__)
 FAMILIES = (AdmissionError, UpstreamError, PlatformError)  # never raised themselves
 RETRIED = {408, 409, 429, 500, 502, 503, 504, 529}  # by the official SDKs, unless told otherwise
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "errors.md"
 HEAD = """\
 # Errors
 
-Made from [`gateway/core/errors.py`](../gateway/core/errors.py) and
+Made from [`gateway/core/errors.py`](../gateway/core/errors.py),
+[`file_errors.py`](../gateway/core/file_errors.py) and
 [`processor_errors.py`](../gateway/core/processor_errors.py) by `make fix`; edit those instead.
 
 Under `/v1`, `/api/v1` and `/openai/v1` every error is JSON. A 404 for a path that belongs to the

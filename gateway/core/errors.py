@@ -279,7 +279,7 @@ class KeyLimitExceeded(AdmissionError):
 class KeyLossExceeded(AdmissionError):
     status, code, type = 402, "key_loss_limit_exceeded", "key_limit_exceeded"
     meaning = (
-        "Calls of this API key cost more than the balance, by the maximum covered in a day. "
+        "Calls of this API key cost more than the balance, up to the daily maximum for a key. "
         "The key can be used again after midnight UTC."
     )
 

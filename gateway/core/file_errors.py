@@ -7,7 +7,7 @@ from gateway.core.errors import AdmissionError, NotFound, RequestError
 
 class StorageQuotaExceeded(AdmissionError):
     code, should_retry = "storage_quota_exceeded", False
-    meaning = "The workspace may not store so many files, or so many bytes."
+    meaning = "The file exceeds the storage limits of the workspace."
 
 
 class FileExpired(NotFound):

@@ -52,8 +52,8 @@ def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--fallbacks",
         metavar="NAMES",
-        help="Fallback models for calls whose targets all failed, in order, separated by "
-        "commas; '': none. Their own lists are not followed.",
+        help="Fallback models for calls that no provider of the model served, in order, "
+        "separated by commas; '': none. Their own lists are not followed.",
     )
     parser.add_argument("--display-name", metavar="TEXT")
     parser.add_argument("--description", metavar="TEXT")
@@ -68,7 +68,7 @@ def add_model_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--operation",
         choices=(*OPERATIONS, "any"),
-        help="What the model is for. Other calls are refused; any: the provider decides.",
+        help="Operation of the model. Other calls are refused. any: the provider decides.",
     )
     parser.add_argument(
         "--unknown-fields",
@@ -91,7 +91,9 @@ def add_model_options(parser: ArgumentParser) -> None:
         metavar="TEXT",
         help="System prompt placed before the caller's; '': none.",
     )
-    prompt.add_argument("--system-prompt-file", type=Path, metavar="FILE", help="The same.")
+    prompt.add_argument(
+        "--system-prompt-file", type=Path, metavar="FILE", help="The same, from a file."
+    )
 
 
 def add_price_option(parser: ArgumentParser) -> None:
@@ -215,12 +217,14 @@ def add_connection_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--transport",
         choices=Provider.Transport.values,
-        help="How it is reached. automatic: httpx where a proxy, HTTP/2 or certificates need it.",
+        help="HTTP client. automatic: httpx where a proxy, HTTP/2 or certificates need it.",
     )
     parser.add_argument("--http2", choices=("yes", "no"), help="Offer HTTP/2.")
     parser.add_argument("--proxy", metavar="URL", help="http(s)://host:port; '': none.")
     parser.add_argument(
-        "--proxy-credential-env", metavar="VARIABLE", help="It contains name:password."
+        "--proxy-credential-env",
+        metavar="VARIABLE",
+        help="Environment variable with name:password.",
     )
     parser.add_argument(
         "--ca-file", metavar="FILE", help="PEM, trusted instead of the system's CAs; '': none."
@@ -279,7 +283,7 @@ def read_settings(options: Options) -> dict[str, str]:
     for text in options["setting"] or ():
         name, separator, value = text.partition("=")
         if not separator:
-            raise ValueError(f"{text[:40]!r} is no setting: write its name, = and its value.")
+            raise ValueError(f"{text[:40]!r} is not a setting. Use NAME=VALUE.")
         settings[name.strip()] = value
     return settings
 

@@ -14,10 +14,14 @@ def add_source_options(parser: ArgumentParser) -> None:
     read."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
-        "--credential-env", metavar="VARIABLE", help="Read it from this variable, and store it."
+        "--credential-env",
+        metavar="VARIABLE",
+        help="Read the credential from this environment variable, and store it.",
     )
     source.add_argument(
-        "--credential-stdin", action="store_true", help="Read it from standard input, and store it."
+        "--credential-stdin",
+        action="store_true",
+        help="Read the credential from standard input, and store it.",
     )
     source.add_argument(
         "--from-server-env",
@@ -27,7 +31,7 @@ def add_source_options(parser: ArgumentParser) -> None:
     source.add_argument(
         "--from-calls",
         metavar="NAME",
-        help="Store nothing: calls bring it in tensorzero::credentials, under this name.",
+        help="Store nothing: each call sends it in tensorzero::credentials, under this name.",
     )
 
 

@@ -197,8 +197,8 @@ class _Check:
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return Finding(
                 Outcome.NOT_OPENAI,
-                "Something answers here, but not with OpenAI's API: "
-                f"{self._url(path).raw_path} is no list of models.",
+                "The server responds, but not with OpenAI's API: "
+                f"{self._url(path).raw_path} is not a list of models.",
             )
         return Finding(
             Outcome.REACHABLE,

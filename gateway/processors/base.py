@@ -109,8 +109,8 @@ class Processor(Protocol):
         Raises ProcessorRejected."""
         raise ProcessorRejected.of(
             self.name,
-            f"{self.name} is mandatory for this API key and processes chats alone, so this endpoint"
-            " cannot be used.",
+            f"{self.name} is mandatory for this API key and cannot process calls of this endpoint."
+            " The call was refused.",
             reason="endpoint_not_processed",
         )
 

@@ -35,8 +35,8 @@ class PiiGuard(Processor):
     name = NAME
     scope = "pii"
     description = (
-        "Refuses a call with personal data in it, naming the types that were found. After "
-        "anonymise, a call with data that anonymise left in it."
+        "Refuses calls that contain personal data, and names the types found. Together with "
+        "anonymise it refuses calls that contain data which anonymise did not replace."
     )
     options = PiiGuardSettings
 
@@ -68,7 +68,7 @@ class PiiGuard(Processor):
                 types = types_of(found)
                 raise ProcessorRejected.of(
                     NAME,
-                    f"The request has personal data in it: {', '.join(types)}.",
+                    f"The request contains personal data: {', '.join(types)}.",
                     reason="personal_data",
                     param=param,
                     found={"entity_types": types},

@@ -123,7 +123,7 @@ def check_types(types: Sequence[str], where: str, *, has_model: bool) -> None:
     for index, one in enumerate(types):
         if one not in ENTITY_TYPES or (one in NER_TYPES and not has_model):
             raise RequestError(
-                f"The type {one[:64]} is not one that can be found here.",
+                f"The type {one[:64]} cannot be found by this installation.",
                 param=f"{where}entities[{index}]",
                 details={"supported": [*ENTITY_TYPES[: None if has_model else -len(NER_TYPES)]]},
             )

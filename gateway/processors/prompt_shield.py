@@ -56,7 +56,7 @@ class PromptShield(Processor):
     scope = "completions"
     description = (
         "Refuses requests in which a user, a tool or a file tries to override the model's"
-        " instructions, to have them revealed or to remove its limits."
+        " instructions, to reveal them or to remove its limits."
     )
     options = PromptShieldOptions
 

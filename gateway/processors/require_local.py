@@ -17,7 +17,7 @@ class RequireLocal(Processor):
 
     name = "require_local"
     scope = "completions"
-    description = "Sends the call only to providers that are marked as on-premises."
+    description = "Sends the call only to providers marked as on-premises."
     refuses_tools = True
 
     async def apply(self, call: ChatCall, options: Options, context: ProcessorContext) -> Processed:

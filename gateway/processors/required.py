@@ -19,7 +19,7 @@ def require_processors(call: AnyCall, rules: ProcessorRules, *, is_model_local: 
         return call
     for name in rules.required:
         if name not in PROCESSORS:
-            raise ProcessorFailure(f"The processor {name}, which is mandatory, does not run here.")
+            raise ProcessorFailure(f"The mandatory processor {name} is not installed.")
     if isinstance(call.payload, ChatRequest):
         names = tuple(dict.fromkeys((*call.payload.processors, *rules.required)))
         # As with processors that the caller names: no provider gets the caller's own bytes.

@@ -97,7 +97,7 @@ def check_language(processor: Processor, options: Options, language: str | None)
     if language is None:
         if processor.is_language_needed(options):
             raise LanguageRequired(
-                f"{processor.name} needs the language of the call's texts.",
+                f"{processor.name} needs the language of the texts.",
                 param="inferada.language",
                 details={"processor": processor.name, "supported": sorted(processor.languages)},
             )

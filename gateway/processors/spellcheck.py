@@ -153,8 +153,8 @@ class Spellcheck(Processor):
     name = "spellcheck"
     scope = "language"
     description = (
-        "Corrects the spelling of the answer, without code, links, placeholders, names, JSON and"
-        " tool calls. Answers come whole."
+        "Corrects the spelling of the answer, but not code, links, placeholders, names, JSON and"
+        " tool calls. The answer is sent when it is complete."
     )
     options = SpellcheckOptions
     needs_language = True
@@ -175,7 +175,7 @@ class Spellcheck(Processor):
             service = context.services.get(given.service_id)
             if service is None or service.kind != "languagetool":
                 raise RequestError(
-                    f"The service {given.service_id[:64]} is none that corrects spelling.",
+                    f"The service {given.service_id[:64]} does not correct spelling.",
                     param=f"inferada.{self.name}.service_id",
                 )
         spelling = Spelling(

@@ -216,7 +216,7 @@ class _CallOnce:
         if status == HTTPStatus.PAYMENT_REQUIRED or _QUOTA.search(words):
             return Finding(
                 Outcome.QUOTA,
-                "The credential is accepted, but its quota is used up or its account is not in "
+                "The credential is accepted, but its quota is used up or its account has no "
                 f"credit: {answered}.",
             )
         if isinstance(error, ProviderRateLimit):
@@ -242,7 +242,7 @@ class _CallOnce:
         if status == HTTPStatus.OK:
             return Finding(
                 Outcome.BAD_ANSWER,
-                "Something answers here, but not as this kind of provider does. Check the base URL "
+                "The server responds, but not like this kind of provider. Check the base URL "
                 "and the kind.",
             )
         if status == HTTPStatus.METHOD_NOT_ALLOWED:

@@ -25,38 +25,38 @@ HEAD = """\
 # Providers
 
 Made from [`gateway/providers/catalogue`](../gateway/providers/catalogue) and the adapters by
-`make fix`; edit those instead. Beside each row there is the address of the documentation behind it.
+`make fix`; edit those instead. Each entry there has the URL of the provider's documentation.
 
-What a provider cannot be told is either dropped and named in the header `x-dropped-params`, or
-refused with 400 `unsupported_parameter`: never lost in silence. With `x-require-parameters: true`
-a call from which something would be dropped is refused.
+A field that a provider does not support is either dropped and named in the header
+`x-dropped-params`, or refused with 400 `unsupported_parameter`. No field is dropped silently. With
+`x-require-parameters: true`, a call is refused instead of dropping a field.
 
 ## Kinds
 
-| Kind | Provider | Dialect | Address | Variable |
+| Kind | Provider | Dialect | Base URL | Variable |
 |---|---|---|---|---|
 """
 OF_OPENAIS = """
-## Providers of OpenAI's dialect
+## Providers with OpenAI's dialect
 
-A caller's fields go there as they are, but for what is below.
+Fields of a request are passed on unchanged, except for those below.
 
 | Kind | Limit | Fields that are dropped | `n` | `tool_choice` | `response_format` | Renamed |
 |---|---|---|---|---|---|---|
 """
 MESSAGES = """
-Messages, and how a model is told to reason. Where conversations are checked, the ID of a tool call
-becomes nine letters and digits, the assistant's `OK.` stands between results of tools and the user,
-and a system message that comes late is sent first.
+Messages and reasoning. *Checked* conversations are changed as the provider requires: IDs of tool
+calls become nine letters and digits, an assistant message `OK.` is inserted between tool results
+and a user message, and system messages are moved to the beginning.
 
 | Kind | Developers' messages | Names | Earlier reasoning | `reasoning_effort` | Conversations |
 |---|---|---|---|---|---|
 """
 FAMILIES = """
-### Models that take less
+### Models with fewer parameters
 
-By the name of the model at the provider. The first that matches counts. What only repeats a
-default, such as `temperature` 1, is left out and not named.
+By provider model ID: the first pattern that matches applies. A value that equals the default, such
+as `temperature` 1, is left out and not named.
 
 | Kind | Models | Dropped | Unless the effort is `none` | Efforts |
 |---|---|---|---|---|
@@ -64,9 +64,9 @@ default, such as `temperature` 1, is left out and not named.
 GUIDED = """
 ### Guided decoding
 
-vLLM takes `guided_json` and its siblings, or since version 0.12 `structured_outputs`: as is set for
-its provider, or by the version that it reports. The others are told in their words. A choice that
-becomes a JSON Schema works without a stream only.
+vLLM supports `guided_json` and similar fields, or since version 0.12 `structured_outputs`. The
+provider's setting decides, or the version that it reports. For others the fields are translated. A
+choice that is translated to a JSON Schema cannot be streamed.
 
 | Kind | Kept | Refused |
 |---|---|---|
@@ -74,32 +74,31 @@ becomes a JSON Schema works without a stream only.
 FIELDS = """
 ## Fields in other dialects
 
-**yes**: translated, within what the model takes. **native**: goes through as it is. **400**:
+**yes**: translated, as far as the model supports it. **native**: passed on unchanged. **400**:
 refused. Otherwise dropped and named.
 
 """
 OTHERS = """
 ## Other operations
 
-What providers can be asked for beside chat, and text completions by their chat
-([endpoints](endpoints.md)). Calls for embeddings go to every provider of OpenAI's dialect: whether
-it has models for them is not listed.
+What providers support besides chat, and text completions by chat ([endpoints](endpoints.md)).
+Embeddings are sent to every provider with OpenAI's dialect, whether or not it has models for them.
 
 | Kind | Operations |
 |---|---|
 """
 OTHER_FIELDS = """
-Fields in other dialects than OpenAI's: what is neither translated nor native is dropped and named.
-`encoding_format` is the gateway's to keep to. Texts: how many one request has; what is more goes in
+Fields in dialects other than OpenAI's: what is neither translated nor native is dropped and named.
+The gateway itself applies `encoding_format`. Texts: the maximum per request; more texts are sent in
 further requests.
 
 | Operation | Dialect | Translated | Native | Texts |
 |---|---|---|---|---|
 """
 REASONS = """
-## Reasons to finish
+## Finish reasons
 
-What is not here is a `stop`, or has the same name already.
+Reasons that are not listed become `stop`, or have the same name already.
 
 | Dialect | Provider's reason | `finish_reason` |
 |---|---|---|
@@ -107,8 +106,8 @@ What is not here is a `stop`, or has the same name already.
 ERRORS = """
 ## Errors
 
-What a provider's status means to the caller, for every dialect. Wording tells apart what one status
-lumps together.
+How statuses of providers become errors, for every dialect. If one status has several meanings, the
+text of the provider's error decides.
 
 | Status | Code | Status for the caller |
 |---|---|---|
@@ -146,7 +145,7 @@ def _row(*cells: str) -> str:
 
 def _kinds() -> Iterator[str]:
     for kind in catalogue.ALL:
-        address = _code(kind.base_url) if kind.base_url else "to be entered"
+        address = _code(kind.base_url) if kind.base_url else "set by you"
         variable = _code(kind.env_var) if kind.env_var else ""
         yield _row(_code(kind.name), kind.label, kind.dialect, address, variable)
 

@@ -136,7 +136,7 @@ def _check_language(
         if processor.is_language_needed(options):
             supported = ", ".join(sorted(processor.languages))
             raise ValidationError(
-                {"language": f"For calls that do not name theirs. One of {supported}."}
+                {"language": f"Choose the language of the texts. One of {supported}."}
             )
     elif (known := processor.languages_if_required) and language not in known:
         supported = ", ".join(sorted(known))
@@ -151,7 +151,7 @@ def _check_service(
         return
     rows = ProcessorService.objects.filter(workspace=workspace, name=name)
     if not rows.filter(kind=ProcessorService.Kind.LANGUAGETOOL).exists():
-        raise ValidationError({"options": f"The service {name} is none that corrects spelling."})
+        raise ValidationError({"options": f"The service {name} does not correct spelling."})
 
 
 def _record(

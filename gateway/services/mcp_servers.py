@@ -98,7 +98,7 @@ def update_mcp_server(
         row.secret, row.hint = None, ""
         details["credential"] = "removed"
     elif row.secret is not None and _origin(row.url) != _origin(old_url):
-        words = "Enter the credential again: the URL leads to another host."
+        words = "Enter the credential again because the host changed."
         raise ValidationError({"credential": words})
     if "url" in details:
         row.tools, row.tools_listed_at = [], None
@@ -203,7 +203,7 @@ def _check(row: McpServer) -> None:
     if len(row.allowed_tools) > MAX_TOOLS or any(
         len(name) > 200 or not is_visible(name) for name in row.allowed_tools
     ):
-        errors["allowed_tools"] = f"Enter at most {MAX_TOOLS} names of tools."
+        errors["allowed_tools"] = f"Enter at most {MAX_TOOLS} tool names."
     try:
         if len(row.url) > 400:
             raise BadAddress("At most 400 characters.")

@@ -219,12 +219,14 @@ def _read_unit_prices(given: UnitPrices) -> dict[str, int | None]:
     for name, pusd in given.items():
         unit = priced.get(name)
         if unit is None:
-            raise ValidationError(f"{name[:40]} has no price: one of {', '.join(priced)} has.")
+            raise ValidationError(
+                f"{name[:40]} cannot have a price. Use one of {', '.join(priced)}."
+            )
         most = MAX_PUSD_PER_TOKEN if unit.noun == "tokens" else MAX_PUSD_PER_STEP
         if pusd is not None and not 0 <= pusd <= most:
             highest = most // unit.pusd_per_shown_usd
             errors[unit.price_column] = (
-                f"A price lies between 0 and {highest:,} USD per {unit.price_noun}."
+                f"The price must be between 0 and {highest:,} USD per {unit.price_noun}."
             )
         prices[unit.price_column] = pusd
     if errors:

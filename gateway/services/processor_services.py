@@ -62,7 +62,7 @@ def update_service(
         return False
     _check(row)
     if credential is None and row.secret is not None and _origin(row.url) != _origin(old_url):
-        words = "Enter the credential again: the URL leads to another host."
+        words = "Enter the credential again because the host changed."
         raise ValidationError({"credential": words})
     row.save()
     _record(row, actor=actor, action="processor_service.update", **details)
@@ -75,7 +75,7 @@ def remove_service(row: ProcessorService, *, actor: str) -> None:
     for one in MandatoryProcessor.objects.filter(workspace=row.workspace):
         if one.options.get("service_id") == row.name:
             raise ValidationError(
-                f"{one.processor}, which is mandatory, asks this service. Change that first."
+                f"The mandatory processor {one.processor} uses this service. Change it first."
             )
     _record(row, actor=actor, action="processor_service.remove")
     row.delete()
@@ -110,7 +110,7 @@ def _put(row: ProcessorService, credential: str) -> None:
 def _check(row: ProcessorService) -> None:
     """Raise ValidationError for the field at fault."""
     if row.name in TAKEN:
-        raise ValidationError({"name": f"{row.name} is a name of Tollhouse's own."})
+        raise ValidationError({"name": f"The name {row.name} is reserved."})
     try:
         parts = urlsplit(row.url)
         port_ok = parts.port != 0
@@ -128,7 +128,7 @@ def _check(row: ProcessorService) -> None:
         or any(c.isspace() for c in row.url)
     ):
         raise ValidationError(
-            {"url": "An http or https URL without credentials, query and fragment."}
+            {"url": "Enter an http or https URL without credentials, query or fragment."}
         )
     row.full_clean(exclude=["secret"])
 

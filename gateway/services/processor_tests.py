@@ -42,8 +42,8 @@ async def _test(service: ServiceSettings) -> str:
         if service.kind == "presidio":
             found = await client.find_entities(service, SENTENCE, "en", 0.0)
             types = ", ".join(sorted({kind for kind, *_ in found}))
-            return f"It works. In a test sentence it found {types or 'nothing'}."
+            return f"The service works. Found in the test sentence: {types or 'nothing'}."
         misspelt = await client.find_misspellings(service, SENTENCE, "en-US", "default")
-        return f"It works. In a test sentence it found {len(misspelt)} misspellings."
+        return f"The service works. Misspellings found in the test sentence: {len(misspelt)}."
     finally:
         await client.aclose()

@@ -64,7 +64,7 @@ def tool_lines(workspace: Workspace | None = None) -> list[ToolLine]:
 def get_tool(name: str) -> ServerTool:
     """Raises LookupError with a sentence."""
     if name not in TOOLS:
-        raise LookupError(f"The tool {name[:60]} does not exist. There are: {', '.join(TOOLS)}.")
+        raise LookupError(f"The tool {name[:60]} does not exist. Use one of {', '.join(TOOLS)}.")
     return TOOLS[name]
 
 
@@ -156,7 +156,7 @@ def _check(tool: ServerTool, row: ToolSetting) -> None:
     """Raises ValidationError for what does not fit together."""
     if row.backend and row.backend not in tool.backends:
         known = ", ".join(tool.backends) or "none"
-        raise ValidationError({"backend": f"Unknown service. There are: {known}."})
+        raise ValidationError({"backend": f"Unknown service. Use one of {known}."})
     service = SERVICES.get(row.backend)
     if service is not None and not service.base_url and not row.base_url:
         raise ValidationError({"base_url": f"Enter the base URL of {service.label}."})
@@ -177,9 +177,9 @@ def _check_rest(tool: ServerTool, row: ToolSetting) -> None:
         if found is None or found.operation not in ("", "images"):
             raise ValidationError({"model": "Enter the name of a model for images."})
     if not 0 <= row.price_nusd <= MAX_PRICE_NUSD:
-        raise ValidationError({"price_nusd": "Use 0 to 100 USD."})
+        raise ValidationError({"price_nusd": "Enter a price from 0 to 100 USD."})
     if row.workspace_id is not None and row.price_nusd:
-        message = "Prices are those of the installation; a workspace's own service is free."
+        message = "Prices are set for the installation. A workspace's own service is free."
         raise ValidationError({"price_nusd": message})
 
 

@@ -74,7 +74,9 @@ class McpFamily(ToolFamily):
         if server.problem:
             raise PluginUnavailable(f"The MCP server {name} cannot be used: {server.problem}")
         if not server.tools:
-            raise PluginUnavailable(f"The MCP server {name} has no tools that calls may use.")
+            raise PluginUnavailable(
+                f"The MCP server {name} has no tools that are listed and allowed."
+            )
         return [McpTool(server, tool) for tool in server.tools]
 
     def defaults(self, workspace: WorkspaceTools) -> Sequence[str]:

@@ -16,8 +16,8 @@ COST = "cost"
 
 def add_limit_values(parser: ArgumentParser) -> None:
     metrics = [COST if name == LimitRule.Metric.COST else name for name in METRICS]
-    parser.add_argument("--metric", choices=metrics, help="What is limited.")
-    parser.add_argument("--maximum", metavar="N|USD", help="Maximum; of cost in USD.")
+    parser.add_argument("--metric", choices=metrics, help="What is counted.")
+    parser.add_argument("--maximum", metavar="N|USD", help="Maximum. For cost: USD.")
     parser.add_argument("--period", choices=LimitRule.Period.values)
     parser.add_argument(
         "--algorithm", choices=list(ALGORITHMS), help="How it is counted. Default: rolling."
@@ -28,7 +28,7 @@ def add_limit_values(parser: ArgumentParser) -> None:
         help="How much a token_bucket holds. Default: the maximum.",
     )
     parser.add_argument(
-        "--per-request", action="store_true", help="The maximum is for each request; no period."
+        "--per-request", action="store_true", help="Limit each single request instead of a period."
     )
     parser.add_argument(
         "--only-model",
@@ -36,7 +36,7 @@ def add_limit_values(parser: ArgumentParser) -> None:
         metavar="NAME",
         help=f"Count only calls to this model or pattern. Repeatable; {NONE}: all models.",
     )
-    parser.add_argument("--label", help="What it is for, for people.")
+    parser.add_argument("--label", help="A note for people.")
     parser.add_argument(
         "--enabled", action=BooleanOptionalAction, help="Enable or disable the limit."
     )

@@ -1,7 +1,7 @@
 // Says in words why a passkey did not work; without this it would only stand in the console.
 
 const WORDS = {
-  NotAllowedError: "The browser was not given a passkey: it was cancelled or took too long.",
+  NotAllowedError: "No passkey was used. The request was cancelled or timed out.",
   InvalidStateError: "This device already has a passkey for your account.",
   SecurityError: "Passkeys work on https addresses and on http://localhost only.",
 };

@@ -4,9 +4,9 @@ const TOAST_MS = 6000;
 const UNREACHED = "The server cannot be reached. Check your connection and try again.";
 const REFUSALS = new Map([
   [403, "You may not do this, or this page is too old: reload it and try again."],
-  [404, "What this was about is not there any more. Reload the page."],
-  [413, "That is more than the server takes at once."],
-  [429, "Too many tries. Wait a little, then try again."],
+  [404, "This no longer exists. Reload the page."],
+  [413, "The request is too large."],
+  [429, "Too many attempts. Wait a moment, then try again."],
 ]);
 
 const toasts = document.getElementById("toasts");
@@ -56,8 +56,8 @@ document.addEventListener("toast", (event) => say(event.detail.text, event.detai
 
 document.addEventListener("htmx:responseError", (event) => {
   const { status } = event.detail.xhr;
-  const ours = `Something went wrong on our side (error ${status}). Try again in a moment.`;
-  const theirs = `That did not work (error ${status}). Reload the page and try again.`;
+  const ours = `An internal error occurred (error ${status}). Try again in a moment.`;
+  const theirs = `The request failed (error ${status}). Reload the page and try again.`;
   say(REFUSALS.get(status) ?? (status < 500 ? theirs : ours), "error");
 });
 document.addEventListener("htmx:sendError", () => say(UNREACHED, "error"));

@@ -66,7 +66,7 @@ MESSAGES = re.compile(
             r"The plugin .* is not configured",
             r"Messages have no place for pictures",
             r"haystack needs data",
-            r"The type .* is not one that can be found here",
+            r"The type .* cannot be found by this installation",
             r"The (response|item) .* is not stored",
             r"The previous response is not complete yet",
             r"(after|after_id|before_id) is not (a model|an item|a file|a batch) of this list",

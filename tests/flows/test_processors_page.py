@@ -48,7 +48,7 @@ def test_a_text_is_tried_with_options(site: Site, caller: Caller) -> None:
     assert statuses == [422, 200]
     assert f"{EMAIL} &lt;INF_IBAN_CODE_1&gt;" in visitor.text
     assert "INF_EMAIL_ADDRESS_1" not in visitor.text
-    assert "refuses a call from 0.4 on" in visitor.text
+    assert "refuses calls with a score of 0.4 or more" in visitor.text
 
 
 def test_wrong_forms_are_said_and_viewers_kept_out(site: Site, caller: Caller) -> None:

@@ -15,7 +15,7 @@ from gateway.services.provider_credentials import add_credential
 
 
 class Command(JsonCommand):
-    help = "Add a credential to a provider. Calls are shared out to all of them by weight."
+    help = "Add a credential to a provider. Calls are distributed among its credentials by weight."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

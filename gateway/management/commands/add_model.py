@@ -70,4 +70,4 @@ class Command(JsonCommand):
         return write_model(model)
 
     def describe(self, answer: Answer) -> str:
-        return "Model {name} is offered, served by {provider} as {native_model}.".format(**answer)
+        return "Model {name} is added, served by {provider} as {native_model}.".format(**answer)

@@ -24,7 +24,7 @@ class Command(JsonCommand):
         parser.add_argument(
             "--accept-damage",
             action="store_true",
-            help="Post what can be read of a damaged journal. `prove` lists the rest.",
+            help="Post the readable part of a damaged journal. `prove` lists the rest.",
         )
 
     def answer(self, *, folder: Path, accept_damage: bool, **options: object) -> Answer:
@@ -45,8 +45,8 @@ class Command(JsonCommand):
             f"The journal of process {answer['process_id']} on {answer['host']} is posted:"
             f" {answer['records']} records.",
             f"{answer['aborted_calls']} calls were running and are not charged."
-            f" {format_usd(returned_nusd)} USD went back to the wallets.",
+            f" {format_usd(returned_nusd)} USD was released to the wallets.",
         ]
         if answer["faults"]:
-            lines.append("Parts could not be posted: `manage.py prove` lists them.")
+            lines.append("Some records could not be posted: `manage.py prove` lists them.")
         return "\n".join(lines)

@@ -37,13 +37,13 @@ MAX_DAYS = 3_660
 MAX_LATEST = 10**9
 # Rules that are in the table though they refuse nothing.
 SHOWN_RULES = 50
-NONE = "Name the limits to try: a FILE, --current or --set."
+NONE = "Specify the limits to try: a FILE, --current or --set."
 
 
 class Command(JsonCommand):
     help = (
-        "Show which calls of the last days a set of limits would have refused. Changes nothing; "
-        "the server can run."
+        "Show which recent calls a set of limits would have refused. Changes nothing; "
+        "the server can keep running."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

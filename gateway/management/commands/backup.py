@@ -13,12 +13,15 @@ from gateway.launch.failure import CannotStart
 
 
 class Command(JsonCommand):
-    help = "Back up the database, the journals and the secrets to a new folder. The server may run."
+    help = (
+        "Back up the database, the journals and the secrets to a new folder. The server can keep "
+        "running."
+    )
     requires_system_checks = ()
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("path", type=Path, help="The folder to make. Keep it secret.")
+        parser.add_argument("path", type=Path, help="Folder to create. It contains secrets.")
 
     def answer(self, *, path: Path, **options: object) -> Answer:
         try:

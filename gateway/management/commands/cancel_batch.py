@@ -14,7 +14,7 @@ from gateway.services.batches.creating import cancel_batch
 
 
 class Command(JsonCommand):
-    help = "Cancel a batch. Requests under way are finished; what has been done is kept."
+    help = "Cancel a batch. Requests in progress are finished; results so far are kept."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

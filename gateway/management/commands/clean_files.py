@@ -12,8 +12,8 @@ from gateway.services.files.cleaning import clean_files
 
 class Command(JsonCommand):
     help = (
-        "Delete expired files, unfinished uploads and bytes that no file has. The background "
-        "worker does the same every minute and every hour."
+        "Delete expired files, unfinished uploads and orphans (stored bytes without a file) now. "
+        "The background worker does this every minute, for orphans every hour."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,7 +22,8 @@ class Command(JsonCommand):
             "--older-than-s",
             type=int,
             default=3600,
-            help="Age of unfinished uploads and orphans. 0 only while no server runs.",
+            help="Minimum age of unfinished uploads and orphans. Default: %(default)s. Use 0 only "
+            "while no server runs.",
         )
 
     def answer(self, *, older_than_s: int, **_: object) -> Answer:

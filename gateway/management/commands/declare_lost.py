@@ -10,17 +10,19 @@ from gateway.core.money import format_usd
 from gateway.services.declaring_lost import declare_lost, find_worst_case
 
 ACCEPT_LOSS = (
-    "Declare it lost. Open calls end without a charge, and what they cost is our loss. Without this"
-    " the command only states the worst case."
+    "Declare it lost. Open calls end without a charge, and you bear their cost. Without this option"
+    " the command only shows the maximum loss."
 )
 
 
 class Command(JsonCommand):
-    help = "State what the lost journal of a dead process costs at most, and declare it lost."
+    help = "Show the maximum cost of losing the journal of a dead process, and declare it lost."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("process", type=UUID, help="The process's ID.")
+        parser.add_argument(
+            "process", type=UUID, help="Process ID, as `prove` and the page Hosts show it."
+        )
         parser.add_argument("--accept-loss", action="store_true", help=ACCEPT_LOSS)
 
     def answer(self, *, process: UUID, accept_loss: bool, **options: object) -> Answer:
@@ -44,13 +46,13 @@ class Command(JsonCommand):
             f"Process {answer['process_id']} on {answer['host']} ({answer['home']}),"
             f" silent since {answer['silent_since']}:",
             f"  {answer['open_calls']} open calls, which hold {amounts['held_nusd']} USD",
-            f"  {amounts['at_most_nusd']} USD reserved: its calls cost at most that",
+            f"  {amounts['at_most_nusd']} USD reserved: the maximum cost of its calls",
             f"  {amounts['budgets_nusd']} USD of budgets of keys, members and workspaces",
         ]
         if answer["declared"]:
             lines.append(
-                "Declared lost. The open calls ended without a charge, and the money went back to"
-                " the wallets."
+                "Declared lost. The open calls ended without a charge, and the money was released"
+                " to the wallets."
             )
         else:
             lines.append("Nothing was changed. To declare the journal lost, add --accept-loss.")

@@ -28,7 +28,7 @@ RESULTS = {
 
 
 class Command(JsonCommand):
-    help = "Explain whether a call would be admitted. Asks the running server; makes no call."
+    help = "Show whether a call would be admitted. Asks the running server; makes no call."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -47,7 +47,9 @@ class Command(JsonCommand):
             metavar="FILE",
             help="Body of the call, JSON (-: standard input). Default: a short example.",
         )
-        parser.add_argument("--url", help="Address of the server. Default: that of this home.")
+        parser.add_argument(
+            "--url", help="URL of the server. Default: the server of this installation."
+        )
 
     def answer(self, *, key: str, url: str | None, **options: Any) -> Answer:
         found = get_key(key)

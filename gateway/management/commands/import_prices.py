@@ -26,18 +26,18 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--confirm", action="store_true", help="Import what is different.")
+        parser.add_argument("--confirm", action="store_true", help="Import the differences.")
         which = parser.add_mutually_exclusive_group()
         which.add_argument(
             "--take",
             action="append",
             metavar="MODEL",
-            help="Give this model the prices and the context window of the list; repeatable.",
+            help="Use the listed prices and context window for this model. Repeatable.",
         )
         which.add_argument(
             "--take-all",
             action="store_true",
-            help="Do it for every model whose prices are not those of the list.",
+            help="Use them for every model whose prices differ from the list.",
         )
 
     def answer(
@@ -78,9 +78,9 @@ class Command(JsonCommand):
             lines.append(f"Prices changed: {', '.join(taken)}.")
         for found in models:
             told = ", ".join(f"{unit} {ours} → {listed}" for unit, ours, listed in found["prices"])
-            lines.append(f"Other prices than listed: {found['model']}: {told}")
+            lines.append(f"Differs from the list: {found['model']}: {told}")
         if models:
-            lines.append("Take listed prices over with --take MODEL or --take-all.")
+            lines.append("Use listed prices with --take MODEL or --take-all.")
         return "\n".join(lines)
 
 

@@ -36,4 +36,4 @@ class Command(JsonCommand):
         }
 
     def describe(self, answer: Answer) -> str:
-        return "Pass this link on to {email}, it is shown once:\n{link}".format(**answer)
+        return "Send this link to {email}. It is shown once:\n{link}".format(**answer)

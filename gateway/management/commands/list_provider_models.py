@@ -14,7 +14,7 @@ from gateway.services.provider_tests import check_connection
 
 
 class Command(JsonCommand):
-    help = "Ask a provider for its models. Shows the prices of the imported price list beside them."
+    help = "List the models of a provider, with prices from the imported price list."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -28,4 +28,4 @@ class Command(JsonCommand):
             raise CommandError(str(error)) from None
 
     def describe(self, answer: Answer) -> str:
-        return f"Prepared: quickstart.json knows a key for {answer['model']}."
+        return f"Prepared. quickstart.json has a key for {answer['model']}."

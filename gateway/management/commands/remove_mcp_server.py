@@ -11,7 +11,7 @@ from gateway.services.mcp_servers import remove_mcp_server
 
 
 class Command(JsonCommand):
-    help = "Remove an MCP server. Calls that name it are refused within a second."
+    help = "Remove an MCP server. Requests that use it are refused within a second."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

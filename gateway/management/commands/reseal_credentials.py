@@ -12,8 +12,8 @@ from gateway.services.factor_encryption import reencrypt_factors
 from gateway.services.sealing_check import forget_other_keys
 
 ACCEPT_LOSS = (
-    "Re-encrypt nothing, and start from now on without keys that are lost. What they have encrypted"
-    " cannot be decrypted any more: enter credentials again, and reset second factors."
+    "Re-encrypt nothing, and start without sealing keys that are lost. What they encrypted can no"
+    " longer be decrypted: enter credentials again, and reset second factors."
 )
 
 

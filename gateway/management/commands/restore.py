@@ -20,11 +20,11 @@ class Command(JsonCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("path", type=Path, help="The folder that `backup` has made.")
+        parser.add_argument("path", type=Path, help="Folder that `backup` created.")
         parser.add_argument(
             "--replace",
             action="store_true",
-            help="Put the database, journals and secrets of this installation aside.",
+            help="Replace this installation. Its data is moved to a folder or schema.",
         )
 
     def handle(self, *, json: bool, **options: object) -> None:

@@ -30,21 +30,29 @@ class Command(JsonCommand):
         parser.add_argument("--workspaces", type=int, default=10, help="Default: %(default)s.")
         parser.add_argument("--keys", type=int, default=100, help="Default: %(default)s.")
         parser.add_argument(
-            "--calls", type=int, default=100_000, help="Half of them of one workspace."
+            "--calls",
+            type=int,
+            default=100_000,
+            help="Half of them belong to one workspace. Default: %(default)s.",
         )
         parser.add_argument(
-            "--days", type=int, default=60, help="Before now, over which the calls are spread."
+            "--days",
+            type=int,
+            default=60,
+            help="Spread calls over this many days until now. Default: %(default)s.",
         )
         parser.add_argument(
             "--bodies",
             type=int,
             default=0,
             metavar="PERCENT",
-            help="Of the calls, whose request and response are stored. Default: %(default)s.",
+            help="Share of calls with a stored request and response. Default: %(default)s.",
         )
-        parser.add_argument("--seed", type=int, default=1, help="Another number, other data.")
         parser.add_argument(
-            "--despite-calls", action="store_true", help="In a database that has calls."
+            "--seed", type=int, default=1, help="Random seed. Default: %(default)s."
+        )
+        parser.add_argument(
+            "--despite-calls", action="store_true", help="Seed a database that already has calls."
         )
 
     def answer(self, *, despite_calls: bool, **options: object) -> Answer:

@@ -30,8 +30,8 @@ from keys.selectors import get_key
 
 class Command(JsonCommand):
     help = (
-        "Change the budgets of a workspace, or of one of its members or keys, and say what is spent"
-        " and left; other budgets stay as they are. `none` is no limit. Changes apply within a"
+        "Change the budgets of a workspace, or of one of its members or keys, and show spending."
+        " Budgets that are not given do not change. `none` is no limit. Changes apply within a"
         " second."
     )
 
@@ -39,7 +39,9 @@ class Command(JsonCommand):
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Workspace ID, slug or name.")
         owner = parser.add_mutually_exclusive_group()
-        owner.add_argument("--member", metavar="EMAIL", help="Of all keys that this member made.")
+        owner.add_argument(
+            "--member", metavar="EMAIL", help="Budgets of this member, for all keys they own."
+        )
         owner.add_argument("--key", help="Key ID (preferred), last 4 characters, or the secret.")
         add_spending_options(parser)
         parser.add_argument(
@@ -51,18 +53,16 @@ class Command(JsonCommand):
             metavar="PERIOD=USD",
             action="append",
             default=[],
-            help="Add so much to a budget that is set, until --until. Periods: day, week,"
+            help="Add this amount to a budget until --until. Periods: day, week,"
             " month, total. Repeatable.",
         )
         parser.add_argument("--until", metavar="WHEN", help="30d, 12h or an ISO 8601 time.")
-        parser.add_argument(
-            "--end-raises", action="store_true", help="End all raises that are in force."
-        )
+        parser.add_argument("--end-raises", action="store_true", help="End all current raises.")
         parser.add_argument(
             "--timezone",
             metavar="NAME",
-            help="In which days, weeks and months of all budgets of the workspace begin, such as"
-            " Europe/Berlin.",
+            help="Time zone of all budgets of the workspace: when days, weeks and months begin. For"
+            " example Europe/Berlin.",
         )
 
     @transaction.atomic
@@ -125,7 +125,7 @@ def _find_holder(workspace: Workspace, member: str | None, key: str | None) -> H
         return workspace
     found = get_key(key)
     if found.workspace_id != workspace.pk:
-        raise LookupError(f"This key is not of {workspace}.")
+        raise LookupError(f"This key belongs to another workspace, not to {workspace}.")
     return found
 
 
@@ -145,11 +145,11 @@ def _reset_total(holder: Holder) -> bool:
 
 def _raise(holder: Holder, raises: list[str], until: str | None) -> None:
     if until is None:
-        raise ValueError("Say with --until when the raise ends.")
+        raise ValueError("Set the end of the raise with --until.")
     for wish in raises:
         period, equals, amount = wish.partition("=")
         if not equals:
-            raise ValueError(f"{wish[:40]!r} is no raise. Use day=5.")
+            raise ValueError(f"{wish[:40]!r} is not a raise. Use PERIOD=USD, such as day=5.")
         raise_budget(
             holder,
             period=period,

@@ -43,7 +43,7 @@ class Command(JsonCommand):
 
     def describe(self, answer: Answer) -> str:
         if answer["removed"]:
-            return "{provider} does not have the credential {name} any more.".format(**answer)
+            return "{provider} no longer has the credential {name}.".format(**answer)
         return "The credential {name} of {provider} is {}.".format(
             "changed" if answer["changed"] else "as it was", **answer
         )

@@ -37,15 +37,15 @@ FIXED = ("metric", "period", "algorithm", "per_request")
 _HOLDERS = ("installation", "model", "workspace", "member", "each_member", "key", "each_key")
 _IN_WORKSPACE = ("member", "each_member", "each_key")
 ONE_HOLDER = (
-    "Name what the limit is for: --installation, --model, --key, or --workspace with or without"
+    "Specify what the limit is for: --installation, --model, --key, or --workspace with or without"
     " --member, --each-member or --each-key."
 )
 
 
 class Command(JsonCommand):
     help = (
-        "Add a limit, or change one with --rule. Limits of the same level add up: a call has to "
-        "pass all of them. Changes apply within a second."
+        "Add a limit, or change one with --rule. A call has to pass all limits that apply to it. "
+        "Changes apply within a second."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -88,7 +88,7 @@ def read_change(options: Options, stored: LimitValues) -> Arguments:
     """Return all values of a limit with those that were named. Raises ValueError."""
     if any(options[name] for name in (*FIXED, *_HOLDERS)):
         raise ValueError(
-            "A limit keeps what it is for and what it counts. Only --maximum, --burst,"
+            "What a limit is for and what it counts cannot be changed. Only --maximum, --burst,"
             " --only-model, --label and --enabled can be changed."
         )
     return {**stored, **read_limit_values(options, stored)}

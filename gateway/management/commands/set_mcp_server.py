@@ -18,17 +18,19 @@ NONE = "none"
 
 class Command(JsonCommand):
     help = (
-        "Add a remote MCP server (streamable HTTP) to a workspace, or change one. What is not "
-        "named stays as it is. Calls can use its tools once test_mcp_server has listed them. "
+        "Add a remote MCP server (streamable HTTP) to a workspace, or change one. Options that are "
+        "not given do not change. Then run test_mcp_server, which lists the tools for calls. "
         "Changes apply within a second."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Workspace ID, slug or name.")
-        parser.add_argument("name", help="Name of the server; calls name it as mcp:NAME.")
-        parser.add_argument("--url", help="Its endpoint; needed for a new server.")
-        parser.add_argument("--header", metavar="NAME", help="Credential header: authorization.")
+        parser.add_argument("name", help="Name of the server. Requests use it as mcp:NAME.")
+        parser.add_argument("--url", help="URL of its endpoint. Required for a new server.")
+        parser.add_argument(
+            "--header", metavar="NAME", help="Credential header. Default: authorization."
+        )
         parser.add_argument(
             "--credential-env",
             metavar="VARIABLE",
@@ -40,7 +42,7 @@ class Command(JsonCommand):
             metavar="NAME",
             help=f"Allowed tool. Repeatable; replaces the list. `{NONE}`: all tools.",
         )
-        parser.add_argument("--price-usd", metavar="USD", help="Price of a use; default 0.")
+        parser.add_argument("--price-usd", metavar="USD", help="Price per use. Default: 0.")
         parser.add_argument("--enabled", choices=["yes", "no"])
         parser.add_argument(
             "--by-default",
@@ -55,7 +57,7 @@ class Command(JsonCommand):
         if row is not None:
             changed = update_mcp_server(row, actor=ACTOR, **fields)
         elif "url" not in fields:
-            raise ValueError("Name the URL of the new server with --url.")
+            raise ValueError("A new server needs --url.")
         else:
             changed = True
             fields["credential"] = fields.get("credential") or ""

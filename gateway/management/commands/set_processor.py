@@ -17,20 +17,20 @@ from keys.selectors import get_key
 
 class Command(JsonCommand):
     help = (
-        "Make a processor mandatory for all calls of a workspace, or of a key. Callers can add "
+        "Make a processor mandatory for all calls of a workspace, or of a key. Requests can add "
         "others. Changes apply within a second."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="ID, slug or name.")
-        parser.add_argument("processor", help="For example anonymise.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
+        parser.add_argument("processor", help="Name of the processor, such as anonymise.")
         parser.add_argument("--key", help="Key ID (preferred), last 4 characters, or the secret.")
-        parser.add_argument("--options", metavar="JSON", help="As in inferada.<processor>.")
         parser.add_argument(
-            "--language", default="", help="Of calls that name none, for example en."
+            "--options", metavar="JSON", help="Its options, as in inferada.<processor>."
         )
-        parser.add_argument("--remove", action="store_true", help="Leave it to callers again.")
+        parser.add_argument("--language", default="", help="Language of the texts, such as en.")
+        parser.add_argument("--remove", action="store_true", help="Make it optional again.")
 
     def answer(
         self,
@@ -46,7 +46,7 @@ class Command(JsonCommand):
         found = get_workspace(workspace)
         of_key = None if key is None else get_key(key)
         if of_key is not None and of_key.workspace_id != found.pk:
-            raise LookupError("The key is of another workspace.")
+            raise LookupError("The key belongs to another workspace.")
         answer: Answer = {"workspace": found.slug, "processor": processor}
         if of_key is not None:
             answer["key_id"] = str(of_key.pk)
@@ -78,5 +78,5 @@ def read_options(text: str | None) -> dict[str, object]:
     except ValueError:
         options = None
     if not isinstance(options, dict):
-        raise ValueError("--options has to be a JSON object.")
+        raise ValueError("--options must be a JSON object.")
     return options

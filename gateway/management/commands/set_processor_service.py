@@ -15,23 +15,23 @@ from gateway.services.processor_tests import test_service
 
 class Command(JsonCommand):
     help = (
-        "Add a Presidio or LanguageTool that calls of a workspace may name as service_id, or "
-        "change it. Private addresses have to be in TOLLHOUSE_FETCH_ALLOWED_NETWORKS."
+        "Add a Presidio or LanguageTool server that requests of a workspace can use as service_id, "
+        "or change it. Private addresses must be in TOLLHOUSE_FETCH_ALLOWED_NETWORKS."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="ID, slug or name.")
+        parser.add_argument("workspace", help="Workspace ID, slug or name.")
         parser.add_argument("name", help="The service_id: letters, digits, - and _.")
-        parser.add_argument("--kind", choices=ProcessorService.Kind.values, help="Of a new one.")
+        parser.add_argument("--kind", choices=ProcessorService.Kind.values, help="Required if new.")
         parser.add_argument("--url", help="For example https://presidio.example.com.")
         parser.add_argument(
             "--credential-env",
             metavar="VARIABLE",
-            help="Where the bearer token is; an empty variable removes it.",
+            help="Environment variable with the bearer token. Empty: removes the token.",
         )
         parser.add_argument("--remove", action="store_true")
-        parser.add_argument("--test", action="store_true", help="Ask it, with a sentence of ours.")
+        parser.add_argument("--test", action="store_true", help="Send it a test sentence.")
 
     def answer(
         self, *, workspace: str, name: str, remove: bool, test: bool, **options: str | None
@@ -63,7 +63,9 @@ class Command(JsonCommand):
         url, credential = options["url"], read_credential(options["credential_env"])
         if row is not None:
             if options["kind"] not in (None, row.kind):
-                raise ValueError("A service keeps its kind. Remove it, and add another.")
+                raise ValueError(
+                    "The kind of a service cannot be changed. Remove it and add another."
+                )
             return row, update_service(row, url=url, credential=credential, actor=ACTOR)
         kind = options["kind"]
         if url is None or kind is None:

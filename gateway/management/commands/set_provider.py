@@ -28,7 +28,7 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("name", help="Provider name.")
-        parser.add_argument("--base-url", help="A new host needs the credential again.")
+        parser.add_argument("--base-url", help="With another host, enter the credential again.")
         parser.add_argument(
             "--enabled", action=BooleanOptionalAction, help="Enable or disable the provider."
         )

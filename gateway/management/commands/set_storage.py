@@ -14,20 +14,20 @@ MB = 1024 * 1024
 
 class Command(JsonCommand):
     help = (
-        "Show how much a workspace stores, or set how much it may store. Limits apply to the next "
-        "upload; files that are stored already are kept."
+        "Show the stored files of a workspace, or set its storage limits. Limits apply to the next "
+        "upload; files already stored are kept."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("workspace", help="Slug or ID.")
-        parser.add_argument("--max-file-mb", type=int, help="Size of one file.")
-        parser.add_argument("--max-files", type=int, help="Number of files.")
-        parser.add_argument("--max-storage-mb", type=int, help="Size of all files.")
+        parser.add_argument("workspace", help="Workspace slug or ID.")
+        parser.add_argument("--max-file-mb", type=int, help="Maximum file size.")
+        parser.add_argument("--max-files", type=int, help="Maximum number of files.")
+        parser.add_argument("--max-storage-mb", type=int, help="Maximum total size.")
         parser.add_argument(
             "--usual",
             action="store_true",
-            help="Use the installation's limits, where none is given.",
+            help="Use the installation's limits for those not given.",
         )
 
     def answer(
@@ -60,5 +60,5 @@ class Command(JsonCommand):
     def describe(self, answer: Answer) -> str:
         return (
             "{workspace} stores {files} files, {size_bytes} bytes. It may store {max_files} files, "
-            "{max_storage_bytes} bytes, and {max_file_bytes} bytes a file."
+            "{max_storage_bytes} bytes in total and {max_file_bytes} bytes per file."
         ).format(**answer)

@@ -24,20 +24,20 @@ NO_OTHER_SOURCE = {"from_server_env": None, "from_calls": None}
 
 
 class Command(JsonCommand):
-    help = "Set what a server tool (plugin) costs, and what answers it. Effective within 1 second."
+    help = "Set the service and the price of a server tool (plugin). Changes apply within a second."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("tool", help="web_search, web_fetch, pdf, datetime or image.")
-        parser.add_argument("--workspace", help="For this workspace alone: ID, slug or name.")
+        parser.add_argument("--workspace", help="Only for this workspace: ID, slug or name.")
         parser.add_argument("--enabled", action=BooleanOptionalAction, help="Enable or disable it.")
         parser.add_argument("--backend", help=f"Search service: {', '.join(BACKENDS)}.")
-        parser.add_argument("--base-url", help="Address of the service, if not its public one.")
+        parser.add_argument("--base-url", help="Base URL of the service. Default: its public URL.")
         parser.add_argument("--documents", help="File with the static index: a JSON list.")
-        parser.add_argument("--model", help="Model that makes the images.")
-        parser.add_argument("--price", help="Price of a use, page or image in USD.")
+        parser.add_argument("--model", help="Model that generates the images.")
+        parser.add_argument("--price", help="Price in USD per use, page or image.")
         parser.add_argument(
-            "--credential-env", metavar="VARIABLE", help="It contains the API key of the service."
+            "--credential-env", metavar="VARIABLE", help="Environment variable with the API key."
         )
         parser.add_argument(
             "--credential-stdin", action="store_true", help="Read the API key from standard input."

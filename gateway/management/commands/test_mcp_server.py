@@ -12,7 +12,7 @@ from gateway.services.mcp_servers import list_mcp_tools
 
 
 class Command(JsonCommand):
-    help = "Ask an MCP server for its tools. Calls have them from then on."
+    help = "List the tools of an MCP server. Calls use this list from then on."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -9,7 +9,7 @@ from gateway.services.tool_tests import run_test
 
 
 class Command(JsonCommand):
-    help = "Run a server tool (plugin) once, as it is set. Its service may bill it."
+    help = "Run a server tool (plugin) once with its saved settings. The service may bill you."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand
 from gateway.launch.failure import CannotStart
 from gateway.launch.up import run
 
-NEW_DATABASE = "Start with an empty database, even if this home had one that is missing now."
+NEW_DATABASE = "Start with an empty database, even if the previous one of this home is missing."
 
 
 class Command(BaseCommand):

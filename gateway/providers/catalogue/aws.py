@@ -21,8 +21,7 @@ HOSTED_PROVIDER = ProviderSetting(
     "Server",
     default="openai",
     choices=("openai", "tgi"),
-    help="What the endpoint speaks: OpenAI's format (vLLM, LMI), or that of Text Generation "
-    "Inference.",
+    help="API of the endpoint: openai (vLLM, LMI), or tgi (Text Generation Inference).",
 )
 KINDS: tuple[ProviderKind, ...] = (
     ProviderKind(

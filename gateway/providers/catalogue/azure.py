@@ -34,14 +34,14 @@ _SETTINGS = (
         "Resource",
         required=True,
         pattern=re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*"),
-        help="The first part of its address, before .openai.azure.com.",
+        help="The first part of its host name, before .openai.azure.com.",
         example="contoso-eu",
     ),
     ProviderSetting(
         "api_version",
         "API version",
         pattern=re.compile(r"\d{4}-\d{2}-\d{2}(-preview)?"),
-        help="For the API of deployments. Empty for the v1 API, which has no versions.",
+        help="For the deployments API. Leave empty for the v1 API, which has no versions.",
         example="2024-10-21",
     ),
 )

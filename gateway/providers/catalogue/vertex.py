@@ -16,7 +16,7 @@ VERTEX_SETTINGS = (
         required=True,
         # Older ones have the name of a domain before them: example.com:project.
         pattern=re.compile(r"([a-z0-9.-]{1,63}:)?[a-z0-9][a-z0-9-]{3,28}[a-z0-9]"),
-        help="The project of Google Cloud that pays.",
+        help="The Google Cloud project that is billed.",
         example="my-project-123456",
         env_var="GOOGLE_CLOUD_PROJECT",
     ),

@@ -26,7 +26,7 @@ _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1)}
 
 
 class Command(JsonCommand):
-    help = "Issue a key. Its secret is shown once and kept nowhere."
+    help = "Issue a key. Its secret is shown once and not stored."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -15,7 +15,7 @@ from keys.selectors import get_key
 
 class Command(JsonCommand):
     help = (
-        "Show the limits of a workspace, its members and its keys; those that a key is under; or, "
+        "Show the limits of a workspace, its members and its keys; those that apply to a key; or, "
         "without an option, those of the installation and of models."
     )
 

@@ -14,7 +14,9 @@ _SPAN = re.compile(r"(0|[1-9][0-9]{0,2})([hd])")
 
 
 class Command(JsonCommand):
-    help = "Give a key a new secret. The old one works for the overlap, under the same limits."
+    help = (
+        "Give a key a new secret. The old one works until the overlap ends, under the same limits."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -20,8 +20,8 @@ from keys.management.access_options import (
 
 class Command(JsonCommand):
     help = (
-        "Change the access rules of a workspace. Each list that is named replaces the one there "
-        "is, and `none` empties it; other rules stay as they are. Changes apply within a second."
+        "Change the access rules of a workspace. Each list given replaces the current one, and "
+        "`none` empties it; other rules do not change. Changes apply within a second."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

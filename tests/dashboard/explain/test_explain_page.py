@@ -91,7 +91,7 @@ def test_without_a_serving_process_the_page_says_so(workspace: Workspace, key: A
     answer = visitor.post(path_of("explain"), question(key))
 
     assert answer.status_code == 422
-    assert "No serving process answers here" in answer.content.decode()
+    assert "No server process is running" in answer.content.decode()
 
 
 @pytest.mark.parametrize(

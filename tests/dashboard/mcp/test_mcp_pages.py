@@ -67,7 +67,7 @@ def test_a_kept_credential_goes_to_no_other_host() -> None:
     late = visitor.post(path_of("mcp-edit", row.pk), form(url=URL, seen=seen))
 
     assert (moved.status_code, path.status_code, late.status_code) == (422, 302, 409)
-    assert "another host" in moved.content.decode()
+    assert "because the host changed" in moved.content.decode()
     row.refresh_from_db()
     assert row.url == f"{URL}/v2"
 

@@ -94,7 +94,7 @@ def test_a_model_takes_the_listed_prices_and_gateways_are_told(client: Client) -
 
     page = client.post(TAKE, {"model": ["smart"]}, follow=True)
 
-    assert "New prices within a second: smart." in page.content.decode()
+    assert "Prices changed within a second: smart." in page.content.decode()
     model.refresh_from_db()
     assert model.input_pusd_per_token == 2_500_000
     assert model.output_pusd_per_token == 10_000_000
@@ -131,7 +131,7 @@ def test_the_command_says_and_does_the_same(capsys: pytest.CaptureFixture[str]) 
     call_command("import_prices", "--confirm")
     told = capsys.readouterr().out
     assert "Imported." in told
-    assert "Other prices than listed: smart" in told
+    assert "Differs from the list: smart" in told
     call_command("import_prices", "--take-all")
     assert "Prices changed: smart." in capsys.readouterr().out
     call_command("import_prices")

@@ -76,7 +76,7 @@ def test_what_a_key_must_go_through_is_on_its_page() -> None:
     assert made["Location"].endswith(f"/keys/{key.pk}")
     assert MandatoryProcessor.objects.get(key=key).options == {"threshold": 0.5}
     for text in (page, seen_by_viewer):
-        assert "refused from 0.5" in text
+        assert "threshold 0.5" in text
         assert "all keys" not in text  # its own takes the place of the workspace's
     assert "/processors/mandatory/" in page
     assert "/processors/mandatory/" not in seen_by_viewer
@@ -86,7 +86,7 @@ def test_what_a_key_must_go_through_is_on_its_page() -> None:
 @pytest.mark.parametrize(
     ("processor", "filled", "words"),
     [
-        ("anonymise", {}, "For calls that do not name theirs."),
+        ("anonymise", {}, "Choose the language of the texts."),
         ("anonymise", {"language": "ja"}, "Select a valid choice"),
         ("pii_guard", {"score_threshold": "1.5"}, "less than or equal to 1"),
         ("pii_guard", {"entities": ["SHOE"]}, "Select a valid choice"),
@@ -122,7 +122,7 @@ def test_a_service_is_added_and_its_credential_is_shown_nowhere() -> None:
 
     assert (made.status_code, twice.status_code) == (302, 422)
     assert (elsewhere.status_code, kept.status_code) == (422, 302)
-    assert "another host" in elsewhere.content.decode()
+    assert "because the host changed" in elsewhere.content.decode()
     row.refresh_from_db()
     assert row.url == f"{URL}/v2"
     assert decrypt(bytes(row.secret or b""), row.pk) == SECRET
@@ -147,7 +147,7 @@ def test_a_service_is_tested_and_removed_unless_it_is_needed() -> None:
     removed = visitor.post(path_of("service-remove", row.pk))
 
     assert "The test failed" in tested.content.decode()
-    assert "asks this service" in needed.content.decode()
+    assert "uses this service" in needed.content.decode()
     assert removed.status_code == 302
     assert not ProcessorService.objects.exists()
 

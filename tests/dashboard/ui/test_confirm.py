@@ -68,7 +68,7 @@ def test_keeping_bodies_is_asked_and_so_is_stopping(workspace: Workspace) -> Non
     workspace.refresh_from_db()
     assert "personal data" in keep
     assert 'name="stores_bodies" value="on"' in keep
-    assert "not stored any more" in stop
+    assert "no longer stored" in stop
     assert 'name="stores_bodies"' not in stop
     assert not workspace.stores_bodies
 

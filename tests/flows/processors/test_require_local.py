@@ -140,7 +140,7 @@ def test_the_catalogue_lists_what_runs_with_its_options(site: Site, caller: Call
     assert by_id["require_local"] == {
         "id": "require_local",
         "object": "processor",
-        "description": "Sends the call only to providers that are marked as on-premises.",
+        "description": "Sends the call only to providers marked as on-premises.",
         "scope": "completions",
         "needs_language": False,
         "languages": [],
