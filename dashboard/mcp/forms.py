@@ -52,8 +52,7 @@ class McpServerForm(forms.Form):
     by_default = forms.BooleanField(
         required=False,
         label="Use in all calls",
-        help_text="Calls have its tools without naming it. A call can leave them out with enabled: "
-        "false.",
+        help_text="All calls can use its tools. A request can exclude them with enabled: false.",
     )
     enabled = forms.BooleanField(required=False, label="Enabled")
     seen = forms.CharField(required=False, widget=forms.HiddenInput)

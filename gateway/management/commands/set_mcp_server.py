@@ -47,7 +47,7 @@ class Command(JsonCommand):
         parser.add_argument(
             "--by-default",
             choices=["yes", "no"],
-            help="Whether calls have its tools without naming it; default no.",
+            help="Whether all calls can use its tools. Default: no.",
         )
 
     def answer(self, *, workspace: str, name: str, **options: object) -> Answer:

@@ -184,5 +184,5 @@ def test_a_service_is_tested_changed_and_removed(own_site: Site, services: TextS
     moved = command(own_site, "set_processor_service", *at, "--url", f"{services.origin}/x")
     gone = command(own_site, "set_processor_service", *at, "--remove")
 
-    assert made["test"].startswith("It works.")
+    assert made["test"].startswith("The service works.")
     assert (moved["changed"], gone["exists"]) == (True, False)
