@@ -30,7 +30,7 @@ FAULTS: dict[str, tuple[str, int, object, Outcome, str]] = {
         429,
         {"error": {"message": "You exceeded your current quota.", "code": "insufficient_quota"}},
         Outcome.QUOTA,
-        "its quota is used up or its account is not in credit",
+        "its quota is used up or its account has no credit",
     ),
     "openai, rate": (
         "openai",
@@ -187,7 +187,7 @@ FAULTS: dict[str, tuple[str, int, object, Outcome, str]] = {
         "No API at this path: /chat/completions answered 404 (Not Found). Check the base URL.",
     ),
     "a redirect": ("openai", 301, b"", Outcome.REDIRECT, "redirects (301 (Moved Permanently))"),
-    "a page": ("openai", 200, b"<html>", Outcome.BAD_ANSWER, "not as this kind of provider does"),
+    "a page": ("openai", 200, b"<html>", Outcome.BAD_ANSWER, "not like this kind of provider"),
     "a failure": ("openai", 500, {}, Outcome.BAD_STATUS, "500 (Internal Server Error)"),
 }
 

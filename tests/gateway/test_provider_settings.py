@@ -156,7 +156,7 @@ def test_commands_take_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
     with pytest.raises(CommandError, match="setting_region: Enter the region"):
         run("add_provider", "up", *kind)
-    with pytest.raises(CommandError, match="'eu-1' is no setting"):
+    with pytest.raises(CommandError, match="'eu-1' is not a setting"):
         run("add_provider", "up", *kind, "--setting", "eu-1")
     added = run("add_provider", "up", *kind, "--setting", "region=eu-1", "--setting", "project=p")
     changed = run("set_provider", "up", "--setting", "stage=beta", "--setting", "project=")

@@ -102,10 +102,10 @@ def test_commands_name_what_a_limit_is_for(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("words", "options"),
     [
-        ("Name what the limit is for", []),
-        ("Name what the limit is for", ["--each-key"]),
-        ("Name what the limit is for", ["--installation", "--model", "m"]),
-        ("Name what the limit is for", ["--installation", "--each-key"]),
+        ("Specify what the limit is for", []),
+        ("Specify what the limit is for", ["--each-key"]),
+        ("Specify what the limit is for", ["--installation", "--model", "m"]),
+        ("Specify what the limit is for", ["--installation", "--each-key"]),
         ("The model 'nope' does not exist", ["--model", "nope"]),
         ("metric: Choose a metric", ["--installation", "--maximum", "1", "--period", "day"]),
         ("not a whole number", ["--installation", "--metric", "tokens", "--maximum", "1.5"]),
@@ -125,7 +125,7 @@ def test_a_command_changes_no_more_than_can_be_changed() -> None:
         for_installation(), metric="requests", maximum=5, period="minute", actor=ACTOR
     )
 
-    with pytest.raises(CommandError, match="A limit keeps what it is for"):
+    with pytest.raises(CommandError, match="cannot be changed"):
         call_command("set_limit_rule", "--rule", str(rule.pk), "--period", "day")
     call_command("set_limit_rule", "--rule", str(rule.pk), "--no-enabled", stdout=StringIO())
 

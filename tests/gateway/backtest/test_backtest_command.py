@@ -261,14 +261,14 @@ def test_a_bad_file_is_refused_by_its_place(tmp_path: Path, text: str, said: str
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "Name the limits to try"),
+        ([], "Specify the limits to try"),
         (["--current", "--days", "0"], "--days: Enter a whole number from 1 to 3,660."),
         (["--current", "--days", "99999999999"], "--days: Enter a whole number"),
         (["--current", "--latest", "x"], "--latest: Enter a whole number"),
         (["/no/such/file.json"], "/no/such/file.json cannot be read"),
         (["--current", "--remove", "x"], "The limit 'x' is not in the proposed set."),
         (["--set", "--installation --metric speed"], "invalid choice: 'speed'"),
-        (["--set", "--metric requests"], "Name what the limit is for"),
+        (["--set", "--metric requests"], "Specify what the limit is for"),
         (["--set", "'"], "No closing quotation"),
         (["--set", "--installation --metric requests --period hour"], "maximum: Enter a whole"),
         (["--set", "--rule 1 --maximum 3"], "The limit '1' is not in the proposed set."),
