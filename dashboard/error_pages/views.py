@@ -22,6 +22,7 @@ from dashboard.http.query_params import UnknownPlace
 from gateway.api.errors import error_of_status, json_error, missing_endpoint
 from gateway.core.mounts import is_meant_for_api
 from gateway.edge.form_bytes import FORM_BYTES
+from gateway.form_uploads import NoRoom
 
 log = logging.getLogger(__name__)
 
@@ -102,6 +103,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
         return _answer(request, replace(BAD_REQUEST, text=str(exception)))
     if isinstance(exception, RequestDataTooBig):
         return _answer(request, FORM_TOO_LONG)
+    if isinstance(exception, NoRoom):
+        return refused(request, 503, str(exception))
     return _answer(request, BAD_REQUEST)
 
 

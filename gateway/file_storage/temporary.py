@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
+from contextlib import suppress
 from typing import BinaryIO, cast
 
 from gateway.file_storage.encryption import CHUNK_BYTES, DecryptingReader, EncryptingWriter
@@ -74,7 +75,8 @@ class _File:
         return self._file.read(size)
 
     def close(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # what is not written yet does not fit
+            self._file.close()
 
 
 class _PlainText(io.RawIOBase):

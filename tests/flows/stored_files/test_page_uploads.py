@@ -12,6 +12,7 @@ from gateway.core.forms import FormPart, write_form
 from tests.flows.site import Site, running_site
 from tests.flows.stored_files.asking import SCOPES, get
 from tests.flows.test_sessions import PASSWORD, Visitor
+from tests.support.small_disk import mounted
 from tests.support.waiting import wait_until
 
 MB = 1024 * 1024
@@ -68,10 +69,33 @@ def test_a_page_writes_no_plain_text(home: Path, tmp_path: Path) -> None:
     assert not any(MARK in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def upload_by_page(site: Site, files: OpenFiles) -> int:
-    """Upload it, looking at the files of the server half-way and until it has answered."""
-    visitor = Visitor(site.gateway.port)
-    assert visitor.sign_in(EMAIL)
+def test_a_full_disk_is_said(home: Path, tmp_path: Path) -> None:
+    """The body does not fit, or what is in it beside the body."""
+    with mounted(tmp_path / "small", 6) as disk, running_site(home, {"TMPDIR": str(disk)}) as site:
+        caller = site.caller(scopes=SCOPES)
+        person = {"email": EMAIL, "password": PASSWORD, "role": "developer"}
+        site.office.do("person", workspace_id=caller.workspace_id, **person)
+        visitor = Visitor(site.gateway.port)
+        assert visitor.sign_in(EMAIL)
+
+        answers = [send_form(visitor, site.gateway.port, b"x" * size) for size in (8 * MB, 4 * MB)]
+        fits = send_form(visitor, site.gateway.port, b"x" * MB)
+
+    assert [status for status, _ in answers] == [503, 503]
+    assert all("The disk of the server is full." in text for _, text in answers)
+    assert fits[0] == 302
+
+
+def send_form(visitor: Visitor, port: int, content: bytes) -> tuple[int, str]:
+    path, headers, body = form_of_page(visitor, content)
+    with closing(HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request("POST", path, body, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def form_of_page(visitor: Visitor, content: bytes) -> tuple[str, dict[str, str], bytes]:
+    """Return address, headers and body of an upload by the page."""
     path = f"{visitor.workspace}/files/upload"
     visitor.get(path)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', visitor.text)
@@ -80,15 +104,23 @@ def upload_by_page(site: Site, files: OpenFiles) -> int:
         [
             FormPart("csrfmiddlewaretoken", token[1].encode()),
             FormPart("purpose", b"user_data"),
-            FormPart("file", CONTENT, "recipes.txt", "text/plain"),
+            FormPart("file", content, "recipes.txt", "text/plain"),
         ]
     )
+    cookies = "; ".join(f"{name}={text}" for name, text in visitor.cookies.items())
+    headers = {"cookie": cookies, "content-type": kind, "content-length": str(len(body))}
+    return path, headers, body
+
+
+def upload_by_page(site: Site, files: OpenFiles) -> int:
+    """Upload it, looking at the files of the server half-way and until it has answered."""
+    visitor = Visitor(site.gateway.port)
+    assert visitor.sign_in(EMAIL)
+    path, headers, body = form_of_page(visitor, CONTENT)
     most = len(body) - MB
     over = threading.Event()
     with closing(HTTPConnection("127.0.0.1", site.gateway.port, timeout=60)) as connection:
         connection.putrequest("POST", path)
-        cookies = "; ".join(f"{name}={text}" for name, text in visitor.cookies.items())
-        headers = {"cookie": cookies, "content-type": kind, "content-length": str(len(body))}
         for name, value in headers.items():
             connection.putheader(name, value)
         connection.endheaders(body[:most])
