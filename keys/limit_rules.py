@@ -24,7 +24,9 @@ from keys.models import ApiKey, LimitRule
 MAX_RULES = 20
 HOLDER_FIELDS = ("level", "workspace", "membership", "key", "model")
 GONE = "This limit was removed in the meantime."
-FULL = f"Each workspace, member, key or model can have at most {MAX_RULES} limits. Remove one first."
+FULL = (
+    f"Each workspace, member, key or model can have at most {MAX_RULES} limits. Remove one first."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -89,7 +89,7 @@ FAULTS: dict[str, tuple[str, int, object, Outcome, str]] = {
             },
         },
         Outcome.QUOTA,
-        "not in credit",
+        "has no credit",
     ),
     "anthropic, overloaded": (
         "anthropic",
