@@ -131,6 +131,7 @@ _CALLED = {
     "denied_user_agents": "blocked user agents",
     "allowed_hosts": "hosts of fetched URLs",
     "allowed_tools": "allowed tools",
+    "by_default": "use in all calls",
     "denied_hosts": "denied hosts of fetched URLs",
     "expires_at": "expiry",
     "compat_profile": "profile",
