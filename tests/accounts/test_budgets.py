@@ -218,7 +218,7 @@ def test_the_command_names_what_it_cannot_find(workspace: Workspace) -> None:
 
     with pytest.raises(CommandError, match="not a member"):
         command(workspace.slug, "--member", "nobody@example.com")
-    with pytest.raises(CommandError, match="not of Acme"):
+    with pytest.raises(CommandError, match="not to Acme"):
         command(workspace.slug, "--key", str(foreign.pk))
     with pytest.raises(CommandError, match="time zone"):
         command(workspace.slug, "--timezone", "Mars")
