@@ -14,6 +14,7 @@ from gateway.admission.lease import Lease
 from gateway.admission.limits import Limits
 from gateway.admission.memory_counters import MemoryCounters
 from gateway.admission.memory_spending import MemorySpendings
+from gateway.admission.spending import BudgetExceeded
 from gateway.core.budget_owner import key_owner, member_owner, workspace_owner
 from gateway.core.call_identity import CallIdentity
 from gateway.core.errors import (
@@ -132,7 +133,7 @@ def test_money_comes_before_the_rate_and_the_rate_before_a_place() -> None:
         await ledger.answer()
         lease = await first
 
-        assert await refused(enter(limits, key, 5)) is KeyLimitExceeded
+        assert await refused(enter(limits, key, 5)) is BudgetExceeded
         assert await refused(enter(limits, key, 4)) is RateLimited
         lax = make_key(of_key=CallLimits(1, 2, 1), total_nusd=10)
         assert await refused(enter(limits, lax, 4)) is ConcurrencyLimited
@@ -229,7 +230,7 @@ def test_a_ledger_that_cannot_be_read_is_asked_again() -> None:
         second = asyncio.ensure_future(refused(enter(limits, key, 30)))
         await ledger.answer(nusd=90)
 
-        assert await second is KeyLimitExceeded
+        assert await second is BudgetExceeded
         assert held_nusd(limits) == 0
 
     live(test)
@@ -244,7 +245,7 @@ def test_a_ledger_that_changed_while_it_was_read_is_read_again() -> None:
         await ledger.answer(nusd=0)
         await ledger.answer(nusd=90)
 
-        assert await call is KeyLimitExceeded
+        assert await call is BudgetExceeded
 
     live(test)
 
@@ -260,10 +261,10 @@ def test_invalidating_forgets_no_hold() -> None:
         second = asyncio.ensure_future(refused(enter(limits, key, 50)))
         await ledger.answer()
 
-        assert await second is KeyLimitExceeded
+        assert await second is BudgetExceeded
         charge(limits, 10, 1, lease)
         assert held_nusd(limits) == 0
-        assert await refused(enter(limits, key, 91)) is KeyLimitExceeded
+        assert await refused(enter(limits, key, 91)) is BudgetExceeded
         (await enter(limits, key, 90)).end()
 
     live(test)
@@ -279,7 +280,7 @@ def test_charges_while_the_ledger_is_read_count_once() -> None:
 
         await ledger.answer(nusd=40, posted=7)
 
-        assert await call is KeyLimitExceeded
+        assert await call is BudgetExceeded
         assert await refused(enter(limits, key, 25)) is None
 
     live(test)
@@ -319,7 +320,7 @@ def test_calls_of_other_keys_count_for_the_workspace_and_the_member() -> None:
 
         charge(limits, 80, 1, member=member.id, key_id="another")
 
-        assert await refused(enter(limits, key, 21)) is KeyLimitExceeded
+        assert await refused(enter(limits, key, 21)) is BudgetExceeded
         assert await refused(enter(limits, key, 20)) is None
 
     live(test)
