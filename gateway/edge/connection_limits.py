@@ -39,7 +39,7 @@ NEVER = float("inf")
 SETTLE_S = 1.0
 BURST = 16
 # So many requests begin to run in a pass of the loop, fewer where passes take longer than this.
-STARTS_PER_PASS = 8
+STARTS_PER_PASS = 16
 PASS_NS = 1_000_000
 # Idle connections that are dismissed at once when there are too many of all addresses.
 MADE_ROOM = 8
