@@ -23,11 +23,11 @@ def find_choices(wanted: object, path: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=256)
 def _find(wanted: object, steps: tuple[str, ...]) -> tuple[str, ...]:
+    if not steps:
+        return ()
     found: list[inspect.Type] = [inspect.type_info(wanted)]
     for step in steps[:-1]:
         found = [inner for one in _flat(found) for inner in _inner(one, step)]
-    if not steps:
-        return ()
     words: dict[str, None] = {}
     for one in _flat(found):
         if isinstance(one, inspect.StructType) and one.tag_field == steps[-1]:
@@ -63,6 +63,4 @@ def _inner(one: inspect.Type, step: str) -> list[inspect.Type]:
 def _words(one: inspect.Type) -> list[str]:
     if isinstance(one, inspect.LiteralType):
         return [value for value in one.values if isinstance(value, str)]
-    if isinstance(one, inspect.EnumType):
-        return [str(member.value) for member in one.cls]
     return []

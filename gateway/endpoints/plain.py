@@ -20,7 +20,7 @@ from gateway.endpoints.reading import (
     PublicName,
     User,
     check_unknown,
-    explain,
+    decode,
     member_decoder,
     refuse_look_alikes,
     refuse_steering,
@@ -88,11 +88,7 @@ class PlainReader(Generic[R]):
 
     def read(self, body: bytes, head: RequestHead, rules: Rules) -> Read[R]:
         """Raises InvalidJson, or RequestError with the member at fault as `param`."""
-        strict_json.check(body, max_items=self._max_items)
-        try:
-            request = self._decoder.decode(body)
-        except msgspec.ValidationError as error:
-            raise explain(error, lambda param: USER_WORDS, self._decoder.type) from None
+        request = decode(self._decoder, body, lambda param: USER_WORDS, self._max_items)
         check_ids(head)
         fields = {name: bytes(raw) for name, raw in member_decoder.decode(body).items()}
         for name in self.not_here.intersection(fields):

@@ -6,7 +6,7 @@ import hmac
 import re
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta
@@ -16,8 +16,10 @@ from gateway.core.parameters import steers
 from gateway.endpoints.choices import find_choices
 from gateway.endpoints.rules import Rules
 from gateway.endpoints.wording import in_words
+from gateway.http import strict_json
 
 MAX_NAME_CHARS = 256
+T = TypeVar("T")
 PROCESSORS = "processors"
 THE_BODY = "The body"
 # The end as JSON Schema means it: Python's $ also matches before a last line feed.
@@ -32,6 +34,21 @@ _OTHER_WORD = ("Invalid enum value", "Invalid value")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]+)`")
 
 member_decoder = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def decode(
+    decoder: msgspec.json.Decoder[T],
+    body: bytes,
+    words_for: Callable[[str], str],
+    max_items: int = strict_json.MAX_ITEMS,
+) -> T:
+    """Return the body as the decoder's type. words_for: as in explain. max_items: as in
+    strict_json.check. Raises InvalidJson, or RequestError with the member at fault as `param`."""
+    strict_json.check(body, max_items)
+    try:
+        return decoder.decode(body)
+    except msgspec.ValidationError as error:
+        raise explain(error, words_for, decoder.type) from None
 
 
 def explain(

@@ -35,14 +35,13 @@ from gateway.endpoints.chat_completions.schema import ChatCompletionRequest
 from gateway.endpoints.plugins import read_plugins
 from gateway.endpoints.reading import (
     check_unknown,
-    explain,
+    decode,
     member_decoder,
     refuse_look_alikes,
     refuse_steering,
     write_alias,
 )
 from gateway.endpoints.rules import USUAL, Rules
-from gateway.http import strict_json
 from gateway.http.headers import (
     check_ids,
     read_episode,
@@ -61,7 +60,7 @@ def read_call(
     body: bytes, head: RequestHead, profile: Profile = UNIFIED, rules: Rules = USUAL
 ) -> ChatCall:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
-    request = _decode(body)
+    request = decode(schema.decoder, body, schema.words_for)
     check_ids(head)
     if request.stop is not None or rules.pairs_tools:
         check_rules(request, rules)
@@ -182,14 +181,6 @@ def least_prompt_tokens(call: ChatCall) -> int:
     """Return how many tokens the texts of the prompt are at least, whatever tokenizer counts."""
     messages = call.payload.messages
     return sum(least_tokens(text) for message in messages for text in texts_of(message))
-
-
-def _decode(body: bytes) -> ChatCompletionRequest:
-    strict_json.check(body)
-    try:
-        return schema.decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise explain(error, schema.words_for, schema.decoder.type) from None
 
 
 def _check_meaning(request: ChatCompletionRequest) -> None:

@@ -28,7 +28,7 @@ from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.core.server_tools import WantedTool
 from gateway.endpoints.chat_completions import read as chat
-from gateway.endpoints.reading import explain, member_decoder, refuse_look_alikes
+from gateway.endpoints.reading import decode, member_decoder, refuse_look_alikes
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.items import ConversationReader, in_place, is_reference
 from gateway.endpoints.responses.payload import ResponsesPayload, Settings, rename
@@ -42,7 +42,6 @@ from gateway.endpoints.responses.server_tools import (
 )
 from gateway.endpoints.responses.tools import choose_tools, read_choice, read_tools, write_tools
 from gateway.endpoints.rules import Rules
-from gateway.http import strict_json
 
 # As gateway.providers.catalogue names the format.
 DIALECT = "openai_responses"
@@ -76,11 +75,7 @@ def read_call(
     history: what was stored of what the body refers to; None where that was not looked up. A call
     that refers to anything then has to be read on.
     """
-    strict_json.check(body)
-    try:
-        request = _decoder.decode(body)
-    except msgspec.ValidationError as error:
-        raise explain(error, schema.words_for, _decoder.type) from None
+    request = decode(_decoder, body, schema.words_for)
     raws = member_decoder.decode(body)
     _check(request, raws)
     if history is None and (earlier := _find_earlier(request)):
