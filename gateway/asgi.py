@@ -95,7 +95,7 @@ class Lifespan:
     async def _start(self, stack: ExitStack) -> None:
         await asyncio.to_thread(serving.enter, stack)
         await runtime.ready()
-        await asyncio.to_thread(serving.say_what_is_elsewhere)
+        await asyncio.to_thread(serving.warn_of_separate_folders)
         metrics.start(asyncio.get_running_loop())
 
     async def _stop(self) -> None:

@@ -25,7 +25,7 @@ from gateway import __version__
 from gateway.file_storage.open_store import open_store
 from gateway.launch import database_copies, preflight
 from gateway.launch.failure import CannotStart
-from gateway.services.files.homes import PREFIX
+from gateway.services.files.homes import MARKER_PREFIX
 
 MANIFEST = "manifest.json"
 FORMAT = 1
@@ -111,9 +111,9 @@ def files_are_ours() -> bool:
 def _link_files(source: Path, target: Path) -> None:
     """Link stored files into the backup, or copy them to another file system: they never change.
     After the database: what came later is no file of the backup, and is cleaned up when it is
-    restored. What says which homes use the folder is none of them."""
+    restored. The markers of homes are left out."""
     found = (path for path in source.rglob("*") if path.is_file())
-    for path in sorted(path for path in found if not path.name.startswith(PREFIX)):
+    for path in sorted(path for path in found if not path.name.startswith(MARKER_PREFIX)):
         copy = target / path.relative_to(source)
         copy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         try:

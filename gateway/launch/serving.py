@@ -21,7 +21,7 @@ from gateway.launch.preflight import (
     check_keys,
     check_telemetry,
 )
-from gateway.services.files.homes import leave_sign, warn_of_homes_elsewhere
+from gateway.services.files.homes import warn_of_homes_elsewhere, write_marker
 
 log = logging.getLogger(__name__)
 
@@ -43,12 +43,12 @@ def enter(stack: ExitStack) -> None:
     try:
         check_database_is_current()
         check_keys()
-        leave_sign()
+        write_marker()
     finally:
         connections.close_all()
 
 
-def say_what_is_elsewhere() -> None:
+def warn_of_separate_folders() -> None:
     """Warn of hosts that do not share what all have to share. Blocking; once we serve."""
     try:
         warn_of_homes_elsewhere()

@@ -1,8 +1,8 @@
 """Whether all hosts keep their files in the same folder.
 
-Where several homes may serve one database, each leaves a sign in its folder of files before it
-serves. A home whose processes serve and whose sign is not in our folder has another one: what is
-uploaded there cannot be read here.
+Where several homes may serve one database, each writes a marker file to its folder of files before
+it serves. A home whose processes serve and whose marker is not in our folder has another one: what
+is uploaded there cannot be read here.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from gateway.models import ServingProcess
 
 log = logging.getLogger(__name__)
 
-PREFIX = "tollhouse-home-"
-SIGNS_KEPT_FOR_S = 24 * 60 * 60
+MARKER_PREFIX = "tollhouse-home-"
+MARKERS_KEPT_FOR_S = 24 * 60 * 60
 ELSEWHERE = (
     "Stored files: %s is not the folder of %s. Files that are uploaded there cannot be read here. "
     "On every host, set TOLLHOUSE_FILES_DIR to a folder that all of them share, or set "
@@ -32,14 +32,14 @@ ELSEWHERE = (
 )
 
 
-def leave_sign() -> None:
+def write_marker() -> None:
     """Say in the folder of files that this home uses it. To be done before the home serves."""
     if not _may_differ():
         return
     folder: Path = settings.FILES_DIR
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (folder / _sign(*_own_home())).touch(mode=0o600)
+        (folder / _marker(*_own_home())).touch(mode=0o600)
     except OSError as error:
         log.warning("Stored files: %s cannot be written: %s.", folder, error.strerror)
 
@@ -48,18 +48,18 @@ def homes_elsewhere() -> list[str]:
     """Return the homes that serve and keep their files elsewhere: their hosts and folders."""
     if not _may_differ():
         return []
-    found = _signs_there()
+    found = _markers_there()
     others = _serving_homes() - {_own_home()}
-    return sorted(f"{host} ({home})" for host, home in others if _sign(host, home) not in found)
+    return sorted(f"{host} ({home})" for host, home in others if _marker(host, home) not in found)
 
 
 def warn_of_homes_elsewhere() -> None:
-    """Say it in the log, and delete the signs of homes that serve no more."""
+    """Say it in the log, and delete the markers of homes that serve no more."""
     if not _may_differ():
         return
     if homes := homes_elsewhere():
         log.warning(ELSEWHERE, settings.FILES_DIR, ", ".join(homes))
-    _delete_old({_sign(*home) for home in _alive().values_list("host", "home")})
+    _delete_old({_marker(*home) for home in _alive().values_list("host", "home")})
 
 
 def _may_differ() -> bool:
@@ -80,20 +80,20 @@ def _own_home() -> tuple[str, str]:
     return socket.gethostname(), str(settings.HOME)[:400]
 
 
-def _sign(host: str, home: str) -> str:
-    return PREFIX + sha256(f"{host}\n{home}".encode()).hexdigest()[:32]
+def _marker(host: str, home: str) -> str:
+    return MARKER_PREFIX + sha256(f"{host}\n{home}".encode()).hexdigest()[:32]
 
 
-def _signs_there() -> set[str]:
+def _markers_there() -> set[str]:
     try:
-        return {path.name for path in settings.FILES_DIR.glob(f"{PREFIX}*")}
+        return {path.name for path in settings.FILES_DIR.glob(f"{MARKER_PREFIX}*")}
     except OSError:
         return set()
 
 
 def _delete_old(kept: Iterable[str]) -> None:
-    before = time.time() - SIGNS_KEPT_FOR_S
-    for name in _signs_there().difference(kept):
+    before = time.time() - MARKERS_KEPT_FOR_S
+    for name in _markers_there().difference(kept):
         with suppress(OSError):
             if (settings.FILES_DIR / name).stat().st_mtime < before:
                 (settings.FILES_DIR / name).unlink()
