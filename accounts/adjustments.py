@@ -1,4 +1,4 @@
-"""Adjust a balance: call idle money back from serving processes where that is needed."""
+"""Adjust a balance: call idle money back from server processes where that is needed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def adjust(
 
 
 def _may_be_idle(workspace: Workspace, amount_nusd: int) -> bool:
-    """True when the amount is there, but serving processes have drawn a part of it."""
+    """True when the amount is there, but server processes have drawn a part of it."""
     return Wallet.objects.filter(
         pk=workspace.pk, posted_nusd__gte=amount_nusd, drawn_nusd__gt=0
     ).exists()

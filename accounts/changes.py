@@ -19,7 +19,7 @@ class OutsideTransaction(RuntimeError):
 
 
 def record_change(kind: ConfigChange.Kind, ref: str = "") -> ConfigChange:
-    """Tell every serving process that something it keeps in memory is no longer true.
+    """Tell every server process that something it keeps in memory is no longer true.
 
     ref: see ConfigChange.Kind; ids are written as 32 hex digits.
     Raises OutsideTransaction unless called inside one.

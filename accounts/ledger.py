@@ -54,7 +54,7 @@ class LedgerError(Exception):
 
 
 class InsufficientBalance(LedgerError):
-    """The wallet would end below what serving processes have drawn from it."""
+    """The wallet would end below what server processes have drawn from it."""
 
 
 class NoWallet(LedgerError):
@@ -138,7 +138,7 @@ def grant(
     kind: LedgerEntry.Kind = LedgerEntry.Kind.GRANT,
     source: str = "",
 ) -> LedgerEntry:
-    """Add (or, negative, remove) credit on behalf of a person, and notify serving processes.
+    """Add (or, negative, remove) credit on behalf of a person, and notify server processes.
 
     source: with kind, what makes it unique; given again, it is the first entry again and nothing
     is written. Without one every call of this is a grant of its own.

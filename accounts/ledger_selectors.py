@@ -20,7 +20,7 @@ class Balance:
 
     # The sum of its ledger entries.
     posted_nusd: int
-    # The part that serving processes may spend without asking.
+    # The part that server processes may spend without asking.
     drawn_nusd: int
     entries: int
 

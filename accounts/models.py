@@ -175,7 +175,7 @@ class Wallet(models.Model):
     """A workspace's money.
 
     posted_nusd: the sum of the wallet's ledger entries.
-    drawn_nusd: the sum of its purses, that is what serving processes may spend.
+    drawn_nusd: the sum of its purses, that is what server processes may spend.
     sequence: how many ledger entries there are; the number of the newest.
     """
 
@@ -315,7 +315,7 @@ class Purse(models.Model):
 class ConfigChange(models.Model):
     """A row of the change feed: configuration changed that server processes have in memory.
 
-    Written by services in the transaction that makes the change; read by every serving
+    Written by services in the transaction that makes the change; read by every server
     process (docs/adr/0003).
     """
 

@@ -95,7 +95,7 @@ WORDS: Mapping[Action, str] = {
     Action.UNLOCK_WORKSPACE: "Unlock the workspace",
     Action.MANAGE_CATALOGUE: "Manage providers, models, prices and limits of the installation",
     Action.MANAGE_WORKSPACES: "View all workspaces, create workspaces, set their storage limits",
-    Action.MANAGE_HOSTS: "View the serving processes of all hosts, declare a journal lost",
+    Action.MANAGE_HOSTS: "View the server processes of all hosts, declare a journal lost",
 }
 
 

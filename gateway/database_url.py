@@ -22,7 +22,7 @@ COMMAND_LOCK_S = 20
 PAGE_LOCK_S = 2
 PAGE_STATEMENT_S = 30
 POOL_WAIT_S = 2
-# Connections of a serving process that are not in the pool: its threads for calls.
+# Connections of a server process that are not in the pool: its threads for calls.
 CALL_CONNECTIONS = 8
 # A process that was stopped in the middle of a transaction does not keep its locks.
 IDLE_IN_TRANSACTION_S = 10

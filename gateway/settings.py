@@ -144,7 +144,7 @@ _MAKES_DATABASE = not {"migrate", "makemigrations"}.isdisjoint(sys.argv)
 _DATABASE = read_database(read_secret("DATABASE_URL"), HOME, may_make=_MAKES_DATABASE)
 DATABASES: dict[str, dict[str, Any]] = {"default": _DATABASE}
 DATABASE_FILE = database_file(_DATABASE)
-# The connections to PostgreSQL that one serving process may have.
+# The connections to PostgreSQL that one server process may have.
 DATABASE_CONNECTIONS = read_int("TOLLHOUSE_DATABASE_CONNECTIONS", 16, least=10, most=1000)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

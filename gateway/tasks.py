@@ -30,7 +30,7 @@ _batch_work = BatchWork()
 
 @shared_task(name="gateway.reap")
 def reap_task() -> None:
-    """Settle what dead serving processes left behind, also while no other process serves.
+    """Settle what dead server processes left behind, also while no other process serves.
 
     On every host: each can tell which of its own are dead. Work that one host does for all is kept
     by the one that has it.

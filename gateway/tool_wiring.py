@@ -1,4 +1,4 @@
-"""What server tools work with, made for one serving process (gateway.wiring)."""
+"""What server tools work with, made for one server process (gateway.wiring)."""
 
 from __future__ import annotations
 

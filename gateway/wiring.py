@@ -1,4 +1,4 @@
-"""Everything one serving process is made of, built once and handed to each other here.
+"""Everything one server process is made of, built once and handed to each other here.
 
 Nothing below knows where its parts come from; nothing above knows how they are made.
 """
@@ -89,7 +89,7 @@ WARM_KEYS = 1_000
 
 
 class Runtime:
-    """One serving process's parts. start() before the first call, stop() after the last."""
+    """One server process's parts. start() before the first call, stop() after the last."""
 
     def __init__(self) -> None:
         timeouts = StreamTimeouts(**settings.STREAM_TIMEOUTS)

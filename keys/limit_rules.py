@@ -1,6 +1,6 @@
 """The only module that writes limit rules. Pages and commands come here.
 
-Every change is in the feed in its transaction, so that serving processes count by it within a
+Every change is in the feed in its transaction, so that server processes count by it within a
 second.
 """
 

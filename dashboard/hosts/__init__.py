@@ -1,1 +1,1 @@
-"""The serving processes of all hosts, and journals that are missing."""
+"""The server processes of all hosts, and journals that are missing."""

@@ -1,4 +1,4 @@
-"""The serving processes of all hosts, and journals that were declared lost, as tables."""
+"""The server processes of all hosts, and journals that were declared lost, as tables."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gateway.selectors.processes import ProcessRow
 
 _PROCESSES = Layout[ProcessRow](
     name="process",
-    label="Serving processes",
+    label="Server processes",
     cells="dashboard/hosts/_cells.html",
     columns=(
         Column("host", "Host", grows=True),
@@ -45,7 +45,7 @@ _LOSSES = Layout[JournalLoss](
 )
 _NONE = Empty(
     icon="server",
-    title="No serving processes",
+    title="No server processes",
     text="Server processes appear here when they start. Run make up.",
 )
 

@@ -1,4 +1,4 @@
-"""The serving processes of all hosts, for operators, and what becomes of journals out of reach."""
+"""The server processes of all hosts, for operators, and what becomes of journals out of reach."""
 
 from __future__ import annotations
 

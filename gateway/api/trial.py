@@ -38,7 +38,7 @@ MODEL_RULE = "Named-entity model or service of the workspace"
 
 
 class NotServed(Exception):
-    """No serving process answers this request."""
+    """No server process answers this request."""
 
 
 class TrialFinding(NamedTuple):

@@ -1,4 +1,4 @@
-"""Child processes that do work for a serving process, and the frames between the two.
+"""Child processes that do work for a server process, and the frames between the two.
 
 Each has a socket to who started it as its standard input. Both ways go frames: four bytes of
 length, then MessagePack.

@@ -1,4 +1,4 @@
-"""The process that fetches for a serving process: `python -m gateway.egress.fetch_worker`.
+"""The process that fetches for a server process: `python -m gateway.egress.fetch_worker`.
 
     python -m gateway.egress.fetch_worker [NETWORK…]        NETWORK: may be fetched from, too
 

@@ -32,7 +32,7 @@ SHOWN_CHARS = 400
 
 
 class Snapshot(ABC):
-    """The database at one moment. drained: the first segment of its journal that each serving
+    """The database at one moment. drained: the first segment of its journal that each server
     process still needs, by host and id."""
 
     drained: dict[tuple[str, uuid.UUID], int]

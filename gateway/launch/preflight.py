@@ -182,7 +182,7 @@ def check_database() -> bool:
 
 
 def check_database_is_current() -> None:
-    """Raises CannotStart unless a serving process may use the database as it is."""
+    """Raises CannotStart unless a server process may use the database as it is."""
     if settings.DATABASE_FILE is not None and not settings.DATABASE_FILE.exists():
         raise CannotStart(f"There is no database {_name()}: run `manage.py prepare`.")
     if check_database():

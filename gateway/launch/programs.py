@@ -11,7 +11,7 @@ STORAGE_FAILED = 74
 
 
 def server_command(*, host: str, port: int) -> list[str]:
-    """Return how to start one serving process.
+    """Return how to start one server process.
 
     Forwarded headers are ours to judge (gateway.admission knows the trusted proxies), so
     uvicorn is told to leave the peer's address alone.

@@ -174,7 +174,7 @@ def _find_warnings(manifest: Manifest, home: Path) -> list[str]:
     if manifest.other_hosts or manifest.missing_journals:
         number = manifest.other_hosts + manifest.missing_journals
         found.append(
-            f"Journals of {number} serving processes are not in the backup: calls that only they "
+            f"Journals of {number} server processes are not in the backup: calls that only they "
             "had are missing. On PostgreSQL their money stays reserved: adopt these journals, or "
             "declare them lost (page Hosts)."
         )

@@ -1,4 +1,4 @@
-"""The serving process: `python -m gateway.launch.server`, with the arguments of uvicorn."""
+"""The server process: `python -m gateway.launch.server`, with the arguments of uvicorn."""
 
 from __future__ import annotations
 

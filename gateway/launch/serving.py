@@ -1,4 +1,4 @@
-"""What a serving process makes sure of before it takes the first call, however it was started."""
+"""What a server process makes sure of before it takes the first call, however it was started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of one serving process, read from its parts when somebody asks."""
+"""Metrics of one server process, read from its parts when somebody asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a serving process may take calls, from what it knows already: nothing is asked."""
+"""Whether a server process may take calls, from what it knows already: nothing is asked."""
 
 from __future__ import annotations
 

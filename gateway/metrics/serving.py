@@ -1,4 +1,4 @@
-"""The metrics of one serving process, put together as the settings ask for them."""
+"""The metrics of one server process, put together as the settings ask for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What serving processes may spend of the budgets of keys, members and workspaces."""
+"""What server processes may spend of the budgets of keys, members and workspaces."""
 
 from __future__ import annotations
 

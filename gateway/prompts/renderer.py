@@ -1,6 +1,6 @@
 """Renders operators' templates in a child process (gateway.prompts.sandbox_worker).
 
-A serving process has one worker, started when a template first needs it. A template that uses up
+A server process has one worker, started when a template first needs it. A template that uses up
 its time takes the worker with it; the next one gets a fresh worker.
 """
 

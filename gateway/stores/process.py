@@ -1,4 +1,4 @@
-"""A serving process's place in the database: its row, its lease, its journal's folder.
+"""A server process's place in the database: its row, its lease, its journal's folder.
 
 A process holds a lock on a file in its journal's folder for as long as it lives; the kernel takes
 the lock away with the process, whatever it died of, and a reused pid cannot fake it. Where the
@@ -54,7 +54,7 @@ _MOMENTS = {
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """One session of a serving process: id of its row, its journal's folder, its lock."""
+    """One session of a server process: id of its row, its journal's folder, its lock."""
 
     process_id: uuid.UUID
     folder: Path

@@ -1,4 +1,4 @@
-"""One session of a serving process: its row, lock, journal and purses, and how far it drained."""
+"""One session of a server process: its row, lock, journal and purses, and how far it drained."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One serving process's credits and records, and the writer that does their slow work."""
+"""One server process's credits and records, and the writer that does their slow work."""
 
 from __future__ import annotations
 

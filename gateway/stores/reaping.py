@@ -1,4 +1,4 @@
-"""End dead serving processes: replay their journals and return their purses, exactly once.
+"""End dead server processes: replay their journals and return their purses, exactly once.
 
 A process is dead when the kernel has released its lock (same host), or when its lease has expired
 and stays expired while we watch. A process that could not reach the database, or a laptop that

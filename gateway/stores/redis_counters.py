@@ -194,4 +194,4 @@ class RedisCounters:
         try:
             self.share = await self._look()
         except (DatabaseError, DatabaseUnavailable) as error:
-            log.debug("The serving processes cannot be counted: %r", error)
+            log.debug("The server processes cannot be counted: %r", error)

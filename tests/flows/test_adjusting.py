@@ -1,4 +1,4 @@
-"""An operator takes credit away that a serving process has drawn and does not need."""
+"""An operator takes credit away that a server process has drawn and does not need."""
 
 from __future__ import annotations
 

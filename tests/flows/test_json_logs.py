@@ -1,4 +1,4 @@
-"""TOLLHOUSE_LOG_FORMAT=json: every line of a serving process is one object, with nothing in it that
+"""TOLLHOUSE_LOG_FORMAT=json: every line of a server process is one object, with nothing in it that
 a line of text may not say."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What Prometheus reads of a serving process, over real sockets."""
+"""What Prometheus reads of a server process, over real sockets."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ RULES: dict[str, Any] = {
     "expires_at": None,
 }
 MCP_SERVER: dict[str, Any] = {"name": "weather", "url": "https://mcp.example/mcp"}
-# The order: what starts it, and the kind of change that serving processes hear of.
+# The order: what starts it, and the kind of change that server processes hear of.
 Start = Callable[[], Callable[[], object]]
 
 

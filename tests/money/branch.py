@@ -1,4 +1,4 @@
-"""A serving process's stores without its thread: time and work advance when a test says so.
+"""A server process's stores without its thread: time and work advance when a test says so.
 
 Everything is the real code but three things: the thread (its steps are called), the clock of the
 event loop (it is set), and the kernel's delivery of a SIGKILL (the object is dropped).

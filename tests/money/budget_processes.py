@@ -1,4 +1,4 @@
-"""Serving processes that spend budgets of one workspace, in one test process."""
+"""Server processes that spend budgets of one workspace, in one test process."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TIMEOUTS = ReservationTimeouts(database_s=60, recall_s=1.0, look_s=0.05)
 
 
 class Process:
-    """A serving process: its stores with their thread, and its part of the key's budget."""
+    """A server process: its stores with their thread, and its part of the key's budget."""
 
     def __init__(self, home: Path, workspace: Workspace) -> None:
         self.writer = Writer(home)

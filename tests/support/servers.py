@@ -186,7 +186,7 @@ def start_gateway(
     env: Mapping[str, str] | None = None,
     root: Path = ROOT,
 ) -> GatewayServer:
-    """Start one serving process on a prepared home and wait until it answers."""
+    """Start one server process on a prepared home and wait until it answers."""
     seeded = json.loads((home / "quickstart.json").read_text())
     server = GatewayServer(
         home=home,
@@ -276,7 +276,7 @@ def _spawn_gateway(server: GatewayServer) -> subprocess.Popen[bytes]:
 
 
 def _server_command(server: GatewayServer) -> list[str]:
-    """Return how the version at server.root starts one serving process."""
+    """Return how the version at server.root starts one server process."""
     if server.root == ROOT:
         from gateway.launch.programs import server_command
 

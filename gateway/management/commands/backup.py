@@ -45,7 +45,7 @@ class Command(JsonCommand):
         ]
         if answer["missing_journals"]:
             lines.append(
-                f"Journals of {answer['missing_journals']} serving processes are on other hosts or "
+                f"Journals of {answer['missing_journals']} server processes are on other hosts or "
                 "missing. Calls that are only in them are not in the backup."
             )
         return "\n".join(lines)

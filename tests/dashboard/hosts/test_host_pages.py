@@ -48,7 +48,7 @@ def test_a_dead_process_is_shown_with_what_it_keeps_and_what_to_do(operator: Cli
 
 
 def test_without_a_dead_process_there_is_no_warning(operator: Client) -> None:
-    assert b"No serving processes" in operator.get(LIST).content
+    assert b"No server processes" in operator.get(LIST).content
 
 
 def test_the_worst_case_is_stated_before_it_is_booked(operator: Client) -> None:

@@ -44,7 +44,7 @@ SETTINGS = {
 
 @dataclass
 class Report:
-    """Memory: the most that the serving process and its children held at once."""
+    """Memory: the most that the server process and its children held at once."""
 
     kind: str
     quiet_p50_ms: float

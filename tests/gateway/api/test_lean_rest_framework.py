@@ -38,7 +38,7 @@ def loaded(home: Path) -> list[str]:
 
 
 def is_mapped(server: GatewayServer, library: str) -> bool:
-    """True when a shared library of this name is in the memory of the serving process."""
+    """True when a shared library of this name is in the memory of the server process."""
     return library in Path(f"/proc/{server.process.pid}/maps").read_text()
 
 

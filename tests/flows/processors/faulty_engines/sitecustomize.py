@@ -1,4 +1,4 @@
-"""Lets a serving process run these engines. It has less patience than usual with a request that
+"""Lets a server process run these engines. It has less patience than usual with a request that
 makes one hang, and more with all others, whatever else the machine does."""
 
 from __future__ import annotations
