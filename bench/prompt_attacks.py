@@ -74,7 +74,7 @@ def table(rated: Rated) -> str:
         "|---|---:|---:|" + "---:|" * len(languages),
     ]
     for is_attack in (True, False):
-        name = "**Attacks found**" if is_attack else "**Innocent, refused**"
+        name = "**Attacks found**" if is_attack else "**Harmless, refused**"
         lines.append(_line(name, rated, languages, {"attack": is_attack}))
         lines += [
             _line(kind, rated, languages, {"attack": is_attack, "kind": kind})
