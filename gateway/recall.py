@@ -51,7 +51,7 @@ class Recall:
             ) from None
         except ChainTooLong:
             raise RequestError(
-                "The conversation is too long to go on from a stored response.",
+                "The conversation is too long to continue a stored response.",
                 param="previous_response_id",
             ) from None
         except DatabaseError as error:

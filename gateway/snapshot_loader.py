@@ -45,7 +45,7 @@ class SnapshotLoader:
             except DatabaseError as error:
                 if not self._snapshot.current().version:
                     raise
-                logger.warning("The catalogue cannot be read. Trying again: %r", error)
+                logger.warning("The configuration cannot be read. Trying again: %r", error)
                 await asyncio.sleep(RETRY_S)
                 continue
             if fresh.version >= self._snapshot.current().version:

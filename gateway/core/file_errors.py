@@ -21,4 +21,4 @@ class UnsupportedFileType(RequestError):
 
 class FileRejected(RequestError):
     status, code = 422, "file_rejected"
-    meaning = "The file scanner of the installation rejected the file."
+    meaning = "The virus scanner of the installation rejected the file."

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 MAX_TOOLS = 200
 MAX_PAGES = 20
 ERROR_CHARS = 300
-UNREACHABLE = "The MCP server could not be reached, or its answer is not valid."
+UNREACHABLE = "The MCP server could not be reached, or its response is not valid."
 HIDDEN = "[credential]"
 
 
@@ -175,7 +175,7 @@ class _Body(httpx2.AsyncByteStream):
                     raise TooLarge
                 yield piece
         except TooLarge:
-            self._guard.refusal = "The answer of the MCP server is too large."
+            self._guard.refusal = "The response of the MCP server is too large."
             raise httpx2.ReadError("too large") from None
         except OSError as error:
             raise httpx2.ReadError(type(error).__name__) from None

@@ -20,6 +20,6 @@ def post_json(origin: str, path: str, body: bytes, headers: Mapping[str, str]) -
         answer = link.getresponse()
         return answer.status, answer.read()
     except http.client.HTTPException as error:
-        raise OSError(f"the answer of the server cannot be read: {error!r}") from error
+        raise OSError(f"the response of the server cannot be read: {error!r}") from error
     finally:
         link.close()

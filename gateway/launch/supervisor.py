@@ -113,7 +113,7 @@ class Supervisor:
             if not self._comes_up(new):
                 new.kill()
                 if not self.is_stopping:
-                    self._say(f"The new {new.name} did not start. The old one goes on.")
+                    self._say(f"The new {new.name} did not start. The old one stays.")
                 return
             self._children[self._children.index(old)] = new
             old.retire()

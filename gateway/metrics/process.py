@@ -112,6 +112,6 @@ class ProcessCollector(Collector):
             )
         yield gauge(
             "snapshot_version",
-            "Newest change in the catalogue.",
+            "Newest change of configuration.",
             runtime.snapshot.current().version,
         )

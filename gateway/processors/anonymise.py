@@ -47,7 +47,7 @@ class Anonymise(Processor):
     scope = "pii"
     description = (
         "Replaces personal data with placeholders before the model reads the request, and puts the "
-        "data back into the answer and its tool calls, in streams as well."
+        "data back into the response and its tool calls, in streams as well."
     )
     options = AnonymiseSettings
     needs_language = True

@@ -73,7 +73,7 @@ class Haystack(Processor):
     description = (
         "Puts data that the call attaches as JSON into the system message, and into variables of "
         "prompt templates. With redact, personal data and flagged values in it are replaced with "
-        "placeholders and put back into the answer; this needs the scope pii and a language."
+        "placeholders and put back into the response; this needs the scope pii and a language."
     )
     options = HaystackSettings
     languages: ClassVar[tuple[str, ...]] = LANGUAGES

@@ -139,7 +139,7 @@ async def run_processors(call: ChatCall, wanted: Wanted, context: ProcessorConte
         if done.step is not None:
             steps.append(TimedStep(done.step, processor.name, processing))
     if needs_answer(steps) and call.payload.n > 1:
-        raise RequestError("n must be 1 with a processor that needs the whole answer.", param="n")
+        raise RequestError("n must be 1 with a processor that needs the whole response.", param="n")
     if call.payload.fields is not given and call.facts.body is body:
         # What is stored and compared of the request is what its model reads.
         call = replace(call, facts=replace(call.facts, body=write_body(call)))

@@ -150,7 +150,8 @@ class ServiceClient:
                 async with self._semaphore.slot(service.row_id):
                     return read(await self._send(service, path, body, content_type))
             except (ServiceFailed, msgspec.MsgspecError) as error:
-                why = str(error) if isinstance(error, ServiceFailed) else "its answer is not valid"
+                is_said = isinstance(error, ServiceFailed)
+                why = str(error) if is_said else "its response is not valid"
                 logger.error("The service %s failed: %s", service.row_id, why)
                 if wait_s is None:
                     raise ProcessorFailure(
@@ -173,9 +174,9 @@ class ServiceClient:
             async with asyncio.timeout(self._run_s):
                 reply = await client.send(url, method="POST", headers=headers, content=body)
         except TimeoutError:
-            raise ServiceFailed(f"there was no answer within {self._run_s:g} s") from None
+            raise ServiceFailed(f"there was no response within {self._run_s:g} s") from None
         except TooLarge:
-            raise ServiceFailed("its answer is too long") from None
+            raise ServiceFailed("its response is too long") from None
         except FAILURES as error:
             raise ServiceFailed(f"it could not be reached ({type(error).__name__})") from None
         if reply.status != 200:

@@ -153,8 +153,8 @@ class Spellcheck(Processor):
     name = "spellcheck"
     scope = "language"
     description = (
-        "Corrects the spelling of the answer, but not code, links, placeholders, names, JSON and"
-        " tool calls. The answer is sent when it is complete."
+        "Corrects the spelling of the response, but not code, links, placeholders, names, JSON and"
+        " tool calls. The response is sent when it is complete."
     )
     options = SpellcheckOptions
     needs_language = True

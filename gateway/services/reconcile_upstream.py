@@ -33,9 +33,9 @@ def compare(upstream_usage: Iterable[JsonObject], most: int) -> Iterator[Result]
 
 def _all_known(entries: Entries, most: int) -> Result:
     known = {call.pk for call in _calls(entries)}
-    missing = [f"upstream served {call_id}, which was never admitted" for call_id in entries]
+    missing = [f"the provider served {call_id}, which was never admitted" for call_id in entries]
     missing = [text for text, pk in zip(missing, entries, strict=True) if pk not in known]
-    return "I7", "no call went upstream without a hold", len(entries), missing[:most]
+    return "I7", "no call was sent to the provider without a hold", len(entries), missing[:most]
 
 
 def _same_usage(entries: Entries, most: int) -> Result:
@@ -48,8 +48,8 @@ def _same_usage(entries: Entries, most: int) -> Result:
         ours = (call.prompt_tokens, call.completion_tokens)
         theirs = [_usage(entry) for entry in entries[call.pk]]
         if ours not in theirs:
-            breaks.append(f"call {call.pk}: we charged {ours} tokens, upstream counted {theirs}")
-    return "I9c", "tokens charged are the upstream's own count", checked, breaks[:most]
+            breaks.append(f"call {call.pk}: charged {ours} tokens, the provider counted {theirs}")
+    return "I9c", "tokens charged are the provider's own count", checked, breaks[:most]
 
 
 def _fair_estimates(entries: Entries, most: int) -> Result:
@@ -60,7 +60,8 @@ def _fair_estimates(entries: Entries, most: int) -> Result:
         checked += 1
         generated = max(_usage(entry)[1] for entry in entries[call.pk])
         if call.completion_tokens > generated * MAX_OVERESTIMATE + 1:
-            shown = f"estimated {call.completion_tokens} output tokens, upstream made {generated}"
+            estimated = f"estimated {call.completion_tokens} output tokens"
+            shown = f"{estimated}, the provider generated {generated}"
             breaks.append(f"call {call.pk}: {shown}")
     return "I10", "no estimate is over 5 % above what was generated", checked, breaks[:most]
 

@@ -136,7 +136,7 @@ def _keep(provider: Provider, version: str, now: datetime) -> None:
     kept = asked.update(server_version=version, version_asked_at=now)
     dialect = _dialect_at(version)
     if kept and dialect != _dialect_at(provider.server_version):
-        log.info("Provider %s is vLLM %s: it is told %s.", provider, version, dialect)
+        log.info("Provider %s is vLLM %s: requests use %s.", provider, version, dialect)
         record_change(ConfigChange.Kind.CATALOGUE)
 
 

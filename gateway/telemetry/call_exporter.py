@@ -156,7 +156,7 @@ class CallExporter:
         if trouble and not before:
             logger.warning(
                 "The collector at OTEL_EXPORTER_OTLP_ENDPOINT does not accept %s: %s. Calls are "
-                "served as ever.",
+                "still served.",
                 what,
                 trouble.rstrip("."),
             )

@@ -26,7 +26,7 @@ class Options(Struct, forbid_unknown_fields=True):
 
 class Image(ServerTool):
     name = "image"
-    description = "Makes a picture from a description. The user sees it beside your answer."
+    description = "Generates an image from a description. The user sees it next to your answer."
     unit = "image"
     max_runs = 4
     options = Options
@@ -41,8 +41,8 @@ class Image(ServerTool):
         size = context.options.size or asked.size
         images = await context.services.make_images(context.record.model, asked.prompt, size)
         if not images:
-            raise ToolFailed("No picture was made.")
-        said: dict[str, object] = {"note": "The picture was made, and the user sees it."}
+            raise ToolFailed("No image was generated.")
+        said: dict[str, object] = {"note": "The image was generated, and the user sees it."}
         addresses = [one for one in images if one.startswith("http")]
         if addresses:
             said["url"] = addresses[0]
@@ -50,5 +50,5 @@ class Image(ServerTool):
             content=said,
             units=len(images),
             images=tuple(images),
-            preview=addresses[0] if addresses else "A picture",
+            preview=addresses[0] if addresses else "An image",
         )

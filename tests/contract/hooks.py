@@ -64,7 +64,7 @@ MESSAGES = re.compile(
             # What only the installation knows.
             r"The (file|model|plugin|service) .* does not exist",
             r"The plugin .* is not configured",
-            r"Messages have no place for pictures",
+            r"Messages cannot contain images",
             r"haystack needs data",
             r"The type .* cannot be found by this installation",
             r"The (response|item) .* is not stored",

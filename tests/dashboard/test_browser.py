@@ -187,7 +187,7 @@ def test_a_prompt_is_looked_at_without_being_saved(watched: Watched) -> None:
     page.get_by_label("Default system prompt").fill("I am {{ model_id }}, call {{ request_id }}.")
     page.get_by_role("button", name="Preview").click()
 
-    shown = page.get_by_label("What the model is told")
+    shown = page.get_by_label("Prompt that the model gets")
     expect(shown).to_contain_text(re.compile(r"I am [\w.-]+, call [0-9a-f-]{36}\."))
     expect(page.get_by_text("request_id changes with each call")).to_be_visible()
     assert watched.check("preview") == []

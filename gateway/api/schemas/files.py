@@ -46,7 +46,7 @@ class FileUpload(Struct, kw_only=True):
     file: Annotated[str, Meta(extra_json_schema={"format": "binary"})]
     purpose: Annotated[
         Literal["assistants", "batch", "user_data", "vision"],
-        Meta(description="batch: JSONL, checked line by line. vision: a picture."),
+        Meta(description="batch: JSONL, checked line by line. vision: an image."),
     ]
     anchor: Annotated[
         Literal["created_at"] | UnsetType, Meta(description="From when the seconds count.")

@@ -20,7 +20,11 @@ class DetectRequest(Struct, kw_only=True, forbid_unknown_fields=True):
 
     text: Annotated[
         str,
-        Meta(min_length=1, max_length=MOST_CHARS, description="The longer, the surer the answer."),
+        Meta(
+            min_length=1,
+            max_length=MOST_CHARS,
+            description="Longer texts give more reliable results.",
+        ),
     ]
 
 

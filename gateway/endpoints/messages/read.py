@@ -180,7 +180,7 @@ def _read_plugins(request: schema.MessagesRequest) -> tuple[WantedTool, ...]:
         found = read_plugins(request.plugins, shows_events=bool(request.hi_tool_events))
         for one in found:
             if one.id == "image":
-                message = "Messages have no place for pictures. Use chat completions."
+                message = "Messages cannot contain images. Use chat completions."
                 raise PluginUnavailable(message, param=f"{one.param}.id")
     except RequestError as error:
         error.param = _PLACE.sub(r".\1", error.param or "") or None

@@ -114,7 +114,7 @@ class Transcriptions(Translations):
     def describe(self) -> EndpointDescription:
         return EndpointDescription(
             operation_id="createTranscription",
-            summary="Write down what is said in a recording",
+            summary="Transcribe audio",
             answer="The text, in the form of response_format. With stream: true, a stream of "
             "events.",
             request=TranscriptionRequest,

@@ -26,7 +26,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--upstream-usage",
             metavar="FILE_OR_URL",
-            help="Compare with an upstream's own usage records (JSON).",
+            help="Compare with a provider's own usage records (JSON).",
         )
         parser.add_argument(
             "--record", action="store_true", help="Store the result for the dashboard."

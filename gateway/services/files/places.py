@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 NAME = "files"
 DATA_KEY_BYTES = 32
 OTHER_PLACE = (
-    "%s is not where this installation keeps its files: its mark is %s. With several hosts, set "
-    "TOLLHOUSE_FILES_DIR to a folder that all of them share, or TOLLHOUSE_FILES_S3_BUCKET. If the "
-    "folder is of this installation, delete the file tollhouse-storage there."
+    "%s is not where this installation keeps its files: its identifier is %s. With several hosts, "
+    "set TOLLHOUSE_FILES_DIR to a folder that all of them share, or TOLLHOUSE_FILES_S3_BUCKET. "
+    "If the folder is of this installation, delete the file tollhouse-storage there."
 )
 _found_right: set[str] = set()
 

@@ -20,7 +20,7 @@ from gateway.core.scanner_address import ScannerAddress
 
 log = logging.getLogger(__name__)
 
-AWAY = "The file scanner is not available right now."
+AWAY = "The virus scanner is not available right now."
 COMMAND = b"zINSTREAM\0"
 # clamd waits so long for more (CommandReadTimeout is 30 s), and we for its verdict.
 CONNECT_S, WRITE_S, VERDICT_S = 3.0, 30.0, 120.0
@@ -103,14 +103,16 @@ class Scan:
             return
         if match is not None:
             name = "".join(char for char in match["found"] if char.isprintable())[:100]
-            log.warning("The file scanner rejected an upload: %s", name)
-            raise FileRejected(f"The file scanner rejected the file: {name}.", param="file")
+            log.warning("The virus scanner rejected an upload: %s", name)
+            raise FileRejected(f"The virus scanner rejected the file: {name}.", param="file")
         if _TOO_LONG in reply:
-            raise PayloadTooLarge("The file is larger than the file scanner reads.", param="file")
-        raise self._away(f"it said {reply[:200]!r}")
+            raise PayloadTooLarge(
+                "The file is larger than the virus scanner accepts.", param="file"
+            )
+        raise self._away(f"its reply: {reply[:200]!r}")
 
     def _away(self, reason: str) -> StorageUnavailable:
-        detail = f"the file scanner at {self._address}: {reason}"
+        detail = f"the virus scanner at {self._address}: {reason}"
         return StorageUnavailable(AWAY, detail=detail, retry_after_s=5)
 
 
