@@ -91,7 +91,7 @@ ANTHROPIC_VERSION = OpenApiParameter(
     "anthropic-version",
     str,
     OpenApiParameter.HEADER,
-    description="Answers have the format of Anthropic's API.",
+    description="Responses have the format of Anthropic's API.",
 )
 
 

@@ -198,7 +198,7 @@ def add_provider_options(parser: ArgumentParser) -> None:
         choices=("yes", "no"),
         help="On-premises, where calls with require_local may go: yes or no.",
     )
-    parser.add_argument("--location", metavar="TEXT", help="Location of the data centre.")
+    parser.add_argument("--location", metavar="TEXT", help="Data center region, such as eu-west.")
     parser.add_argument(
         "--passthrough",
         choices=("yes", "no"),

@@ -42,7 +42,7 @@ class WebFetch(ServerTool):
         )
         text, title = str(found["text"]), str(found["title"])
         if not found["is_text"]:
-            raise ToolFailed("What is at this address is not a text.")
+            raise ToolFailed("This URL has no text.")
         if found["is_slow"]:
             raise ToolFailed("The page takes too long to read.")
         if not text:

@@ -49,7 +49,8 @@ class FileUpload(Struct, kw_only=True):
         Meta(description="batch: JSONL, checked line by line. vision: an image."),
     ]
     anchor: Annotated[
-        Literal["created_at"] | UnsetType, Meta(description="From when the seconds count.")
+        Literal["created_at"] | UnsetType,
+        Meta(description="The time from which the seconds count."),
     ] = field(default=UNSET, name="expires_after[anchor]")
     seconds: Annotated[
         Annotated[int, Meta(ge=MIN_EXPIRY_S, le=MAX_EXPIRY_S)] | UnsetType,

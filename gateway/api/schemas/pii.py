@@ -69,7 +69,7 @@ class PiiRestoreRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     mapping: Annotated[
         dict[str, str],
         Meta(
-            description="What each placeholder stands for, as /pii/redact answered it.",
+            description="What each placeholder stands for, as /pii/redact returned it.",
             extra_json_schema={"propertyNames": {"pattern": rf"^{ANY.pattern}{END}"}},
         ),
     ]

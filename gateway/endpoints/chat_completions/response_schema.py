@@ -73,7 +73,7 @@ class AnswerMessage(Struct, kw_only=True):
         | UnsetType
     ) = UNSET
     images: (
-        Annotated[list[JsonObject], Meta(description="Images that a plugin has made.")] | UnsetType
+        Annotated[list[JsonObject], Meta(description="Images that a plugin generated.")] | UnsetType
     ) = UNSET
     audio: JsonObject | UnsetType = UNSET
 

@@ -74,12 +74,12 @@ class SaidText(Struct, tag_field="type", tag="text"):
 class SaidThinking(Struct, tag_field="type", tag="thinking"):
     thinking: str
     signature: Annotated[
-        str, Meta(description="Give it back unchanged. Empty where the provider signs nothing.")
+        str, Meta(description="Send it back unchanged. Empty if the provider signs nothing.")
     ]
 
 
 class SaidRedactedThinking(Struct, tag_field="type", tag="redacted_thinking"):
-    data: Annotated[str, Meta(description="Give it back unchanged.")]
+    data: Annotated[str, Meta(description="Send it back unchanged.")]
 
 
 class SaidToolUse(Struct, tag_field="type", tag="tool_use"):

@@ -51,7 +51,7 @@ class Moderations:
     def describe(self) -> EndpointDescription:
         return EndpointDescription(
             operation_id="createModeration",
-            summary="Judge texts and images",
+            summary="Classify texts and images",
             answer="One result for each text, or one for a message of texts and images.",
             request=ModerationRequest,
             response=ModerationResponse,

@@ -140,7 +140,7 @@ class ResponseObject(Struct, kw_only=True):
     service_tier: str | None
     store: Annotated[
         bool,
-        Meta(description="The response can be read again, and gone on from by its ID."),
+        Meta(description="The response is stored: it can be read and continued by its ID."),
     ]
     temperature: float | None
     text: JsonObject

@@ -41,7 +41,7 @@ class Speech:
     def describe(self) -> EndpointDescription:
         return EndpointDescription(
             operation_id="createSpeech",
-            summary="Make speech of a text",
+            summary="Generate speech from text",
             answer="The file, as it is made. With stream_format: sse, a stream of events.",
             request=schema.SpeechRequest,
             response=schema.SpeechFile,

@@ -60,7 +60,7 @@ class Translations:
     def describe(self) -> EndpointDescription:
         return EndpointDescription(
             operation_id="createTranslation",
-            summary="Translate a recording into English text",
+            summary="Translate audio into English text",
             answer="The text, in the form of response_format.",
             request=TranslationRequest,
             response=schema.TranscriptionResponse,

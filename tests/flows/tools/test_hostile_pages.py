@@ -14,7 +14,7 @@ from tests.flows.tools.asking import FETCH, ask, script, statuses, tool_events, 
 from tests.support.web_pages import WebPages
 
 MB = 2**20
-NO_TEXT = "What is at this address is not a text."
+NO_TEXT = "This URL has no text."
 # What a page of harm comes to: the XML is shown as it is, with none of its entities followed.
 PREVIEW = re.compile(
     r"The page has no readable text\.|The page takes too long to read\."
