@@ -46,8 +46,8 @@ class OutputReasoning(Struct, tag_field="type", tag="reasoning", kw_only=True):
         Annotated[
             str,
             Meta(
-                description="Opaque. Send it back with the item, and the provider knows its own"
-                " reasoning again."
+                description="Opaque. Send it back unchanged with the item, so that the"
+                " provider can read its own reasoning."
             ),
         ]
         | UnsetType
