@@ -122,6 +122,11 @@ class ModelRecord:
         return self.max_price.highest_of("completion")
 
     @cached_property
+    def search_pusd(self) -> int:
+        """What a search costs at most that the model makes before it answers; 0 for most models."""
+        return self.max_price.of("search")
+
+    @cached_property
     def max_price(self) -> Price:
         """The highest of each rate over the model's targets: what a hold must cover."""
         return highest([target.price for target in self.targets] or [self.price])

@@ -14,14 +14,18 @@ from gateway.tools.hold_bounds import most_fees_nusd
 
 
 def bound_cost(call: ChatCall, model: ModelRecord) -> CostBound:
-    """Return the most that the call can cost on the model, fees for pages of PDFs included."""
+    """Return the most that the call can cost on the model, fees for pages of PDFs included.
+
+    Of models that search, one search is in it. What else they may do for an answer is not: see
+    docs/adr/0090.
+    """
     payload = call.payload
     prompt_tokens = payload.prompt_tokens_bound
     if payload.pictures:
         prompt_tokens += bound_pictures(call, model)
     if model.context_tokens is not None:
         prompt_tokens = min(prompt_tokens, model.context_tokens)
-    prompt_pusd = prompt_tokens * model.max_prompt_pusd
+    prompt_pusd = prompt_tokens * model.max_prompt_pusd + model.search_pusd
     if payload.pdf_pages:
         prompt_pusd += payload.pdf_pages * payload.pdf_page_nusd * PUSD_PER_NUSD
     if payload.tools:

@@ -60,6 +60,20 @@ def test_searches_and_what_is_read_and_thought_are_paid(
     )
 
 
+def test_a_call_needs_the_price_of_a_search(look_alikes: LookAlikes, sonar: Caller) -> None:
+    poor = look_alikes.site.caller(credit_nusd=SEARCH_NUSD).with_(model=sonar.model)
+    enough = look_alikes.site.caller(credit_nusd=2 * SEARCH_NUSD).with_(model=sonar.model)
+
+    refused = poor.ask("hello", max_tokens=3)
+    answer = enough.ask("script:tokens=3&searched=1", max_tokens=3)
+
+    assert (refused.status, refused.error["code"]) == (402, "insufficient_credits")
+    assert answer.status == 200
+    record = look_alikes.site.record(answer.call_id)
+    assert record["charge_nusd"] > SEARCH_NUSD
+    assert record["absorbed_nusd"] == 0
+
+
 def test_long_research_for_a_short_answer_is_paid(look_alikes: LookAlikes, sonar: Caller) -> None:
     script = "script:tokens=3&searched=21&cited=19028&researched=193947"
 
