@@ -122,7 +122,8 @@ def _reserved_by(record: CallRecord) -> Amounts:
     completion_tokens = record.completion_tokens
     if record.output_pusd_per_token:
         prompt_pusd = record.prompt_tokens * record.input_pusd_per_token
-        search_pusd = record.units["search"]["pusd"] if "search" in (record.units or {}) else 0
+        units = record.units or {}
+        search_pusd = units["search"]["pusd"] if "search" in units else 0
         left_pusd = (record.hold_nusd - record.pdf_fee_nusd) * PUSD_PER_NUSD
         left_pusd -= prompt_pusd + search_pusd
         completion_tokens = max(completion_tokens, left_pusd // record.output_pusd_per_token)
