@@ -14,13 +14,14 @@ from gateway.core.budget_owner import Level
 from gateway.core.errors import DatabaseUnavailable
 from gateway.core.processor_rules import NO_RULES
 from gateway.selectors.budget_lines import budget_lines, holders_over, owner_of
+from gateway.selectors.mcp_servers import default_plugins
 from gateway.snapshot.caller import Caller
 from keys.models import ApiKey, Scope
 
 
 class KeyInfoView(KeyView):
-    """Get the API key itself, the budgets that its calls are charged to, and the processors that
-    they go through.
+    """Get the API key itself, the budgets that its calls are charged to, the processors that they
+    go through, and the plugins that they have by default.
 
     What a workspace has spent is shown to API keys with the scope usage.workspace.
     """
@@ -50,4 +51,5 @@ def read_key(caller: Caller) -> KeyReport:
         found += [write_budget(level, line, shows_spent=shows_spent) for line in lines]
     budgets = [budget for budget in found if budget is not None]
     rules = caller.key.processors or NO_RULES
-    return write_key(key, sorted(caller.key.scopes), budgets, rules)
+    plugins = default_plugins(key.workspace)
+    return write_key(key, sorted(caller.key.scopes), budgets, rules, plugins)

@@ -13,7 +13,7 @@ def describe_server(row: McpServer) -> Answer:
     listed_at = row.tools_listed_at
     return {
         "name": row.name,
-        "plugin": f"mcp:{row.name}",
+        "plugin": row.plugin,
         "url": row.url,
         "enabled": row.enabled,
         "by_default": row.by_default,

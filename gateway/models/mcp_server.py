@@ -54,3 +54,8 @@ class McpServer(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def plugin(self) -> str:
+        """What calls name it."""
+        return f"mcp:{self.name}"

@@ -12,6 +12,12 @@ def servers_of(workspace: Workspace) -> Sequence[McpServer]:
     return list(workspace.mcp_servers.all())
 
 
+def default_plugins(workspace: Workspace) -> list[str]:
+    """Return the plugins that calls of the workspace have without naming them."""
+    rows = workspace.mcp_servers.filter(by_default=True, enabled=True)
+    return [row.plugin for row in rows if usable_tools(row)]
+
+
 def get_mcp_server(workspace: Workspace, name: str) -> McpServer:
     """Return the server of this name. Raises LookupError."""
     found = workspace.mcp_servers.filter(name=name).first()

@@ -232,9 +232,14 @@ def test_a_server_by_default_is_in_calls_of_each_format(
 
 def test_changes_of_what_is_there_by_default_take_effect(mcp_site: Site, server_url: str) -> None:
     caller = with_server(mcp_site, server_url, "--tool", "forecast")
+    reader = mcp_site.another_key(caller.workspace_id, scopes=["usage"])
 
     def has_tools() -> bool:
         return bool(tools_of(caller.ask("script:echo")))
+
+    def told() -> list[str]:
+        key = reader.ask(method="GET", path="/v1/key", raw=b"").json["data"]
+        return list(key["default_plugins"])
 
     assert not has_tools()
     for options, expected in (
@@ -245,3 +250,4 @@ def test_changes_of_what_is_there_by_default_take_effect(mcp_site: Site, server_
     ):
         command(mcp_site, "set_mcp_server", caller, "weather", *options)
         wait_until(lambda: has_tools() is expected, what=f"{options} to apply")  # noqa: B023
+        assert told() == ["mcp:weather"] * expected

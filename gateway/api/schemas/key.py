@@ -66,6 +66,10 @@ class KeyReport(Struct, kw_only=True):
         list[MandatoryProcessorEntry],
         Meta(description="Calls go through them whatever they say, in this order."),
     ]
+    default_plugins: Annotated[
+        list[str],
+        Meta(description="Calls to models with tools have them without naming them."),
+    ]
 
 
 class KeyResponse(Struct):
@@ -73,7 +77,11 @@ class KeyResponse(Struct):
 
 
 def write_key(
-    key: ApiKey, scopes: list[str], budgets: list[KeyBudget], rules: ProcessorRules
+    key: ApiKey,
+    scopes: list[str],
+    budgets: list[KeyBudget],
+    rules: ProcessorRules,
+    default_plugins: list[str],
 ) -> KeyReport:
     """rules: of the key. Processors come in the order in which they run."""
     required = [rules.required[name] for name in PROCESSORS if name in rules.required]
@@ -90,6 +98,7 @@ def write_key(
             )
             for one in required
         ],
+        default_plugins=default_plugins,
     )
 
 
