@@ -29,7 +29,11 @@ TOGETHER = {
 }
 # And each by itself, to find out which of them it is that hurts.
 ALONE = {
-    one.__name__: (one,) for one in (*attacks.ANONYMOUS, *attacks.WITH_KEYS, *attacks.BEYOND_LIMITS)
+    one.__name__: (one,)
+    for one in (
+        *(*attacks.ANONYMOUS, *attacks.WITH_KEYS, *attacks.BEYOND_LIMITS),
+        attacks.patient_document,
+    )
 }
 KINDS = TOGETHER | ALONE
 
