@@ -23,6 +23,13 @@ _KINDS = {
     "batch": "Batch",
     "model": "Model",
     "provider": "Provider",
+    "price_list": "Price list",
+    "processor": "Processor",
+    "processor_service": "Service",
+    "tool": "Tool",
+    "file": "File",
+    "storage": "Storage",
+    "journal": "Journal",
 }
 
 

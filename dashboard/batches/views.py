@@ -87,8 +87,9 @@ def cancel(request: PageRequest, batch_id: UUID) -> HttpResponse:
         question = Question(
             title="Cancel this batch?",
             lines=[
-                f"{batch.completed + batch.failed} of {batch.total} requests of {batch.public_id} "
-                "are done. Requests in progress are finished and charged. No others are sent.",
+                f"{batch.completed + batch.failed:,} of {batch.total:,} requests of "
+                f"{batch.public_id} are done. Requests in progress are finished and charged. "
+                "No others are sent.",
                 "Results so far are kept in the output and error files.",
             ],
             action=page_address(workspace, "batch-cancel", batch.pk),

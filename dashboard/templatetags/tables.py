@@ -5,6 +5,7 @@ dashboard.ui.tables describes the columns.
 
 from __future__ import annotations
 
+import re
 from weakref import WeakKeyDictionary
 
 from django import template
@@ -18,6 +19,8 @@ from dashboard.ui.tables import Column, Group, Row, Table
 
 register = template.Library()
 HEADING = "group"  # the block that heads a group of rows
+# Where a code or an address may go on in the next line.
+BREAKS = re.compile(r"(?<=_)(?=.)|(?<=.)(?=/)")
 
 
 class CellNode(template.Node):
@@ -57,8 +60,9 @@ def cells(context: Context, table: Table[object], row: Row[object]) -> SafeStrin
 
 @register.filter
 def breakable(code: str) -> SafeString:
-    """Let a code such as `rate_limit_exceeded` break after its underscores, and nowhere else."""
-    return format_html_join(SafeString("_<wbr>"), "{}", ([part] for part in code.split("_")))
+    """Let a code such as `rate_limit_exceeded` break after its underscores, and an address before
+    its slashes."""
+    return format_html_join(SafeString("<wbr>"), "{}", ([part] for part in BREAKS.split(code)))
 
 
 @register.simple_tag(takes_context=True)

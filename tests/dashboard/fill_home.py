@@ -23,6 +23,7 @@ PROMPT = """You help the people of {{ org_name }}. Be brief and say where you kn
 
 It is {{ now_time }} on {{ now_day_of_week }}, {{ now_date }}."""
 MEMBER_EMAIL = "noor@example.com"
+INVITED_EMAIL = "somebody.whose.name.nobody.cut.short@subsidiary.example.com"
 LONG_MODEL = (
     "north-sea-research/an-extraordinarily-long-name-of-a-model-that-nobody-cut-short-v2-fp8"
 )
@@ -40,6 +41,7 @@ def main() -> None:
 def _fill() -> None:
     from django.utils import timezone
 
+    from accounts.invitations import invite
     from accounts.models import Membership, Role, User, Workspace
     from accounts.services import create_user, create_workspace, set_call_limits
     from gateway.core.money import NUSD_PER_USD
@@ -84,6 +86,7 @@ def _fill() -> None:
     membership = Membership.objects.create(workspace=workspace, user=person, role=Role.DEVELOPER)
     _limit(membership, first, operator.email)
     _set_budgets(membership, first, operator.email)
+    invite(workspace, email=INVITED_EMAIL, role=Role.VIEWER, actor=ACTOR)
     create_workspace(name="Zephyr Robotics", owner=person, actor=ACTOR)
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 from django.template.loader import get_template
 
-from dashboard.templatetags.tables import HEADING, CellNode
+from dashboard.templatetags.tables import HEADING, CellNode, breakable
 from dashboard.ui.tables import Column, Layout, Shown
 from tests.house.tree import tracked
 
@@ -47,3 +47,16 @@ def test_a_column_says_its_classes_once() -> None:
 
     assert column.head_classes == "num wide-only"
     assert column.cell_classes == "num wide-only muted"
+
+
+@pytest.mark.parametrize(
+    ("code", "shown"),
+    [
+        ("rate_limit_exceeded", "rate_<wbr>limit_<wbr>exceeded"),
+        ("/batches/{batch_id}/cancel", "/batches<wbr>/{batch_<wbr>id}<wbr>/cancel"),
+        ("ok_", "ok_"),
+        ("<b>", "&lt;b&gt;"),
+    ],
+)
+def test_codes_break_after_underscores_and_addresses_before_slashes(code: str, shown: str) -> None:
+    assert breakable(code) == shown
