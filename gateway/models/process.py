@@ -1,4 +1,4 @@
-"""Serving processes and the checks of the ledger."""
+"""Server processes and the checks of the ledger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serving processes of all hosts, and what the dead ones among them keep until their journals are
+"""Server processes of all hosts, and what the dead ones among them keep until their journals are
 replayed. All amounts are nano-USD."""
 
 from __future__ import annotations
