@@ -32,18 +32,18 @@ def connection_of(row: ProviderRow) -> Connection:
         return (
             Connection(label="Built in", badge="badge-ok")
             if is_on
-            else Connection(label="Off", badge="")
+            else Connection(label="Disabled", badge="")
         )
     if health is None:
         return (
             Connection(label="Untested", badge="badge-warn")
             if is_on
-            else Connection(label="Off", badge="")
+            else Connection(label="Disabled", badge="")
         )
     is_failing = health.failing_since is not None
     label, badge = ("Failing", "badge-bad") if is_failing else ("Reachable", "badge-ok")
     return Connection(
-        label=label if is_on else "Off",
+        label=label if is_on else "Disabled",
         badge=badge if is_on else "",
         is_failing=is_failing,
         at=health.failing_since or health.answered_at,

@@ -66,7 +66,7 @@ def credential_table(provider: Provider) -> Table[ListedCredential]:
 def _list(provider: Provider, row: ProviderCredential) -> ListedCredential:
     row.provider = provider
     if not row.enabled:
-        return ListedCredential(row, "Off", "")
+        return ListedCredential(row, "Disabled", "")
     if row.source != DYNAMIC:
         try:
             problem = open_credential(row).problem
