@@ -46,6 +46,11 @@ class Account:
         lack_nusd = least_nusd - self.purse.free_nusd
         return lack_nusd <= 0 or lack_nusd >= self.refused_nusd
 
+    def is_free_money_of_use(self) -> bool:
+        """True when somebody waits who could have what is free here, were there no more to come."""
+        free_nusd = self.purse.free_nusd
+        return any(waiter.least_nusd <= free_nusd for waiter in self.waiting())
+
     def needed_draw(self, workspace_id: str) -> Draw:
         """Return the draw that would serve everybody who waits, and fill the purse."""
         free_nusd = self.purse.free_nusd

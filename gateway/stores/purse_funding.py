@@ -71,8 +71,12 @@ class PurseFunding:
             self._inbox.put(GiveBack(workspace_id, taken_nusd, announce))
 
     def follow_recall(self, workspace_id: str, account: Account) -> None:
-        """Return what is free, now or when the draw under way has come back."""
-        if account.waiters or account.drawing:
+        """Return what is free, now or when the draw under way has come back.
+
+        Callers here that wait themselves keep it only if it is enough for one of them. Else several
+        processes would each keep a part of what one call needs, and all would refuse.
+        """
+        if account.drawing or account.is_free_money_of_use():
             return
         if self._loop.time() < account.recalled_until:
             self._give_back(workspace_id, account, account.purse.free_nusd, announce=True)

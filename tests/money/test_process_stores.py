@@ -203,6 +203,34 @@ def test_idle_money_of_another_process_is_called_back(tmp_path: Path) -> None:
     assert run_with_stores(tmp_path, work) == 1_000
 
 
+def test_what_two_processes_have_half_of_each_serves_one_of_them(tmp_path: Path) -> None:
+    workspace = make_rich(1_000)
+    workspace_id = str(workspace.pk)
+    patient = ReservationTimeouts(recall_s=30.0, database_s=30.0)
+
+    async def work(stores: ProcessStores) -> list[int]:
+        other = ProcessStores(Writer(tmp_path), patient)
+        other.start(asyncio.get_running_loop())
+        both = (stores, other)
+        for one in both:
+            assert await hold(one, workspace_id, 500) == 500
+            one.credits.release(workspace_id, 500, 0)
+        asking = [asyncio.ensure_future(hold(one, workspace_id, 1_000)) for one in both]
+        for _ in range(60):
+            await asyncio.sleep(0.05)
+            for one in both:
+                one.credits.on_recall(workspace_id)
+            if any(call.done() for call in asking):
+                break
+        granted = [call.result() for call in asking if call.done()]
+        for call in asking:
+            call.cancel()
+        await other.stop()
+        return granted
+
+    assert run_with_stores(tmp_path, work, timeouts=patient) == [1_000]
+
+
 def test_money_that_nobody_needs_goes_back_by_itself(tmp_path: Path) -> None:
     workspace = make_rich(1_000)
 
