@@ -204,8 +204,7 @@ def test_idle_money_of_another_process_is_called_back(tmp_path: Path) -> None:
 
 
 def test_what_two_processes_have_half_of_each_serves_one_of_them(tmp_path: Path) -> None:
-    workspace = make_rich(1_000)
-    workspace_id = str(workspace.pk)
+    workspace_id = str(make_rich(1_000).pk)
     patient = ReservationTimeouts(recall_s=30.0, database_s=30.0)
 
     async def work(stores: ProcessStores) -> list[int]:
@@ -220,9 +219,8 @@ def test_what_two_processes_have_half_of_each_serves_one_of_them(tmp_path: Path)
             await asyncio.sleep(0.05)
             for one in both:
                 one.credits.on_recall(workspace_id)
-            if any(call.done() for call in asking):
+            if granted := [call.result() for call in asking if call.done()]:
                 break
-        granted = [call.result() for call in asking if call.done()]
         for call in asking:
             call.cancel()
         await other.stop()
