@@ -46,8 +46,8 @@ class Account:
         lack_nusd = least_nusd - self.purse.free_nusd
         return lack_nusd <= 0 or lack_nusd >= self.refused_nusd
 
-    def is_free_money_of_use(self) -> bool:
-        """True when somebody waits who could have what is free here, were there no more to come."""
+    def can_serve_a_waiter(self) -> bool:
+        """True when what is free in the purse is enough for one of those who wait."""
         free_nusd = self.purse.free_nusd
         return any(waiter.least_nusd <= free_nusd for waiter in self.waiting())
 

@@ -18,8 +18,7 @@ class ReservationTimeouts:
     """How long each step of a reservation may take, in seconds."""
 
     database_s: float = 2.0  # hold() gives up on the database
-    # For money that other processes have idle. A process on a busy machine took longer than half a
-    # second to return it, and callers were refused whose workspace had the money.
+    # For money that other processes have idle. On a busy machine half a second was too short.
     recall_s: float = 1.5
     look_s: float = 0.1  # between two looks for such money
     empty_s: float = 0.25  # an empty wallet is believed to be empty
@@ -76,7 +75,7 @@ class PurseFunding:
         Callers here that wait themselves keep it only if it is enough for one of them. Else several
         processes would each keep a part of what one call needs, and all would refuse.
         """
-        if account.drawing or account.is_free_money_of_use():
+        if account.drawing or account.can_serve_a_waiter():
             return
         if self._loop.time() < account.recalled_until:
             self._give_back(workspace_id, account, account.purse.free_nusd, announce=True)
