@@ -25,10 +25,10 @@ def test_a_failed_attempt_is_not_time_that_we_added(site: Site, caller: Caller, 
     recorded = slow.ask(path=path, method="GET").json["data"]["timings"]
 
     told = answer.json["timings"]
-    assert told["failed_ms"] >= 120
+    assert told["failed_ms"] >= 115
     assert told["total_ms"] == sum(
         told.get(name, 0) for name in ("upstream_ms", "queued_ms", "failed_ms", "gateway_ms")
     )
     parts = ("admit_ms", "queued_ms", "failed_ms", "upstream_ms", "gateway_ms")
-    assert recorded["failed_ms"] >= 120
+    assert recorded["failed_ms"] >= 115
     assert recorded["total_ms"] == pytest.approx(sum(recorded[name] for name in parts))
