@@ -86,6 +86,7 @@ class PromptPrep:
     async def aclose(self) -> None:
         await self._renderer.aclose()
         await self.egress.aclose()
+        await self.pdf_reader.aclose()
         await self.engines.aclose()
 
     def rehearsal(self, hold_minimum: HoldMinimum) -> PromptPrep:

@@ -53,6 +53,7 @@ async def run_once(
     """Return what came of it. Raises ToolFailed, GatewayError, TimeoutError."""
     egress = Egress(parts.networks, lambda key, workspace: Unlimited())
     engines = EnginePool()
+    pdf_reader = PdfReader()
     transports = open_transports(
         connect_s=parts.connect_s, takes_link_local=parts.takes_link_local, retries=0
     )
@@ -73,7 +74,7 @@ async def run_once(
         services=ToolServices(
             egress=egress,
             run_engine=engines.run,
-            read_pdf=PdfReader().read,
+            read_pdf=pdf_reader.read,
             make_images=ImageMaker(snapshot, preparation.ask).make,
             open_client=parts.open_client,
         ),
@@ -83,6 +84,7 @@ async def run_once(
             return await tool.run(arguments, context)
     finally:
         credentials.close()
+        await pdf_reader.aclose()
         await engines.aclose()
         await egress.aclose()
         await transports.aclose()

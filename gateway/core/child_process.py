@@ -43,8 +43,9 @@ def start_child(
 ) -> tuple[subprocess.Popen[bytes], socket.socket]:
     """Start `python -m module` and return it with our end of the socket between us.
 
-    It inherits nothing of the environment but PASSED_ON. niceness: as in give_way. Starting takes a
-    moment: call it in a thread. Raises OSError.
+    It inherits nothing of the environment but PASSED_ON. niceness: what is added to the priority of
+    who carries calls. Starting takes a moment in which this process may stand still: call it in a
+    thread, and seldom. Raises OSError.
     """
     ours, its = socket.socketpair()
     environment = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -62,15 +63,7 @@ def start_child(
         raise
     finally:
         its.close()
-    give_way(process.pid, niceness)
-    return process, ours
-
-
-def give_way(pid: int, niceness: int = NICENESS) -> None:
-    """Let a child have the processor only where nobody who carries calls wants it.
-
-    Its parent does that at once: a child that does it itself has started by then, which takes it
-    some tenths of a second.
-    """
+    # At once: a child that does it itself has started by then, which takes some tenths of a second.
     with suppress(OSError):  # it has ended
-        os.setpriority(os.PRIO_PROCESS, pid, niceness)
+        os.setpriority(os.PRIO_PROCESS, process.pid, niceness)
+    return process, ours

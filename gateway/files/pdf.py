@@ -6,40 +6,28 @@ A process of its own for every document: what one of them breaks, no other is ne
 from __future__ import annotations
 
 import asyncio
-import logging
-import os
-import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 
-from gateway.core.child_process import give_way
 from gateway.core.errors import InvalidFile, Quarantined, RateLimited
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.files import Page
 from gateway.core.quarantine import Quarantine
 from gateway.files.cache import PageCache
-
-logger = logging.getLogger(__name__)
+from gateway.files.pdf_process import Conversion, Starter
 
 MAX_PDF_BYTES = 50 * 1024 * 1024
-MAX_ANSWER_BYTES = 64 * 1024 * 1024
 CONVERT_S = 60.0
 # Of the whole process, and of one owner. What waits has its document in memory.
 MAX_AT_ONCE = 4
 MAX_OF_ONE = 2
 MAX_PRESENT = 32
 MAX_PRESENT_OF_ONE = 16
-# A process that has said everything ends within this.
-END_S = 1.0
 # So long a document is not read again that broke its process, or had most of its time.
 QUARANTINE_S = 3600.0
 WORKER = Path(__file__).with_name("pdf_worker.py")
@@ -62,7 +50,7 @@ class PdfReader:
     """Turns PDFs into pages, for all calls of a process."""
 
     def __init__(self, *, worker: Path = WORKER, convert_s: float = CONVERT_S) -> None:
-        self._worker = worker
+        self._starter = Starter(worker)
         self._convert_s = convert_s
         self._cache = PageCache()
         self._semaphore = FairSemaphore(MAX_AT_ONCE, MAX_OF_ONE)
@@ -71,13 +59,18 @@ class PdfReader:
         # More than have a turn: one that was killed may take a moment to be gone.
         self._threads = ThreadPoolExecutor(2 * MAX_AT_ONCE, "pdf")
 
+    async def aclose(self) -> None:
+        """End all that is read, and the process that started it."""
+        await asyncio.to_thread(self._starter.end)
+
     async def read(
         self, content: bytes, *, with_pictures: bool, owner: str, param: str
     ) -> Sequence[Page]:
         """Return the document's pages, from memory if the owner has had it read within a day.
 
         Raises InvalidFile for a document that cannot be read, Quarantined for one whose process
-        was killed or hung before, RateLimited when too many wait.
+        was killed or hung before, RateLimited when too many wait, Overloaded if no process can be
+        started.
         """
         if len(content) > MAX_PDF_BYTES:
             raise InvalidFile(f"The PDF is larger than {MAX_PDF_BYTES // 2**20} MB.", param=param)
@@ -130,58 +123,9 @@ class PdfReader:
 
     async def _run(self, content: bytes, mode: str) -> bytes:
         """Return what the process says. Whatever ends this, ends the process."""
-        conversion = Conversion([sys.executable, "-I", str(self._worker), mode])
+        conversion = Conversion(self._starter, mode)
         loop = asyncio.get_running_loop()
         try:
             return await loop.run_in_executor(self._threads, conversion.run, content)
         finally:
             conversion.end()
-
-
-class Conversion:
-    """The process of one document. run() is for a thread, as starting a process takes a moment in
-    which the loop would stand still; end() may come from another at any time."""
-
-    def __init__(self, command: Sequence[str]) -> None:
-        self._command = command
-        self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._has_ended = False
-
-    def run(self, content: bytes) -> bytes:
-        """Return what the process says; nothing when it was killed for what it did."""
-        with self._lock:
-            if self._has_ended:
-                return b""
-            self._process = process = subprocess.Popen(  # noqa: S603 (the command is ours)
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={},
-                start_new_session=True,
-            )
-        give_way(process.pid)
-        assert process.stdin is not None
-        assert process.stdout is not None
-        with process.stdout:
-            # Twice, because closing writes what is left.
-            with suppress(BrokenPipeError):
-                process.stdin.write(content)
-            with suppress(BrokenPipeError):
-                process.stdin.close()
-            answer = process.stdout.read(MAX_ANSWER_BYTES + 1)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(END_S)
-        self.end()
-        if status := process.wait():
-            logger.warning("The reader of a PDF ended with %s.", status)
-        return answer if len(answer) <= MAX_ANSWER_BYTES else b""
-
-    def end(self) -> None:
-        """Kill the process if it runs, and whatever it may have started."""
-        with self._lock:
-            self._has_ended = True
-            if self._process is not None and self._process.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.killpg(self._process.pid, signal.SIGKILL)

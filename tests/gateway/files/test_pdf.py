@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from gateway.core.errors import InvalidFile, Quarantined, RateLimited
+from gateway.core.child_process import NICENESS
+from gateway.core.errors import InvalidFile, Overloaded, Quarantined, RateLimited
 from gateway.core.files import Page
 from gateway.files import pdf
 from gateway.files.pdf import PdfReader
 from tests.support.pdf import assemble, stream, write_encrypted_pdf, write_pdf
+from tests.support.pdf_readers import close_readers, new_reader
 from tests.support.waiting import async_wait_until
 
 MB = 2**20
@@ -27,7 +29,7 @@ MB = 2**20
 async def read(
     content: bytes, *, with_pictures: bool = True, reader: PdfReader | None = None, owner: str = "a"
 ) -> Sequence[Page]:
-    reader = reader or PdfReader()
+    reader = reader or new_reader()
     return await reader.read(content, with_pictures=with_pictures, owner=owner, param="p")
 
 
@@ -130,7 +132,7 @@ async def test_a_stream_that_unpacks_to_half_a_gigabyte_harms_nobody() -> None:
     packing = zlib.compressobj(1)
     packed = b"".join(packing.compress(bytes(MB)) for _ in range(512)) + packing.flush()
     bomb = page_of(zlib.compress(packed), b"/Filter[/FlateDecode/FlateDecode]")
-    reader = PdfReader()
+    reader = new_reader()
 
     with suppress(InvalidFile):
         assert len(await read(bomb, reader=reader)) == 1
@@ -169,33 +171,88 @@ async def test_a_document_that_takes_too_long_is_given_up(tmp_path: Path) -> Non
     worker = tmp_path / "worker.py"
     worker.write_text("import time\ntime.sleep(600)\n")
 
-    told = await refusal(write_pdf("x"), PdfReader(worker=worker, convert_s=0.5))
+    told = await refusal(write_pdf("x"), new_reader(worker=worker, convert_s=0.5))
 
     assert told == "The PDF could not be converted within 0.5 s."
 
 
-async def test_nobody_is_left_behind_when_a_caller_has_left(tmp_path: Path) -> None:
-    number = tmp_path / "number"
-    worker = tmp_path / "worker.py"
-    note = f"open({str(number)!r}, 'w').write(str(os.getpid()) + ' ')"
+def endless_worker(folder: Path) -> Path:
+    """Return a worker that never says anything, and notes its number in its folder."""
+    worker = folder / "worker.py"
+    note = f"open({str(folder / 'number')!r}, 'w').write(str(os.getpid()) + ' ')"
     worker.write_text(f"import os, time\n{note}\ntime.sleep(600)\n")
-    reading = asyncio.ensure_future(read(write_pdf("x"), reader=PdfReader(worker=worker)))
+    return worker
+
+
+async def running_process(folder: Path) -> int:
+    """Return the number of the endless worker, once it runs."""
+    number = folder / "number"
 
     async def is_running() -> bool:
         return number.exists() and number.read_text().endswith(" ")
 
+    await async_wait_until(is_running, what="the process to start")
+    return int(number.read_text())
+
+
+async def wait_until_gone(pid: int) -> None:
     async def is_gone() -> bool:
         try:
-            os.kill(int(number.read_text()), 0)
+            os.kill(pid, 0)
         except ProcessLookupError:
             return True
         return False
 
-    await async_wait_until(is_running, what="the process to start")
+    await async_wait_until(is_gone, what="the process to be gone")
+
+
+async def test_nobody_is_left_behind_when_a_caller_has_left(tmp_path: Path) -> None:
+    reader = new_reader(worker=endless_worker(tmp_path))
+    reading = asyncio.ensure_future(read(write_pdf("x"), reader=reader))
+    pid = await running_process(tmp_path)
+
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
 
-    await async_wait_until(is_gone, what="the process to be gone")
+    await wait_until_gone(pid)
+
+
+async def test_nobody_is_left_behind_when_the_server_has_ended(tmp_path: Path) -> None:
+    reading = asyncio.ensure_future(
+        read(write_pdf("x"), reader=new_reader(worker=endless_worker(tmp_path)))
+    )
+    pid = await running_process(tmp_path)
+
+    await close_readers()
+
+    await wait_until_gone(pid)
+    with pytest.raises((InvalidFile, Overloaded)):
+        await reading
+
+
+async def test_a_process_that_starts_readers_is_started_anew(tmp_path: Path) -> None:
+    worker = tmp_path / "worker.py"
+    worker.write_text("import os\nos.kill(os.getppid(), 9)\n")
+    reader = new_reader(worker=worker)
+
+    with pytest.raises(Overloaded) as caught:
+        await read(write_pdf("x"), reader=reader)
+    worker.write_text(pdf.WORKER.read_text())
+
+    assert caught.value.retry_after_s == 5
+    [page] = await read(write_pdf("x"), reader=reader)
+    assert page.text == "x"
+
+
+async def test_readers_have_a_lower_priority(tmp_path: Path) -> None:
+    pids = endless_worker(tmp_path)
+    reading = asyncio.ensure_future(read(write_pdf("x"), reader=new_reader(worker=pids)))
+
+    pid = await running_process(tmp_path)
+
+    assert os.getpriority(os.PRIO_PROCESS, pid) == min(os.nice(0) + NICENESS, 19)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
 
 
 @pytest.mark.parametrize(
@@ -214,14 +271,16 @@ async def test_a_process_that_goes_wrong_is_one_bad_file(tmp_path: Path, deed: s
     worker = tmp_path / "worker.py"
     worker.write_text(f"import os, sys\n{deed}\n")
 
-    assert await refusal(write_pdf("x") + bytes(5 * MB), PdfReader(worker=worker)) == pdf.UNREADABLE
+    assert (
+        await refusal(write_pdf("x") + bytes(5 * MB), new_reader(worker=worker)) == pdf.UNREADABLE
+    )
 
 
 async def test_a_document_that_broke_its_process_is_not_read_again(tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     worker = tmp_path / "worker.py"
     worker.write_text(f"import os\nopen({str(runs)!r}, 'a').write('x')\nos.kill(os.getpid(), 11)\n")
-    reader = PdfReader(worker=worker)
+    reader = new_reader(worker=worker)
 
     assert await refusal(write_pdf("x"), reader) == pdf.UNREADABLE
     again = await asyncio.gather(
@@ -239,7 +298,7 @@ async def test_a_document_that_broke_its_process_is_not_read_again(tmp_path: Pat
 async def test_a_document_that_hung_its_process_is_not_read_again(tmp_path: Path) -> None:
     worker = tmp_path / "worker.py"
     worker.write_text("import time\ntime.sleep(600)\n")
-    reader = PdfReader(worker=worker, convert_s=0.1)
+    reader = new_reader(worker=worker, convert_s=0.1)
 
     assert "within" in await refusal(write_pdf("x"), reader)
     with pytest.raises(Quarantined):
@@ -271,7 +330,7 @@ sys.stdout.buffer.write(names["msgspec"].msgpack.encode([[told, ""]]))
 """
     )
 
-    [page] = await read(write_pdf("x"), reader=PdfReader(worker=worker))
+    [page] = await read(write_pdf("x"), reader=new_reader(worker=worker))
 
     assert page.text == "refused refused refused"
 
@@ -282,7 +341,7 @@ async def test_a_document_is_read_once_a_day_for_each_owner(tmp_path: Path) -> N
     note = f"open({str(runs)!r}, 'a').write('x')"
     answer = r"sys.stdout.buffer.write(b'\x91\x92\xa1t\xa0')"
     worker.write_text(f"import sys\n{note}\n{answer}\n")
-    reader = PdfReader(worker=worker)
+    reader = new_reader(worker=worker)
 
     for owner in ("a", "a", "b", "a"):
         assert await read(write_pdf("x"), reader=reader, owner=owner) == [Page("t", "")]
@@ -295,7 +354,7 @@ async def test_a_document_is_read_once_a_day_for_each_owner(tmp_path: Path) -> N
 async def test_no_more_documents_wait_than_there_is_room_for(tmp_path: Path) -> None:
     worker = tmp_path / "worker.py"
     worker.write_text("import time\ntime.sleep(600)\n")
-    reader = PdfReader(worker=worker)
+    reader = new_reader(worker=worker)
     reads: list[asyncio.Future[Sequence[Page]]] = []
 
     async def fill(owner: str) -> None:

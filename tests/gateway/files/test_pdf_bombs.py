@@ -9,16 +9,16 @@ from contextlib import suppress
 import pytest
 
 from gateway.core.errors import GatewayError, InvalidFile, RateLimited
-from gateway.files.pdf import PdfReader
 from tests.support.pdf import assemble, write_encrypted_pdf, write_pdf
 from tests.support.pdf_bombs import BOMBS, FONT, PAGE, TEXT, circular_pages, many_objects
+from tests.support.pdf_readers import new_reader
 
 
 @pytest.mark.parametrize("write", BOMBS.values(), ids=BOMBS)
 async def test_a_document_that_would_do_harm_is_read_within_bounds_or_refused(
     write: Callable[[], bytes],
 ) -> None:
-    reader = PdfReader()
+    reader = new_reader()
 
     for with_pictures in (False, True):
         with suppress(InvalidFile):
@@ -42,13 +42,13 @@ async def test_a_hundred_thousand_pages_are_refused_by_their_count() -> None:
     )
 
     with pytest.raises(InvalidFile) as caught:
-        await PdfReader().read(many, with_pictures=True, owner="a", param="p")
+        await new_reader().read(many, with_pictures=True, owner="a", param="p")
 
     assert caught.value.message == "The PDF has more than 100 pages."
 
 
 async def test_a_hundred_at_once_wait_for_their_turn_or_are_told_to_come_back() -> None:
-    reader = PdfReader()
+    reader = new_reader()
     bombs = [circular_pages(), write_encrypted_pdf(), many_objects(), write_pdf("good")]
 
     async def read(number: int) -> str:

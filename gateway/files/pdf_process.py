@@ -1,0 +1,143 @@
+"""The processes that read PDFs, seen from a server process.
+
+A server process has one process that starts them, gateway.files.pdf_starter, which says why. Both
+classes are for threads, as they wait.
+"""
+
+from __future__ import annotations
+
+import logging
+import socket
+import subprocess
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+from gateway.core.child_process import start_child
+from gateway.core.errors import Overloaded
+from gateway.files.pdf_starter import STATUS_BYTES
+
+logger = logging.getLogger(__name__)
+
+STARTER = "gateway.files.pdf_starter"
+MAX_ANSWER_BYTES = 64 * 1024 * 1024
+PIECE_BYTES = 256 * 1024
+# A process that has said everything ends within this.
+END_S = 1.0
+
+
+class Starter:
+    """Our end of the process that starts readers. It is started with the first of them, and anew
+    when it has ended."""
+
+    def __init__(self, worker: Path) -> None:
+        self._worker = worker
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._link: socket.socket | None = None
+
+    def start(self, mode: str) -> tuple[socket.socket, socket.socket]:
+        """Have a reader started. Return its standard input and output, and its control: what says
+        in STATUS_BYTES how it ended, and kills it when it is closed. Raises OSError."""
+        document, its_document = socket.socketpair()
+        control, its_control = socket.socketpair()
+        with its_document, its_control:
+            try:
+                with self._lock:
+                    link = self._find_link()
+                    theirs = [its_document.fileno(), its_control.fileno()]
+                    socket.send_fds(link, [mode.encode()], theirs)
+            except OSError:
+                document.close()
+                control.close()
+                raise
+        return document, control
+
+    def end(self) -> None:
+        """End the process, and the readers with it."""
+        with self._lock:
+            if self._process is None or self._link is None:
+                return
+            self._link.close()
+            try:
+                self._process.wait(END_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = self._link = None
+
+    def _find_link(self) -> socket.socket:
+        if self._link is None or self._process is None or self._process.poll() is not None:
+            if self._link is not None:
+                self._link.close()
+            self._process, self._link = start_child(STARTER, [str(self._worker)])
+        return self._link
+
+
+class Conversion:
+    """The reading of one document. run() is for a thread; end() may come from another at any time,
+    and does not wait."""
+
+    def __init__(self, starter: Starter, mode: str) -> None:
+        self._starter = starter
+        self._mode = mode
+        self._sockets: tuple[socket.socket, ...] = ()
+        self._has_ended = False
+
+    def run(self, content: bytes) -> bytes:
+        """Return what the process says; nothing when it was killed for what it did. Raises
+        Overloaded if no process could be started, or the one that started it was killed."""
+        try:
+            document, control = self._starter.start(self._mode)
+        except OSError as error:
+            raise _unavailable(str(error)) from None
+        with document, control:
+            self._sockets = document, control
+            if self._has_ended:
+                return b""
+            # It may end before it has read all.
+            with suppress(OSError):
+                document.sendall(content)
+                document.shutdown(socket.SHUT_WR)
+            answer = _receive(document)
+            status = self._receive_status(control)
+        if status is None and not answer and not self._has_ended:
+            raise _unavailable("its process could not be started")
+        if status:
+            logger.warning("The reader of a PDF ended with %s.", status)
+        return answer if len(answer) <= MAX_ANSWER_BYTES else b""
+
+    def end(self) -> None:
+        """Kill the process if it runs, and whatever it may have started."""
+        self._has_ended = True
+        for one in self._sockets:
+            with suppress(OSError):  # it has ended
+                one.shutdown(socket.SHUT_RDWR)
+
+    def _receive_status(self, control: socket.socket) -> int | None:
+        """Return how the process ended: 0, another exit code, or less for a signal. None if nobody
+        says so, or it did not end and is killed."""
+        control.settimeout(END_S)
+        try:
+            told = control.recv(STATUS_BYTES)
+        except TimeoutError:
+            self.end()
+            return None
+        except OSError:
+            return None
+        return int.from_bytes(told, "big", signed=True) if told else None
+
+
+def _receive(document: socket.socket) -> bytes:
+    """Return what comes, up to a byte more than may."""
+    answer = bytearray()
+    # Reset when it ended before it had read all.
+    with suppress(ConnectionResetError):
+        while len(answer) <= MAX_ANSWER_BYTES and (piece := document.recv(PIECE_BYTES)):
+            answer += piece
+    return bytes(answer)
+
+
+def _unavailable(detail: str) -> Overloaded:
+    message = "PDFs cannot be read at the moment. Try again in a moment."
+    return Overloaded(message, detail=detail, retry_after_s=5)
