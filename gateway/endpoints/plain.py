@@ -22,8 +22,7 @@ from gateway.endpoints.reading import (
     check_unknown,
     decode,
     member_decoder,
-    refuse_look_alikes,
-    refuse_steering,
+    refuse_unsafe,
     write_alias,
 )
 from gateway.endpoints.rules import Rules
@@ -95,8 +94,7 @@ class PlainReader(Generic[R]):
             if fields.pop(name) not in NOTHING:
                 raise UnsupportedParameter(f"{self._what} do not support {name}.", param=name)
         unknown = tuple(name for name in fields if name not in self.known)
-        refuse_steering(unknown)
-        refuse_look_alikes(unknown, self.known)
+        refuse_unsafe(unknown, self.known)
         check_unknown(unknown, denies=bool(request.deny_unknown_fields))
         if request.user and rules.user_secret:
             fields["user"] = write_alias(request.user, rules)

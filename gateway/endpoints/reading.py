@@ -78,12 +78,15 @@ def explain(
     return RequestError(f"{param or THE_BODY}{said}.", param=param or None)
 
 
-def refuse_steering(unknown: Sequence[str]) -> None:
+def refuse_unsafe(unknown: Sequence[str], known: frozenset[str]) -> None:
+    """Refuse names that would choose the provider's URL or credential, and look-alikes of known
+    ones."""
     for name in unknown:
         if steers(name):
             raise RequestError(
                 f"{name} is not accepted: clients cannot choose a provider's URL.", param=name
             )
+    refuse_look_alikes(unknown, known)
 
 
 @lru_cache(maxsize=16)

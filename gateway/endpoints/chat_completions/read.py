@@ -37,8 +37,7 @@ from gateway.endpoints.reading import (
     check_unknown,
     decode,
     member_decoder,
-    refuse_look_alikes,
-    refuse_steering,
+    refuse_unsafe,
     write_alias,
 )
 from gateway.endpoints.rules import USUAL, Rules
@@ -144,8 +143,7 @@ def _check_fields(
 
     Raises RequestError, UnsupportedParameter, PluginUnavailable, UnknownProcessor.
     """
-    refuse_steering(unknown)
-    refuse_look_alikes(unknown, schema.KNOWN)
+    refuse_unsafe(unknown, schema.KNOWN)
     _check_meaning(request)
     _check_guided(request, fields)
     if request.tool_choice == "any":

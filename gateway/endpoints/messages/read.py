@@ -42,8 +42,7 @@ from gateway.endpoints.reading import (
     check_unknown,
     explain,
     member_decoder,
-    refuse_look_alikes,
-    refuse_steering,
+    refuse_unsafe,
     write_alias,
 )
 from gateway.endpoints.rules import USUAL, Rules
@@ -159,8 +158,7 @@ def _check_fields(
     for name in sorted(schema.REFUSED.intersection(given)):
         details = schema.DETAILS_OF_REFUSAL.get(name)
         raise UnsupportedParameter(f"{name} is not supported.", param=name, details=details)
-    refuse_steering(unknown)
-    refuse_look_alikes(unknown, schema.KNOWN)
+    refuse_unsafe(unknown, schema.KNOWN)
     check_unknown(unknown, denies=bool(request.deny_unknown_fields))
     if len(request.stop_sequences or ()) > rules.stop_sequences:
         raise RequestError(
