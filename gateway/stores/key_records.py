@@ -36,7 +36,8 @@ TOTALS_PER_KEY = 10
 
 def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
     """Return the key of each digest, None where there is none. One query, one more where there is
-    none, and one more where workspaces have limit rules; call in a thread.
+    none, one more where workspaces have limit rules and two where they have rules of processors;
+    call in a thread.
 
     Raises django.db.Error when the database cannot answer: that says nothing about the keys. The
     thread's connection is closed then, so that the next look-up gets a fresh one.

@@ -7,9 +7,8 @@ from typing import get_args
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Exists, FilteredRelation, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 
-from accounts.models import Workspace
 from gateway.core.egress import HostRules
 from gateway.core.processor_rules import (
     ProcessorRules,
@@ -21,8 +20,6 @@ from gateway.models import MandatoryProcessor, ProcessorService
 from gateway.stores.access_rules import compile_hosts
 from keys.models import AccessRules, ApiKey
 
-_MANDATORY = ("id", "key_id", "processor", "options", "language", "created_at")
-_SERVICE = ("id", "name", "kind", "url", "secret")
 KINDS: Mapping[str, ServiceKind] = {kind: kind for kind in get_args(ServiceKind)}
 
 
@@ -35,38 +32,16 @@ def workspace_has_processor_rules() -> Q:
 
 
 def processor_rules_of_keys(keys: Sequence[ApiKey]) -> Mapping[UUID, ProcessorRules]:
-    """Return the rules of each key. One query; none without keys."""
+    """Return the rules of each key. Two queries; none without keys."""
     if not keys:
         return {}
-    required, services = _load(keys)
-    return {key.pk: _rules_of(key, required, services) for key in keys}
-
-
-def _load(keys: Sequence[ApiKey]) -> tuple[list[MandatoryProcessor], list[ProcessorService]]:
-    """Return what is mandatory for these keys, in the order in which it was made so, and the
-    services of their workspaces."""
-    of_keys = Q(mandatory_processors__key=None) | Q(mandatory_processors__key__in=keys)
-    rows = (
-        Workspace.objects.filter(pk__in={key.workspace_id for key in keys})
-        .annotate(required=FilteredRelation("mandatory_processors", condition=of_keys))
-        .values_list(
-            "pk",
-            *(f"required__{name}" for name in _MANDATORY),
-            *(f"processor_services__{name}" for name in _SERVICE),
-        )
-    )
-    # Each of these stands beside each of those.
-    required: dict[UUID, MandatoryProcessor] = {}
-    services: dict[UUID, ProcessorService] = {}
-    for workspace_id, *values in rows:
-        one = dict(zip(_MANDATORY, values[: len(_MANDATORY)], strict=True))
-        if one["id"] is not None and one["id"] not in required:
-            required[one["id"]] = MandatoryProcessor(workspace_id=workspace_id, **one)
-        other = dict(zip(_SERVICE, values[len(_MANDATORY) :], strict=True))
-        if other["id"] is not None and other["id"] not in services:
-            services[other["id"]] = ProcessorService(workspace_id=workspace_id, **other)
-    by_age = sorted(required.values(), key=lambda one: (one.created_at, one.pk))
-    return by_age, list(services.values())
+    workspace_ids = {key.workspace_id for key in keys}
+    of_keys = Q(key=None) | Q(key__in=keys)
+    required = MandatoryProcessor.objects.filter(of_keys, workspace__in=workspace_ids)
+    # In the order in which they were made mandatory.
+    by_age = list(required.order_by("created_at", "pk"))
+    services = list(ProcessorService.objects.filter(workspace__in=workspace_ids))
+    return {key.pk: _rules_of(key, by_age, services) for key in keys}
 
 
 def _rules_of(

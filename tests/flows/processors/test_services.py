@@ -60,8 +60,8 @@ def command(site: Site, name: str, *arguments: str) -> Any:
     return site.office.do("command", name=name, arguments=arguments)
 
 
-def find(caller: Caller, text: str) -> Answer:
-    body = {"text": text, "language": "en", "service_id": "names"}
+def find(caller: Caller, text: str, service_id: str = "names") -> Answer:
+    body = {"text": text, "language": "en", "service_id": service_id}
     return caller.ask(path="/v1/pii/analyse", raw=json.dumps(body).encode())
 
 
@@ -186,3 +186,43 @@ def test_a_service_is_tested_changed_and_removed(own_site: Site, services: TextS
 
     assert made["test"].startswith("The service works.")
     assert (moved["changed"], gone["exists"]) == (True, False)
+
+
+def test_each_key_has_its_rules_once_beside_all_services(
+    own_site: Site, services: TextServices
+) -> None:
+    scopes = ["completions", "pii", "usage"]
+    caller = own_site.caller(scopes=scopes)
+    other = own_site.another_key(caller.workspace_id, scopes=scopes)
+    url = ["--url", f"{services.origin}/presidio"]
+    tokens = {"names": TOKEN, "more": "", "most": TOKEN}
+    for name, token in tokens.items():
+        more = ["--credential-env", "OWN_TOKEN"] if token else []
+        arguments = [caller.workspace_id, name, "--kind", "presidio", *url, *more]
+        command(own_site, "set_processor_service", *arguments)
+    english, of_key = ["--language", "en"], ["--key", caller.key_id]
+    asks_more = ["--options", '{"service_id": "more"}']
+    for name, arguments in (
+        ("spellcheck", english),
+        ("anonymise", english),
+        ("anonymise", [*english, *asks_more, *of_key]),
+        ("require_local", of_key),
+    ):
+        command(own_site, "set_processor", caller.workspace_id, name, *arguments)
+
+    def read(who: Caller) -> list[tuple[str, Any]]:
+        key = who.ask(method="GET", path="/v1/key", raw=b"").json["data"]
+        return [(one["id"], one["options"]) for one in key["mandatory_processors"]]
+
+    wait_until(lambda: len(read(caller)) == 3, what="the rules to apply")
+    assert sorted(read(other)) == [("anonymise", {}), ("spellcheck", {})]
+    assert sorted(read(caller)) == [
+        ("anonymise", {"service_id": "more"}),
+        ("require_local", {}),
+        ("spellcheck", {}),
+    ]
+    for name, token in tokens.items():
+        for who in (caller, other):
+            assert find(who, NAME, name).json["entity_types_found"] == ["PERSON"]
+            _, headers, _ = services.asked[-1]
+            assert headers.get("authorization", "") == (f"Bearer {token}" if token else "")
