@@ -18,13 +18,16 @@ from gateway.processors.spelling_levels import DEFAULT
 
 TRIAL = "trial"
 # By processor, which fields it has; one that is not here has none. Of a trial: those of anonymise,
-# and that of prompt_shield.
+# of prompt_shield and of spellcheck.
 FIELDS: Mapping[str, Sequence[str]] = {
     "anonymise": ("entities", "score_threshold", "service_id", "allow_unscannable"),
     "pii_guard": ("entities", "score_threshold", "service_id", "allow_unscannable"),
     "prompt_shield": ("threshold",),
     "spellcheck": ("level", "service_id"),
-    TRIAL: ("entities", "score_threshold", "service_id", "threshold"),
+    TRIAL: (
+        *("entities", "score_threshold", "service_id"),
+        *("threshold", "level", "spelling_service_id"),
+    ),
 }
 NER_LABEL = "ner: named-entity model on this server"
 
@@ -65,6 +68,8 @@ class OptionsForm(forms.Form):
         ],
     )
     service_id = forms.ChoiceField(required=False, label="Service")
+    # In a trial, where the other is that of anonymise.
+    spelling_service_id = forms.ChoiceField(required=False, label="spellcheck service")
     allow_unscannable = forms.BooleanField(
         required=False,
         label="Allow images and audio",
@@ -87,23 +92,27 @@ class OptionsForm(forms.Form):
         if "entities" in self.fields:
             self._offer("entities", _types(given.get("entities") or ()))
         if "service_id" in self.fields:
-            self._offer_services(services)
+            kind: ServiceKind = "languagetool" if processor == "spellcheck" else "presidio"
+            self._offer_services("service_id", kind, services)
+        if "spelling_service_id" in self.fields:
+            self._offer_services("spelling_service_id", "languagetool", services)
 
     def options(self) -> FormValues:
         """Return the options of a valid form, without those that are left at their default."""
         named = {name: self.cleaned_data.get(name) for name in FIELDS.get(self.processor, ())}
         return {name: value for name, value in named.items() if value not in (None, "", [], False)}
 
-    def _offer_services(self, services: Sequence[ProcessorService]) -> None:
-        kind: ServiceKind = "languagetool" if self.processor == "spellcheck" else "presidio"
+    def _offer_services(
+        self, field: str, kind: ServiceKind, services: Sequence[ProcessorService]
+    ) -> None:
         choices = [("", "None: only this server")]
-        kept = self.initial.get("service_id")
+        kept = self.initial.get(field)
         if kind == "presidio" and (ner_languages() or kept == NER):
             choices.append((NER, NER_LABEL))
         names = [one.name for one in services if one.kind == kind]
         if kept and kept not in (*names, NER):
             names.append(kept)
-        self._offer("service_id", [*choices, *((name, name) for name in names)])
+        self._offer(field, [*choices, *((name, name) for name in names)])
 
     def _offer(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]

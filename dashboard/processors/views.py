@@ -17,16 +17,17 @@ from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.processors.lines import MandatoryLine, mandatory_lines
 from dashboard.processors.option_fields import TRIAL, OptionsForm
-from gateway.api.trial import LANGUAGES, NotServed, Trial, processors, try_text
+from gateway.api.trial import LANGUAGES, NotServed, Trial, TrialOptions, processors, try_text
 from gateway.core.errors import GatewayError
 from gateway.models import ProcessorService
+from gateway.processors.prompt_shield import DEFAULT_THRESHOLD
 from gateway.selectors.processors import mandatory_in, services_in
 
 MAX_CHARS = 20_000
 
 
 class TrialForm(OptionsForm):
-    """What is tried, with options of anonymise and of prompt_shield."""
+    """What is tried, with options of anonymise, prompt_shield and spellcheck."""
 
     text = forms.CharField(
         max_length=MAX_CHARS,
@@ -40,11 +41,22 @@ class TrialForm(OptionsForm):
     def __init__(self, data: FormValues | None, services: Sequence[ProcessorService]) -> None:
         super().__init__(data, processor=TRIAL, services=services, given={"language": "en"})
         self.fields["threshold"].label = "prompt_shield threshold"
+        self.fields["level"].label = "spellcheck level"
 
     @property
     def has_options(self) -> bool:
         """True when the options are to be open: some are set, or wrong."""
         return self.is_bound and (not self.is_valid() or bool(self.options()))
+
+    def trial_options(self) -> TrialOptions:
+        options = dict(self.options())
+        spellcheck = {
+            name: options.pop(field)
+            for name, field in (("level", "level"), ("service_id", "spelling_service_id"))
+            if field in options
+        }
+        threshold = options.pop("threshold", DEFAULT_THRESHOLD)
+        return TrialOptions(anonymise=options, spellcheck=spellcheck, threshold=threshold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +110,7 @@ def show_processors(request: PageRequest) -> HttpResponse:
 def _try(request: PageRequest, workspace: Workspace, form: TrialForm) -> tuple[Trial | None, str]:
     asked = form.cleaned_data
     try:
-        options = form.options()
+        options = form.trial_options()
         return try_text(request, workspace, asked["text"], asked["language"], options), ""
     except NotServed:
         return None, "No server process is running. Start Tollhouse with `make up`."

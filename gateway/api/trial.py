@@ -23,9 +23,10 @@ from gateway.processors.pii_types import (
 from gateway.processors.placeholders import Found, Placeholders, Spellings
 from gateway.processors.prompt_shield import DEFAULT_THRESHOLD
 from gateway.processors.registry import ALL
+from gateway.processors.spellcheck import Correction, SpellcheckOptions, read_spelling
 from gateway.services.processor_services import services_for_calls
 
-__all__ = ["LANGUAGES", "NotServed", "Trial", "processors", "try_text"]
+__all__ = ["LANGUAGES", "NotServed", "Trial", "TrialOptions", "processors", "try_text"]
 
 RULES = {
     **dict.fromkeys(CHECKED_TYPES, "Check digit or strict format"),
@@ -54,12 +55,15 @@ class TrialFinding(NamedTuple):
 @dataclass(frozen=True, kw_only=True)
 class Trial:
     """seen: what a model would read. restored: what a caller would, of an answer that repeats it.
-    attack: the score of prompt_shield, and its rules."""
+    corrected: what a caller would read with spellcheck, if it were a response. attack: the score of
+    prompt_shield, and its rules."""
 
     text: str
     seen: str
     restored: str
     findings: Sequence[TrialFinding]
+    corrected: str
+    corrections: Sequence[Correction]
     attack: float
     attack_rules: Sequence[str]
     # From which score on prompt_shield refuses a call.
@@ -70,27 +74,35 @@ def processors() -> list[Processor]:
     return ALL
 
 
+class TrialOptions(NamedTuple):
+    """The options of processors in a trial, each as the members of `inferada.<processor>`."""
+
+    anonymise: Options
+    spellcheck: Options
+    threshold: float = DEFAULT_THRESHOLD
+
+
 def try_text(
-    request: HttpRequest, workspace: Workspace, text: str, language: str, options: Options
+    request: HttpRequest, workspace: Workspace, text: str, language: str, options: TrialOptions
 ) -> Trial:
-    """Return what anonymise and prompt_shield find in a text. options: of both of them. Raises
+    """Return what anonymise and prompt_shield find in a text, and what spellcheck corrects. Raises
     NotServed, and GatewayError for options that a call would be refused for and for engines that
     fail."""
     serving = serving_of(request)
     if serving is None:
         raise NotServed
-    threshold = options.get("threshold")
-    settings = msgspec.convert(
-        {name: value for name, value in options.items() if name != "threshold"}, SearchSettings
-    )
     services = services_for_calls(workspace)
+    settings = msgspec.convert(options.anonymise, SearchSettings)
     search = read_search(settings, language, name="anonymise", services=services)
+    spelling_options = msgspec.convert(options.spellcheck, SpellcheckOptions)
 
-    async def run(engines: Engines) -> tuple[list[list[Found]], dict[str, object]]:
-        found = await search_texts([text], search, engines)
-        return found, await engines.run("prompt_shield", {"texts": [text]})
+    async def run(engines: Engines) -> tuple[list[Found], dict[str, object], str, list[Correction]]:
+        [found] = await search_texts([text], search, engines)
+        shield = await engines.run("prompt_shield", {"texts": [text]})
+        spelling = read_spelling(spelling_options, (language,), engines=engines, services=services)
+        return found, shield, *await spelling.correct(text)
 
-    [found], shield = serving.with_engines(str(workspace.pk), run)
+    found, shield, corrected, corrections = serving.with_engines(str(workspace.pk), run)
     placeholders = Placeholders([text])
     for one in found:
         placeholders.give(one.type, text[one.start : one.end])
@@ -101,9 +113,11 @@ def try_text(
         seen=seen,
         restored=Spellings(placeholders.originals).put_back(seen)[0],
         findings=[_explain(one, text[one.start : one.end], placeholders) for one in found],
+        corrected=corrected,
+        corrections=corrections,
         attack=attack,
         attack_rules=rules,
-        threshold=threshold if isinstance(threshold, float) else DEFAULT_THRESHOLD,
+        threshold=options.threshold,
     )
 
 

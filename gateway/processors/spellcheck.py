@@ -6,8 +6,8 @@ reasoning, refusals and answers that are JSON stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -37,6 +37,13 @@ class SpellcheckOptions(Struct, forbid_unknown_fields=True):
     service_id: str | None = None
 
 
+class Correction(NamedTuple):
+    """A word, and what is put in its place."""
+
+    word: str
+    replacement: str
+
+
 class Spelling(Struct, frozen=True, kw_only=True):
     """How texts are corrected."""
 
@@ -46,17 +53,17 @@ class Spelling(Struct, frozen=True, kw_only=True):
     level: Level
     service: ServiceSettings | None = None
 
-    async def correct(self, text: str) -> tuple[str, int]:
-        """Return a text with its spelling corrected, and how many words were."""
-        count = 0
+    async def correct(self, text: str) -> tuple[str, list[Correction]]:
+        """Return a text with its spelling corrected, and what was corrected."""
+        corrections = []
         for language in self.languages:
             done = []
             for part in parts_of(text):
                 found = await self._find(part, language)
                 done.append(put(part, found))
-                count += len(found)
+                corrections += [Correction(part[start:end], word) for start, end, word in found]
             text = "".join(done)
-        return text, count
+        return text, corrections
 
     async def _find(self, text: str, language: str) -> list[tuple[int, int, str]]:
         """Return the places of words, start and end, and what to put there."""
@@ -86,6 +93,28 @@ class Spelling(Struct, frozen=True, kw_only=True):
             if is_free and (not done or one.start >= done[-1][1]):
                 done.append((one.start, one.end, one.replacement))
         return done
+
+
+def read_spelling(
+    given: SpellcheckOptions,
+    languages: tuple[str, ...],
+    *,
+    engines: Engines,
+    services: Mapping[str, ServiceSettings],
+) -> Spelling:
+    """Return how texts are corrected by these options. Raises RequestError for a service that the
+    workspace does not have, or that does something else."""
+    service = None
+    if given.service_id is not None:
+        service = services.get(given.service_id)
+        if service is None or service.kind != "languagetool":
+            raise RequestError(
+                f"The service {given.service_id[:64]} does not correct spelling.",
+                param="inferada.spellcheck.service_id",
+            )
+    return Spelling(
+        engines=engines, languages=languages, level=given.level or DEFAULT, service=service
+    )
 
 
 def put(text: str, found: Sequence[tuple[int, int, str]]) -> str:
@@ -133,9 +162,10 @@ class SpellcheckStep:
         content = choice.message.get("content")
         if not isinstance(content, str) or is_json(content):
             return choice
-        corrected, count = await self._spelling.correct(content)
-        self._report.details["corrections"] = int(self._report.details["corrections"]) + count  # type: ignore[arg-type]
-        if not count:
+        corrected, corrections = await self._spelling.correct(content)
+        before = int(self._report.details["corrections"])  # type: ignore[arg-type]
+        self._report.details["corrections"] = before + len(corrections)
+        if not corrections:
             return choice
         # The probabilities are those of words that are not there any more.
         message = {**choice.message, "content": corrected}
@@ -170,18 +200,10 @@ class Spellcheck(Processor):
         given = msgspec.convert(options, SpellcheckOptions)
         assert context.language is not None
         report = ProcessorReport("applied", {"language": context.language, "corrections": 0})
-        service = None
-        if given.service_id is not None:
-            service = context.services.get(given.service_id)
-            if service is None or service.kind != "languagetool":
-                raise RequestError(
-                    f"The service {given.service_id[:64]} does not correct spelling.",
-                    param=f"inferada.{self.name}.service_id",
-                )
-        spelling = Spelling(
+        spelling = read_spelling(
+            given,
+            (context.language, *context.more_languages),
             engines=context.engines,
-            languages=(context.language, *context.more_languages),
-            level=given.level or DEFAULT,
-            service=service,
+            services=context.services,
         )
         return Processed(call, SpellcheckStep(spelling, report), report)

@@ -51,6 +51,19 @@ def test_a_text_is_tried_with_options(site: Site, caller: Caller) -> None:
     assert "refuses calls with a score of 0.4 or more" in visitor.text
 
 
+def test_corrected_words_are_shown(site: Site, caller: Caller) -> None:
+    visitor = visitor_of(site, caller, "developer")
+    page = f"{visitor.workspace}/processors"
+    asked = {"text": "The adress was recieved by `teh_code`.", "language": "en", "level": "picky"}
+
+    statuses = [visitor.post(page, asked), visitor.post(page, asked | {"level": "strict"})]
+
+    assert statuses == [200, 422]
+    visitor.post(page, asked)
+    assert "The address was received by `teh_code`." in visitor.text
+    assert "“adress” → “address”" in visitor.text
+
+
 def test_wrong_forms_are_said_and_viewers_kept_out(site: Site, caller: Caller) -> None:
     developer, viewer = (visitor_of(site, caller, role) for role in ("developer", "viewer"))
     page = f"{developer.workspace}/processors"
