@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from django import forms
-from django.core.exceptions import ValidationError
 
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.remote_form import RemoteForm, credential_field, plain_field
 from dashboard.forms.usd_field import UsdField
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import lines_field, written_lines
 from gateway.models import McpServer
 
-_PLAIN = {"autocomplete": "off", "spellcheck": "false"}
 
-
-class McpServerForm(forms.Form):
+class McpServerForm(RemoteForm):
     """Named as in gateway.services.mcp_servers. sets_price: the person may set what a use costs."""
 
-    name = forms.CharField(
+    fixed = ("name",)
+
+    name = plain_field(
+        "Name",
+        "Lower-case letters, digits and hyphens. Requests use mcp: and this name.",
         max_length=30,
-        label="Name",
-        help_text="Lower-case letters, digits and hyphens. Requests use mcp: and this name.",
-        widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "weather"}),
+        example="weather",
     )
-    url = forms.CharField(
+    url = plain_field(
+        "URL",
+        "The streamable HTTP endpoint. An operator must allow private addresses.",
         max_length=400,
-        label="URL",
-        help_text="The streamable HTTP endpoint. An operator must allow private addresses.",
-        widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "https://mcp.example.com/mcp"}),
+        example="https://mcp.example.com/mcp",
     )
-    header = forms.CharField(
-        max_length=60,
-        required=False,
-        label="Credential header",
-        widget=forms.TextInput(attrs={**_PLAIN, "placeholder": "authorization"}),
+    header = plain_field(
+        "Credential header", max_length=60, example="authorization", required=False
     )
-    credential = forms.CharField(
-        required=False,
-        label="Credential",
-        help_text="The full value of the header, such as Bearer TOKEN. Stored encrypted.",
-        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    credential = credential_field(
+        "The full value of the header, such as Bearer TOKEN. Stored encrypted."
     )
-    forget_credential = forms.BooleanField(required=False, label="Remove the credential")
     allowed_tools = lines_field(
         "Allowed tools", "One name per line. Default: all tools of the server.", "forecast"
     )
@@ -55,23 +47,13 @@ class McpServerForm(forms.Form):
         help_text="All calls can use its tools. A request can exclude them with enabled: false.",
     )
     enabled = forms.BooleanField(required=False, label="Enabled")
-    seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def __init__(self, data: FormValues | None, row: McpServer | None, *, sets_price: bool) -> None:
-        super().__init__(data, initial=_initial(row))
-        self.row = row
-        if row is not None:
-            del self.fields["name"]
-            if row.secret is not None:
-                hint = f" It ends in {row.hint}." if row.hint else ""
-                self.fields["credential"].help_text = f"Leave empty to keep it.{hint}"
-        if row is None or row.secret is None:
-            del self.fields["forget_credential"]
+        super().__init__(data, row, _initial(row))
+        if row is not None and row.hint:
+            self.fields["credential"].help_text += f" It ends in {row.hint}."
         if not sets_price:
             del self.fields["price_nusd"]
-
-    def take(self, error: ValidationError) -> None:
-        show_service_error(self, error)
 
     def values(self) -> FormValues:
         """Return what the service takes, from a valid form."""
@@ -87,8 +69,7 @@ class McpServerForm(forms.Form):
             values["price_nusd"] = data["price_nusd"] or 0
         if self.row is None:
             return values | {"name": data["name"], "credential": data["credential"]}
-        forgets = data.get("forget_credential")
-        return values | {"credential": data["credential"] or ("" if forgets else None)}
+        return values | {"credential": self.changed_credential()}
 
 
 def server_version(row: McpServer) -> str:
