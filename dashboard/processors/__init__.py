@@ -1,1 +1,1 @@
-"""Why a call is or would be refused: the checks of its admission, one by one."""
+"""Processors of a workspace: mandatory ones, services of its own, and a text to try."""
