@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,6 @@ from pathlib import Path
 from typing import cast
 
 from accounts.untyped import Options
-from gateway.core.credential_texts import DYNAMIC, ENV
 from gateway.core.money import read_price
 from gateway.core.operations import OPERATIONS
 from gateway.core.units import other_units
@@ -286,28 +284,6 @@ def read_settings(options: Options) -> dict[str, str]:
             raise ValueError(f"{text[:40]!r} is not a setting. Use NAME=VALUE.")
         settings[name.strip()] = value
     return settings
-
-
-def read_credential(options: Options) -> str | None:
-    """Return the credential from where the options say it is, or None.
-
-    Raises LookupError or ValueError when it is not there.
-    """
-    for option, prefix in (("from_server_env", ENV), ("from_calls", DYNAMIC)):
-        if options[option]:
-            return f"{prefix}{options[option]}"
-    variable: str | None = options["credential_env"]
-    if variable:
-        credential = os.environ.get(variable)
-        if not credential:
-            raise LookupError(f"The variable {variable} is empty.")
-        return credential
-    if options["credential_stdin"]:
-        credential = sys.stdin.read(1_000_000)
-        if not credential.strip():
-            raise ValueError("Standard input is empty. It must contain the credential.")
-        return credential
-    return None
 
 
 def write_provider(provider: Provider) -> dict[str, object]:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from argparse import ArgumentParser
 
 from accounts.untyped import Options
+from gateway.core.credential_texts import DYNAMIC, ENV
 from gateway.models import Provider, ProviderCredential
 from gateway.services.provider_credentials import CredentialFields
+
+
+def add_variable_option(parser: ArgumentParser, content: str) -> None:
+    """content: what the variable has, for people."""
+    parser.add_argument(
+        "--credential-env", metavar="VARIABLE", help=f"Environment variable with {content}"
+    )
 
 
 def add_source_options(parser: ArgumentParser) -> None:
@@ -52,6 +62,36 @@ def read_credential_options(options: Options) -> CredentialFields:
     if options["max_concurrent"] is not None:
         fields["max_concurrent"] = options["max_concurrent"] or None
     return fields
+
+
+def read_credential(options: Options) -> str | None:
+    """Return the credential from where the options of add_source_options say it is, or None.
+
+    Raises LookupError or ValueError when it is not there.
+    """
+    for option, prefix in (("from_server_env", ENV), ("from_calls", DYNAMIC)):
+        if options[option]:
+            return f"{prefix}{options[option]}"
+    return read_stored_credential(options)
+
+
+def read_stored_credential(options: Options) -> str | None:
+    """Return the credential from --credential-env or --credential-stdin, or None.
+
+    Raises LookupError or ValueError when it is not there.
+    """
+    variable: str | None = options["credential_env"]
+    if variable:
+        credential = os.environ.get(variable)
+        if not credential:
+            raise LookupError(f"The variable {variable} is empty.")
+        return credential
+    if options["credential_stdin"]:
+        credential = sys.stdin.read(1_000_000)
+        if not credential.strip():
+            raise ValueError("Standard input is empty. It must contain the credential.")
+        return credential
+    return None
 
 
 def get_credential(provider: Provider, name: str) -> ProviderCredential:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
-from gateway.management.catalogue_options import get_provider, read_credential
+from gateway.management.catalogue_options import get_provider
 from gateway.management.credential_options import (
     add_credential_options,
+    read_credential,
     read_credential_options,
     write_credential,
 )

@@ -12,11 +12,11 @@ from gateway.management.catalogue_options import (
     add_provider_options,
     read_connection_options,
     read_connection_secrets,
-    read_credential,
     read_provider_options,
     read_settings,
     write_provider,
 )
+from gateway.management.credential_options import read_credential
 from gateway.providers import catalogue
 from gateway.services.provider_connections import set_connection
 from gateway.services.providers import add_provider

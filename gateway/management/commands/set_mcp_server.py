@@ -9,6 +9,7 @@ from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
 from accounts.untyped import Arguments, Options
 from gateway.core.money import read_usd
+from gateway.management.credential_options import add_variable_option
 from gateway.management.mcp_options import describe_server
 from gateway.models import McpServer
 from gateway.services.mcp_servers import add_mcp_server, update_mcp_server
@@ -31,11 +32,7 @@ class Command(JsonCommand):
         parser.add_argument(
             "--header", metavar="NAME", help="Credential header. Default: authorization."
         )
-        parser.add_argument(
-            "--credential-env",
-            metavar="VARIABLE",
-            help=f"Environment variable with the value of the header, or `{NONE}` to remove it.",
-        )
+        add_variable_option(parser, f"the value of the header, or `{NONE}` to remove it.")
         parser.add_argument(
             "--tool",
             action="append",

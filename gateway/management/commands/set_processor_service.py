@@ -8,6 +8,7 @@ from argparse import ArgumentParser
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.models import Workspace
 from accounts.selectors import get_workspace
+from gateway.management.credential_options import add_variable_option
 from gateway.models import ProcessorService
 from gateway.services.processor_services import add_service, remove_service, update_service
 from gateway.services.processor_tests import test_service
@@ -25,11 +26,7 @@ class Command(JsonCommand):
         parser.add_argument("name", help="The service_id: letters, digits, - and _.")
         parser.add_argument("--kind", choices=ProcessorService.Kind.values, help="Required if new.")
         parser.add_argument("--url", help="For example https://presidio.example.com.")
-        parser.add_argument(
-            "--credential-env",
-            metavar="VARIABLE",
-            help="Environment variable with the bearer token. Empty: removes the token.",
-        )
+        add_variable_option(parser, "the bearer token. Empty: removes the token.")
         parser.add_argument("--remove", action="store_true")
         parser.add_argument("--test", action="store_true", help="Send it a test sentence.")
 

@@ -13,11 +13,11 @@ from gateway.management.catalogue_options import (
     get_provider,
     read_connection_options,
     read_connection_secrets,
-    read_credential,
     read_provider_options,
     read_settings,
     write_provider,
 )
+from gateway.management.credential_options import read_credential
 from gateway.services.provider_connections import set_connection
 from gateway.services.providers import set_access, set_provider_enabled, update_provider
 

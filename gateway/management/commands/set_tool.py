@@ -9,7 +9,7 @@ from pathlib import Path
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
 from gateway.core.money import format_usd, read_usd
-from gateway.management.catalogue_options import read_credential
+from gateway.management.credential_options import add_variable_option, read_stored_credential
 from gateway.services.tool_settings import (
     ToolFields,
     find_setting,
@@ -18,9 +18,6 @@ from gateway.services.tool_settings import (
     set_tool,
 )
 from gateway.tools.backends import BACKENDS
-
-# A tool's credential is stored, and comes from nowhere else.
-NO_OTHER_SOURCE = {"from_server_env": None, "from_calls": None}
 
 
 class Command(JsonCommand):
@@ -36,9 +33,7 @@ class Command(JsonCommand):
         parser.add_argument("--documents", help="File with the static index: a JSON list.")
         parser.add_argument("--model", help="Model that generates the images.")
         parser.add_argument("--price", help="Price in USD per use, page or image.")
-        parser.add_argument(
-            "--credential-env", metavar="VARIABLE", help="Environment variable with the API key."
-        )
+        add_variable_option(parser, "the API key.")
         parser.add_argument(
             "--credential-stdin", action="store_true", help="Read the API key from standard input."
         )
@@ -46,7 +41,7 @@ class Command(JsonCommand):
     def answer(self, *, tool: str, workspace: str | None, **options: object) -> Answer:
         found = get_workspace(workspace) if workspace else None
         kind = get_tool(tool)
-        credential = read_credential(options | NO_OTHER_SOURCE)
+        credential = read_stored_credential(options)
         changed = set_tool(
             tool, actor=ACTOR, workspace=found, credential=credential, **_fields(options)
         )
