@@ -47,9 +47,13 @@ def check_size(target: bytes, headers: Headers) -> None:
         raise UriTooLong
     sizes = [len(name) + len(value) + AROUND_BYTES for name, value in headers]
     if sum(sizes) > MAX_HEAD_BYTES:
-        raise HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
+        raise head_too_large()
     if sizes and max(sizes) > MAX_HEADER_BYTES:
         raise HeadersTooLarge(f"A header exceeds {MAX_HEADER_BYTES} bytes.")
+
+
+def head_too_large() -> HeadersTooLarge:
+    return HeadersTooLarge(f"The headers exceed {MAX_HEAD_BYTES} bytes in total.")
 
 
 def check_head(version: str, target: bytes, headers: Headers, hosts: Hosts) -> dict[bytes, bytes]:

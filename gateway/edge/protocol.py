@@ -19,7 +19,6 @@ from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 from uvicorn.server import ServerState
 
 from gateway.core.errors import (
-    HeadersTooLarge,
     RequestError,
     RequestTimeout,
     UriTooLong,
@@ -32,7 +31,7 @@ from gateway.edge.connection_limits import NEVER, SETTLE_S
 from gateway.edge.early_error import LingeringClose, as_gateway_error
 from gateway.edge.error_protocol import BETWEEN, BODY, HEAD, ErrorProtocol
 from gateway.edge.half_close import probe
-from gateway.edge.head import PROBE_TARGETS, check_head, check_size
+from gateway.edge.head import PROBE_TARGETS, check_head, check_size, head_too_large
 from gateway.edge.limits import (
     MAX_FRAMING_BYTES,
     MAX_HEADER_BYTES,
@@ -272,7 +271,7 @@ class GuardedHttpProtocol(ErrorProtocol):
         if self._phase == HEAD:
             if self._head_bytes > MAX_UNFINISHED_HEAD_BYTES:
                 is_line = len(self.url) > MAX_REQUEST_LINE_BYTES
-                self._refuse(UriTooLong() if is_line else HeadersTooLarge())
+                self._refuse(UriTooLong() if is_line else head_too_large())
             elif self._timed_phase != HEAD:
                 self.deadline = self.loop.time() + self.limiter.limits.head_s
         elif self._timed_phase != BODY:
