@@ -6,7 +6,7 @@ from gateway.core.errors import RequestError
 from gateway.media.upload_checks import JSONL, LineCheck, TypeCheck
 from gateway.services.files.scanning import open_scan
 
-PURPOSE = "purpose"
+PURPOSE, BATCH = "purpose", "batch"
 MAX_KIND_CHARS = 200
 
 
@@ -18,18 +18,26 @@ class ContentChecks:
         self._lines = LineCheck()
         self._scan = open_scan()
 
-    def feed(self, piece: bytes) -> None:
-        """Raises FileRejected, PayloadTooLarge, StorageUnavailable."""
+    def feed(self, piece: bytes, purpose: str = "") -> None:
+        """purpose: empty while it is not known.
+
+        Raises FileRejected, PayloadTooLarge, StorageUnavailable, and RequestError as soon as a file
+        that is to be JSONL has a line that is not.
+        """
         self._type.feed(piece)
         self._lines.feed(piece)
+        if purpose == BATCH:
+            self._lines.refuse_faults()
         if self._scan is not None:
             self._scan.feed(piece)
 
     def finish(self, purpose: str, declared: str, filename: str) -> str:
         """Return the media type of a file that may have this purpose. Raises InvalidFile,
         UnsupportedFileType, RequestError, and as feed does."""
+        if purpose == BATCH:
+            self._lines.refuse_faults()
         found = self._type.finish(declared[:MAX_KIND_CHARS], filename)
-        if purpose == "batch":
+        if purpose == BATCH:
             self._lines.finish()
             found = JSONL
         elif purpose == "vision" and not found.startswith("image/"):

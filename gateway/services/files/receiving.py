@@ -145,7 +145,7 @@ class Upload:
             if len(content) > MAX_FIELD_BYTES:
                 raise RequestError(f"{name} is too long.", param=name)
             return
-        self._checks.feed(piece)
+        self._checks.feed(piece, self._fields.get(PURPOSE, ""))
         if self._writer is None:
             self._digest.update(piece)
         else:
@@ -221,7 +221,7 @@ def store_form_file(
     new = NewFile(workspace_id=workspace.pk, uploaded_by=actor, reserve=(size_bytes,))
     with closing(ContentChecks()) as checks, FileWriter.begin(new) as writer:
         for piece in pieces:
-            checks.feed(piece)
+            checks.feed(piece, purpose)
             writer.write(piece)
         found = checks.finish(purpose, content_type, filename)
         ends = timezone.now() + timedelta(seconds=expires_after_s)
