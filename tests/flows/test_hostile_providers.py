@@ -14,6 +14,7 @@ from tests.faults.flood.hostile_server import DRIPS, FLOODS
 from tests.flows.caller import Answer
 from tests.flows.site import Site
 from tests.house.tree import ROOT
+from tests.support.memory import peak_bytes
 
 STREAMED = ["comments", "empty_deltas", "large_event"]
 EITHER = ["interims", "one_byte_chunks", "endless_head", "gzip_bomb"]
@@ -81,19 +82,12 @@ def test_every_flood_is_tried() -> None:
     assert {*STREAMED, *EITHER, "large_answer"} <= set(FLOODS)
 
 
-def resident_mb(pid: int) -> float:
-    """Return how much memory a process has had at most."""
-    with open(f"/proc/{pid}/status") as status:
-        [peak] = [line for line in status if line.startswith("VmHWM")]
-    return int(peak.split()[1]) / 1024
-
-
 def test_large_answers_share_what_memory_there_is(site: Site, flooding: str) -> None:
     model = serve_by(site, flooding, "large_answer")
     caller = site.caller().with_(model=model)
     pid = site.gateway.process.pid
     caller.ask()
-    before_mb = resident_mb(pid)
+    before = peak_bytes(pid)
 
     async def ask_all() -> list[Answer]:
         return await asyncio.gather(*(asyncio.to_thread(caller.ask) for _ in range(BOMBS)))
@@ -101,7 +95,7 @@ def test_large_answers_share_what_memory_there_is(site: Site, flooding: str) -> 
     for answer in asyncio.run(ask_all()):
         assert_ended_for_free(site, answer)
     # Twelve of 64 MB, had each been read as far as one may be.
-    assert resident_mb(pid) - before_mb < 250
+    assert peak_bytes(pid) - before < 250 * 2**20
 
 
 @pytest.mark.parametrize("drip", DRIPS)

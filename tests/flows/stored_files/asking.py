@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import socket
 from collections.abc import Iterator, Mapping
-from http.client import HTTPConnection
+from contextlib import closing
+from http.client import HTTPConnection, HTTPResponse
 from typing import Any
 
 from gateway.core.forms import FormPart, write_form
-from tests.flows.caller import Answer, Caller
+from tests.flows.caller import READ_S, Answer, Caller
 from tests.support.pdf import write_pdf
 
 PDF = write_pdf("Hello")
@@ -17,6 +19,11 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 30
 FILES = "/v1/files"
 PIECE_BYTES = 1024 * 1024
 SCOPES = ["completions", "files"]
+# A form in pieces: the boundary is b.
+KIND = b"multipart/form-data; boundary=b"
+PURPOSE = b'--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n'
+HEAD = b'--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+END = b"\r\n--b--\r\n"
 
 
 def form_of(
@@ -32,6 +39,24 @@ def form_of(
     parts += [FormPart(name, value.encode()) for name, value in (fields or {}).items()]
     parts.append(FormPart("file", content, filename, content_type))
     return write_form(parts)
+
+
+def send_form(
+    caller: Caller, body: bytes, kind: bytes = KIND, *, most_bytes: int | None = None
+) -> Answer:
+    """Send an upload, whatever its Content-Type and body are, then read the answer. most_bytes: of
+    the body, and no more; None for all of it."""
+    head = (
+        f"POST {FILES} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {caller.secret}\r\n"
+        f"content-length: {len(body)}\r\nconnection: close\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", caller.port), timeout=READ_S) as link:
+        link.sendall(b"%bcontent-type: %b\r\n\r\n" % (head.encode(), kind))
+        link.sendall(memoryview(body)[:most_bytes])
+        with closing(HTTPResponse(link, method="POST")) as response:
+            response.begin()
+            headers = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, headers, response.read())
 
 
 def upload(

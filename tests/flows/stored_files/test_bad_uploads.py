@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.flows.caller import Answer, Caller
-from tests.flows.stored_files.asking import FILES, PDF, PNG, form_of, get, upload
-
-KIND = "multipart/form-data; boundary=b"
-PURPOSE = b'--b\r\ncontent-disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n'
-HEAD = b'--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
-END = b"\r\n--b--\r\n"
-
-
-def send(caller: Caller, body: bytes, kind: str = KIND) -> Answer:
-    return caller.ask(raw=body, path=FILES, headers={"content-type": kind})
+from tests.flows.caller import Caller
+from tests.flows.stored_files.asking import (
+    END,
+    HEAD,
+    KIND,
+    PDF,
+    PNG,
+    PURPOSE,
+    form_of,
+    get,
+    send_form,
+    upload,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +49,9 @@ def test_names_are_shown_without_what_is_no_name(caller: Caller, name: str, show
 def test_forms_that_can_be_read_in_two_ways_are_refused(caller: Caller) -> None:
     text = b"some text"
     forms = {
-        "no boundary": (b"", "multipart/form-data"),
-        "a boundary of 71 characters": (b"", f"multipart/form-data; boundary={'x' * 71}"),
-        "no form": (b"{}", "application/json"),
+        "no boundary": (b"", b"multipart/form-data"),
+        "a boundary of 71 characters": (b"", b"multipart/form-data; boundary=" + b"x" * 71),
+        "no form": (b"{}", b"application/json"),
         "a boundary that never comes": (b"x" * 100_000, KIND),
         "a preamble": (b"hello\r\n" + PURPOSE + HEAD + text + END, KIND),
         "an epilogue": (PURPOSE + HEAD + text + END + b"x" * 100_000, KIND),
@@ -81,7 +83,7 @@ def test_forms_that_can_be_read_in_two_ways_are_refused(caller: Caller) -> None:
         "an unknown field": (PURPOSE.replace(b"purpose", b"purposes") + HEAD + text + END, KIND),
     }
     for what, (body, kind) in forms.items():
-        answer = send(caller, body, kind)
+        answer = send_form(caller, body, kind)
         assert answer.status == 400, (what, answer.body)
         assert answer.error["code"] == "invalid_request" or what == "an empty file", what
     assert get(caller).json["data"] == []
@@ -123,19 +125,18 @@ def test_expiry_is_between_an_hour_and_30_days(caller: Caller, seconds: str) -> 
 )
 def test_a_batch_names_the_line_at_fault(caller: Caller, lines: bytes, fault: str) -> None:
     kind, body = form_of(lines, filename="a.jsonl", purpose="batch")
-    answer = send(caller, body, kind)
+    answer = send_form(caller, body, kind.encode())
 
-    assert answer.status in (400, 415), answer.body
-    if b"\xff" not in lines:
-        assert fault in answer.error["message"]
+    assert answer.status == 400, answer.body
+    assert fault in answer.error["message"]
 
 
 def test_the_purpose_may_come_behind_the_file(caller: Caller) -> None:
     good = HEAD.replace(b"a.txt", b"a.jsonl") + b'{"a": 1}\r\n{"b": 2}' + b"\r\n"
     batch = PURPOSE.replace(b"user_data", b"batch").removesuffix(b"\r\n") + END
 
-    fits = send(caller, good + batch)
-    broken = send(caller, good.replace(b'{"b": 2}', b"no") + batch)
+    fits = send_form(caller, good + batch)
+    broken = send_form(caller, good.replace(b'{"b": 2}', b"no") + batch)
 
     assert (fits.status, fits.json["content_type"]) == (200, "application/jsonl")
     assert "line 2" in broken.error["message"]

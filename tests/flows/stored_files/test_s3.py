@@ -26,6 +26,7 @@ from tests.flows.stored_files.asking import (
     uploaded,
 )
 from tests.flows.stored_files.test_kills import upload_and_delete
+from tests.support.memory import forget_peak, peak_bytes
 from tests.support.proofs import form
 from tests.support.s3 import S3Server, running_s3
 from tests.support.servers import running_gateway
@@ -121,23 +122,17 @@ def test_a_long_file_takes_no_more_memory_than_a_short_one(bucket_site: Site, s3
     size_bytes = form(short=96 * MB, whole=1024 * MB)
     limits = {"max_file_bytes": 2048 * MB}
     bucket_site.office.do("storage_limits", workspace_id=caller.workspace_id, **limits)
-    process = Path(f"/proc/{bucket_site.gateway.process.pid}")
+    pid = bucket_site.gateway.process.pid
     uploaded(caller, LONG, filename="a.txt")  # what any upload takes is there
 
-    (process / "clear_refs").write_text("5")  # the peak begins anew
-    before = peak_bytes(process)
+    before = forget_peak(pid)
     file, digest = upload_long(caller, size_bytes)
     read = read_long(caller, file["id"])
 
     assert file["bytes"] == size_bytes
     assert read == digest
-    assert peak_bytes(process) - before < 64 * MB
+    assert peak_bytes(pid) - before < 64 * MB
     delete(caller, file["id"])
-
-
-def peak_bytes(process: Path) -> int:
-    lines = (process / "status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024
 
 
 @pytest.mark.proof
