@@ -73,9 +73,10 @@ class McpServerForm(RemoteForm):
 
 
 def server_version(row: McpServer) -> str:
-    """Return a token that differs when anything that the form shows differs."""
-    names = ("url", "header", "hint", "allowed_tools", "price_nusd", "by_default", "enabled")
-    return version_token([getattr(row, name) for name in names])
+    """Return a token that differs when anything that the form changes differs."""
+    names = ("url", "header", "allowed_tools", "price_nusd", "by_default", "enabled")
+    secret = bytes(row.secret or b"").hex()
+    return version_token([secret, *(getattr(row, name) for name in names)])
 
 
 def _initial(row: McpServer | None) -> FormValues:

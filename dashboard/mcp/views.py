@@ -11,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
+from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from accounts.models import Workspace
@@ -73,6 +74,7 @@ def list_servers(request: PageRequest) -> HttpResponse:
     return render(request, "dashboard/mcp/list.html", variables(ServerListContext(rows=rows)))
 
 
+@sensitive_variables()
 @login_required
 @require_http_methods(["GET", "POST"])
 def create_server(request: PageRequest) -> HttpResponse:
@@ -92,6 +94,7 @@ def create_server(request: PageRequest) -> HttpResponse:
     return _form_page(request, form, None)
 
 
+@sensitive_variables()
 @login_required
 @require_http_methods(["GET", "POST"])
 def edit_server(request: PageRequest, server_id: UUID) -> HttpResponse:

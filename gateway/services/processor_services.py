@@ -100,9 +100,10 @@ def open_service_secret(sealed: bytes, row_id: str) -> str:
 
 def _put(row: ProcessorService, credential: str) -> None:
     credential = credential.strip()
-    if len(credential) > MAX_SECRET_CHARS or not credential.isascii() or "\n" in credential:
+    is_header = credential.isascii() and credential.isprintable()
+    if len(credential) > MAX_SECRET_CHARS or not is_header:
         raise ValidationError(
-            {"credential": f"At most {MAX_SECRET_CHARS} ASCII characters in one line."}
+            {"credential": f"At most {MAX_SECRET_CHARS} printable ASCII characters."}
         )
     row.secret = encrypt(credential, row.pk) if credential else None
 

@@ -72,6 +72,21 @@ def test_a_kept_credential_goes_to_no_other_host() -> None:
     assert row.url == f"{URL}/v2"
 
 
+def test_another_credential_is_a_change_like_any_other() -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(workspace, name="a", url=URL, credential="short-1", actor=ACTOR)
+    visitor = signed_in(make_member(workspace))
+    edit = path_of("mcp-edit", row.pk)
+    seen = visitor.get(edit).context["form"]["seen"].value()
+
+    changed = visitor.post(edit, form(url=URL, credential="short-2", seen=seen))
+    late = visitor.post(edit, form(url=URL, credential="short-3", seen=seen))
+
+    assert (changed.status_code, late.status_code) == (302, 409)
+    row.refresh_from_db()
+    assert decrypt(bytes(row.secret or b""), row.pk) == "short-2"
+
+
 @pytest.mark.parametrize(
     ("field", "value"),
     [

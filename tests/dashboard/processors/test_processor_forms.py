@@ -110,6 +110,7 @@ def test_a_service_is_added_and_its_credential_is_shown_nowhere() -> None:
     visitor = signed_in(make_member(workspace))
     filled = {"name": "names", "kind": "presidio", "url": URL, "credential": SECRET}
 
+    broken = visitor.post(path_of("service-create"), filled | {"credential": "a\rb: c"})
     made = visitor.post(path_of("service-create"), filled)
     twice = visitor.post(path_of("service-create"), filled)
     row = ProcessorService.objects.get()
@@ -120,7 +121,7 @@ def test_a_service_is_added_and_its_credential_is_shown_nowhere() -> None:
     pages = [visitor.get(url).content.decode() for url in (edit, path_of("processors"))]
     events = str(list(AuditEvent.objects.values()))
 
-    assert (made.status_code, twice.status_code) == (302, 422)
+    assert (broken.status_code, made.status_code, twice.status_code) == (422, 302, 422)
     assert (elsewhere.status_code, kept.status_code) == (422, 302)
     assert "because the host changed" in elsewhere.content.decode()
     row.refresh_from_db()
