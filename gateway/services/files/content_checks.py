@@ -19,13 +19,15 @@ class ContentChecks:
         self._scan = open_scan()
 
     def feed(self, piece: bytes, purpose: str = "") -> None:
-        """purpose: empty while it is not known.
+        """purpose: empty if it comes behind the file. Of a file with another one than a batch the
+        lines do not matter, and none is kept.
 
         Raises FileRejected, PayloadTooLarge, StorageUnavailable, and RequestError as soon as a file
         that is to be JSONL has a line that is not.
         """
         self._type.feed(piece)
-        self._lines.feed(piece)
+        if purpose in ("", BATCH):
+            self._lines.feed(piece)
         if purpose == BATCH:
             self._lines.refuse_faults()
         if self._scan is not None:
