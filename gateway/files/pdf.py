@@ -17,6 +17,7 @@ import msgspec
 from gateway.core.errors import InvalidFile, Quarantined, RateLimited
 from gateway.core.fair_semaphore import FairSemaphore
 from gateway.core.files import Page
+from gateway.core.overload import spread_retry_after_s
 from gateway.core.quarantine import Quarantine
 from gateway.files.cache import PageCache
 from gateway.files.pdf_process import Conversion, Starter
@@ -96,7 +97,8 @@ class PdfReader:
         present = self._present
         if present.total() >= MAX_PRESENT or present[owner] >= MAX_PRESENT_OF_ONE:
             raise RateLimited(
-                "Too many PDFs are being converted. Try again in a moment.", retry_after_s=5
+                "Too many PDFs are being converted. Try again in a moment.",
+                retry_after_s=spread_retry_after_s(),
             )
         present[owner] += 1
         clock = asyncio.get_running_loop().time

@@ -70,7 +70,9 @@ class Starter:
                     stdout=document,
                     stderr=asyncio.subprocess.DEVNULL,
                     env={},
-                    start_new_session=True,
+                    # No session of its own: Linux gives each its share of the processor, in which
+                    # the lower priority counts for nothing (sched_autogroup_enabled).
+                    process_group=0,
                 )
             except OSError:
                 return

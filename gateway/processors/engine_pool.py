@@ -17,8 +17,8 @@ from functools import partial
 import msgspec
 
 from gateway.core.child_process import read_frame, start_child, write_frame
-from gateway.core.errors import Overloaded
 from gateway.core.fair_semaphore import FairSemaphore
+from gateway.core.overload import overloaded
 from gateway.core.processor_errors import ProcessorFailure
 from gateway.core.processor_rules import ServiceSettings
 from gateway.processors.engine_worker import Response
@@ -71,7 +71,7 @@ class EnginePool:
         Raises ProcessorFailure when it failed four times, Overloaded when too many wait.
         """
         if self._present.total() >= MAX_PRESENT:
-            raise Overloaded("Too many requests wait for a processor.", retry_after_s=5)
+            raise overloaded("Too many requests wait for a processor.")
         module = engine if "." in engine else f"{PACKAGE}.{engine}"
         frame = write_frame(request)
         self._present[owner] += 1

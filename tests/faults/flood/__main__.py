@@ -17,6 +17,7 @@ def main() -> int:
     parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], default=list(KINDS))
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--connections", type=int, default=500)
+    parser.add_argument("--provider-ms", type=int, default=0)
     options = parser.parse_args()
     for kind in options.kinds:
         with tempfile.TemporaryDirectory(prefix="tollhouse-flood-") as folder:
@@ -27,6 +28,7 @@ def main() -> int:
                 connections=options.connections,
                 quiet_s=15.0,
                 flood_s=options.seconds,
+                provider_ms=options.provider_ms,
             )
         sys.stdout.write("\n".join([*as_lines(report), "", ""]))
         sys.stdout.flush()

@@ -104,10 +104,10 @@ async def document(connection: Connection, target: Target) -> str:
 
 
 async def patient_document(connection: Connection, target: Target) -> str:
-    """The same from a caller that waits as long as a refusal says, which is 5 s."""
+    """The same from a caller that waits after a refusal, as clients do: 1 to 10 s."""
     ended = await document(connection, target)
     if ended == "429":
-        await asyncio.sleep(5.0)
+        await asyncio.sleep(1 + secrets.randbelow(9_000) / 1_000)
     return ended
 
 

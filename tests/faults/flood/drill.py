@@ -29,8 +29,8 @@ from tests.support.servers import (
 )
 
 LOOK_S = 0.05
-# A call of a tenth of a second.
-TENTH = "script:tokens=1&first_ms=100"
+# What the good caller's provider takes in the drill of limits, so that its calls wait for a place.
+LIMITED_MS = 100
 SERVER_CPU, LOAD_CPU = 0, 1
 # The hostile file server is on this machine, and files come from the public network alone.
 SETTINGS = {
@@ -86,8 +86,17 @@ class Watcher:
             self.spooled_bytes = max(self.spooled_bytes, spooled)
 
 
-def run_drill(home: Path, kind: str, *, connections: int, quiet_s: float, flood_s: float) -> Report:
-    """Run on a home that was prepared. kind: one of attacker.KINDS."""
+def run_drill(
+    home: Path,
+    kind: str,
+    *,
+    connections: int,
+    quiet_s: float,
+    flood_s: float,
+    provider_ms: int = 0,
+) -> Report:
+    """Run on a home that was prepared. kind: one of attacker.KINDS. provider_ms: what the good
+    caller's provider takes for a response."""
     scratch = home / "scratch"
     scratch.mkdir(exist_ok=True)
     settings = SETTINGS | {"TMPDIR": str(scratch)}
@@ -97,10 +106,10 @@ def run_drill(home: Path, kind: str, *, connections: int, quiet_s: float, flood_
         running_gateway(home, env=settings) as server,
     ):
         target = _prepare(server, upstream, hostile_port, has_hostile_models=kind == "providers")
-        prompt = "hello"
         if kind == LIMITS:
+            provider_ms = provider_ms or LIMITED_MS
             server.manage("set_workspace", "Demo", "--max-concurrent", str(connections // 20))
-            prompt = TENTH
+        prompt = f"script:tokens=1&first_ms={provider_ms}" if provider_ms else "hello"
         _pin(server.process.pid, SERVER_CPU)
         for pid in (0, upstream.process.pid):
             _pin(pid, LOAD_CPU)
