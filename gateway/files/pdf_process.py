@@ -24,6 +24,8 @@ MAX_ANSWER_BYTES = 64 * 1024 * 1024
 PIECE_BYTES = 256 * 1024
 # A process that has said everything ends within this.
 END_S = 1.0
+# And the one that starts them, with those it has started.
+STARTER_END_S = 5.0
 
 
 class Starter:
@@ -44,9 +46,7 @@ class Starter:
         with its_document, its_control:
             try:
                 with self._lock:
-                    link = self._find_link()
-                    theirs = [its_document.fileno(), its_control.fileno()]
-                    socket.send_fds(link, [mode.encode()], theirs)
+                    self._ask(mode, [its_document.fileno(), its_control.fileno()])
             except OSError:
                 document.close()
                 control.close()
@@ -56,22 +56,32 @@ class Starter:
     def end(self) -> None:
         """End the process, and the readers with it."""
         with self._lock:
-            if self._process is None or self._link is None:
-                return
-            self._link.close()
-            try:
-                self._process.wait(END_S)
-            except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
-            self._process = self._link = None
-
-    def _find_link(self) -> socket.socket:
-        if self._link is None or self._process is None or self._process.poll() is not None:
             if self._link is not None:
                 self._link.close()
-            self._process, self._link = start_child(STARTER, [str(self._worker)])
-        return self._link
+            if self._process is not None:
+                try:
+                    self._process.wait(STARTER_END_S)
+                except subprocess.TimeoutExpired:
+                    self._process.kill()
+                    self._process.wait()
+            self._process = self._link = None
+
+    def _ask(self, mode: str, descriptors: list[int]) -> None:
+        if self._link is not None:
+            with suppress(OSError):  # it has ended
+                socket.send_fds(self._link, [mode.encode()], descriptors)
+                return
+            self._forget()
+        self._process, self._link = start_child(STARTER, [str(self._worker)])
+        socket.send_fds(self._link, [mode.encode()], descriptors)
+
+    def _forget(self) -> None:
+        assert self._link is not None
+        assert self._process is not None
+        self._link.close()
+        self._process.kill()
+        self._process.wait()
+        self._process = self._link = None
 
 
 class Conversion:

@@ -13,7 +13,7 @@ from tests.factories import ACTOR, make_key, make_mandatory, make_service, make_
 pytestmark = pytest.mark.django_db
 
 
-def test_rules_and_services_come_with_one_query_more_and_none_without_any() -> None:
+def test_rules_and_services_come_with_two_queries_more_and_none_without_any() -> None:
     workspace, other = make_workspace(), make_workspace("Other")
     key, second, free = (make_key(one).key for one in (workspace, workspace, other))
     for name, secret in (("names", "token"), ("words", "")):
@@ -28,7 +28,7 @@ def test_rules_and_services_come_with_one_query_more_and_none_without_any() -> N
     with CaptureQueriesContext(connection) as without:
         [none] = load_key_records([free.digest])
 
-    assert (len(with_rules), len(without)) == (2, 1)
+    assert (len(with_rules), len(without)) == (3, 1)
     own, of_workspace = (record.processors for record in records if record is not None)
     assert own is not None
     assert of_workspace is not None
