@@ -20,7 +20,7 @@ from gateway.core.files import Page
 from gateway.core.overload import spread_retry_after_s
 from gateway.core.quarantine import Quarantine
 from gateway.files.cache import PageCache
-from gateway.files.pdf_process import Conversion, Starter
+from gateway.files.pdf_process import Conversion, StarterProcess
 
 MAX_PDF_BYTES = 50 * 1024 * 1024
 CONVERT_S = 60.0
@@ -51,7 +51,7 @@ class PdfReader:
     """Turns PDFs into pages, for all calls of a process."""
 
     def __init__(self, *, worker: Path = WORKER, convert_s: float = CONVERT_S) -> None:
-        self._starter = Starter(worker)
+        self._starter = StarterProcess(worker)
         self._convert_s = convert_s
         self._cache = PageCache()
         self._semaphore = FairSemaphore(MAX_AT_ONCE, MAX_OF_ONE)

@@ -28,15 +28,14 @@ END_S = 1.0
 STARTER_END_S = 5.0
 
 
-class Starter:
-    """Our end of the process that starts readers. It is started with the first of them, and anew
-    when it has ended."""
+class StarterProcess:
+    """The process that starts readers. It is started with the first of them, and anew when it has
+    ended."""
 
     def __init__(self, worker: Path) -> None:
         self._worker = worker
         self._lock = threading.Lock()
-        self._process: subprocess.Popen[bytes] | None = None
-        self._link: socket.socket | None = None
+        self._running: tuple[subprocess.Popen[bytes], socket.socket] | None = None
 
     def start(self, mode: str) -> tuple[socket.socket, socket.socket]:
         """Have a reader started. Return its standard input and output, and its control: what says
@@ -56,39 +55,35 @@ class Starter:
     def end(self) -> None:
         """End the process, and the readers with it."""
         with self._lock:
-            if self._link is not None:
-                self._link.close()
-            if self._process is not None:
-                try:
-                    self._process.wait(STARTER_END_S)
-                except subprocess.TimeoutExpired:
-                    self._process.kill()
-                    self._process.wait()
-            self._process = self._link = None
+            self._stop()
 
     def _ask(self, mode: str, descriptors: list[int]) -> None:
-        if self._link is not None:
+        if self._running is not None:
             with suppress(OSError):  # it has ended
-                socket.send_fds(self._link, [mode.encode()], descriptors)
+                socket.send_fds(self._running[1], [mode.encode()], descriptors)
                 return
-            self._forget()
-        self._process, self._link = start_child(STARTER, [str(self._worker)])
-        socket.send_fds(self._link, [mode.encode()], descriptors)
+            self._stop()
+        self._running = start_child(STARTER, [str(self._worker)])
+        socket.send_fds(self._running[1], [mode.encode()], descriptors)
 
-    def _forget(self) -> None:
-        assert self._link is not None
-        assert self._process is not None
-        self._link.close()
-        self._process.kill()
-        self._process.wait()
-        self._process = self._link = None
+    def _stop(self) -> None:
+        if self._running is None:
+            return
+        process, link = self._running
+        self._running = None
+        link.close()
+        try:
+            process.wait(STARTER_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
 
 
 class Conversion:
     """The reading of one document. run() is for a thread; end() may come from another at any time,
     and does not wait."""
 
-    def __init__(self, starter: Starter, mode: str) -> None:
+    def __init__(self, starter: StarterProcess, mode: str) -> None:
         self._starter = starter
         self._mode = mode
         self._sockets: tuple[socket.socket, ...] = ()

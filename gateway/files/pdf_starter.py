@@ -6,10 +6,10 @@ A server process that starts another holds up its calls for milliseconds, becaus
 in it until the new process has been split off. So it starts this one, once, and this one starts a
 reader for each PDF. Both run at a lower priority than who carries calls.
 
-Standard input is a socket to who started it. Each message on it is the mode of a reader, with two
-descriptors: the socket that the reader has as its standard input and output, and the socket on
-which who asked learns how the reader ended, and by whose end the reader is killed. Ends with its
-standard input, and its readers with it.
+Standard input is a socket to the server process. Each message on it is the mode of a reader, with
+two sockets: the first becomes the reader's standard input and output. To the second, the control,
+its exit status is written; when the server closes the control, the reader is killed. When standard
+input ends, this process ends, and its readers with it.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ class Starter:
 
     async def _run(self, mode: str, document: int, control: int) -> None:
         """Start a reader, and tell how it ended; nothing if it could not be started."""
-        with socket.socket(fileno=control) as asker:
-            asker.setblocking(False)
+        with socket.socket(fileno=control) as control_socket:
+            control_socket.setblocking(False)
             try:
                 process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-I", self._worker, mode),
@@ -78,7 +78,7 @@ class Starter:
                 return
             finally:
                 os.close(document)
-            left = asyncio.ensure_future(asyncio.get_running_loop().sock_recv(asker, 1))
+            left = asyncio.ensure_future(asyncio.get_running_loop().sock_recv(control_socket, 1))
             ended = asyncio.ensure_future(process.wait())
             try:
                 await asyncio.wait({left, ended}, return_when=asyncio.FIRST_COMPLETED)
@@ -90,7 +90,7 @@ class Starter:
                         os.killpg(process.pid, signal.SIGKILL)  # and whatever it may have started
             status = await ended
             with suppress(OSError):
-                asker.send(status.to_bytes(STATUS_BYTES, "big", signed=True))
+                control_socket.send(status.to_bytes(STATUS_BYTES, "big", signed=True))
 
 
 def main() -> None:
