@@ -102,7 +102,7 @@ def test_compiling_takes_as_many_queries_for_many_models_as_for_one() -> None:
     assert len(set(counts)) == 1
 
 
-def test_a_key_is_compiled_with_one_query() -> None:
+def test_a_key_is_found_and_compiled_with_two_queries() -> None:
     workspace = make_workspace()
     expires_at = datetime(2999, 1, 1, tzinfo=UTC)
     rules = {"allowed_models": ["m"], "allowed_ips": ["203.0.113.0/24", "2001:db8::7"]}
@@ -111,7 +111,7 @@ def test_a_key_is_compiled_with_one_query() -> None:
     with CaptureQueriesContext(connection) as queries:
         record = load_key_records([digest_secret(secret)])[0]
 
-    assert len(queries) == 1
+    assert len(queries) == 2
     assert record is not None
     assert (record.key_id, record.workspace_id) == (str(key.pk), str(workspace.pk))
     assert record.scopes == frozenset({"completions"})
@@ -174,8 +174,15 @@ def test_a_rule_that_cannot_be_read_lets_nobody_in(caplog: pytest.LogCaptureFixt
     assert not may_call_from(denying.addresses, "203.0.113.7")
 
 
-def test_an_unknown_digest_is_none() -> None:
-    assert load_key_records([digest_secret("sk-gw-unknown")])[0] is None
+def test_unknown_digests_are_none_and_the_rules_of_keys_are_not_read_for_them() -> None:
+    unknown = [digest_secret("sk-gw-unknown"), digest_secret("sk-gw-unknown-2")]
+
+    with CaptureQueriesContext(connection) as queries:
+        records = load_key_records(unknown)
+
+    assert records == [None, None]
+    assert len(queries) == 2
+    assert not any("membership" in query["sql"] for query in queries)
 
 
 def test_a_database_in_trouble_is_an_error_and_not_an_unknown_key(

@@ -58,7 +58,7 @@ def test_a_key_is_under_the_rules_of_its_workspace_its_member_and_itself(
     with CaptureQueriesContext(connection) as queries:
         rules = rules_of(key)
 
-    assert len(queries) == 2
+    assert len(queries) == 3
     assert [(rule.level, rule.rule_id, rule.owner) for rule in rules] == [
         ("workspace", str(rows[2].pk), str(workspace.pk)),
         ("member", str(rows[1].pk), str(member.pk)),

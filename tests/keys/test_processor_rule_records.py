@@ -28,7 +28,7 @@ def test_rules_and_services_come_with_two_queries_more_and_none_without_any() ->
     with CaptureQueriesContext(connection) as without:
         [none] = load_key_records([free.digest])
 
-    assert (len(with_rules), len(without)) == (3, 1)
+    assert (len(with_rules), len(without)) == (4, 2)
     own, of_workspace = (record.processors for record in records if record is not None)
     assert own is not None
     assert of_workspace is not None
