@@ -22,6 +22,7 @@ from tests.flows.tools.asking import (
     upstream_nusd,
 )
 from tests.support.pdf import write_pdf
+from tests.support.waiting import wait_until
 from tests.support.web_pages import WebPages
 
 REFUSED: list[tuple[dict[str, Any], str, str]] = [
@@ -104,13 +105,14 @@ def test_settings_of_a_tool_take_effect_while_the_gateway_runs(
     arguments = ["web_search", "--workspace", caller.workspace_id, "--no-enabled"]
     before = ask(caller, script())
 
-    tools_site.office.do("command", name="set_tool", arguments=arguments)
-    after = ask(caller, script())
-    for _ in range(100):
-        if after.status != 200:
-            break
-        after = ask(caller, script())
+    def refused() -> Answer | None:
+        answer = ask(caller, script())
+        return None if answer.status == 200 else answer
 
+    tools_site.office.do("command", name="set_tool", arguments=arguments)
+    after = wait_until(refused, what="the tool to be off")
+
+    assert after is not None
     assert statuses(tools_site.record(before.call_id)) == ["ok"]
     assert (after.status, after.error["code"]) == (400, "plugin_unavailable")
 
