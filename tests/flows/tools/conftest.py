@@ -39,13 +39,14 @@ def tools_site(home_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
         google = {"kind": "google_ai_studio_gemini", "base_url": f"{upstream}/gemini/v1beta"}
         site.office.do("provider", name="claude", credential=CREDENTIAL, **anthropic)
         site.office.do("provider", name="google", credential=CREDENTIAL, **google)
-        site.add_model(CLAUDE, provider="claude", native_model="claude-haiku-4-5-20251001")
-        site.add_model(GEMINI, provider="google", native_model="gemini-2.5-flash")
         site.add_model("no-tools")
         site.office.do("describe_model", name="no-tools", supports_tools=False)
         search = ["--backend", "static", "--documents", str(index), "--price", "0.004"]
         site.office.do("command", name="set_tool", arguments=["web_search", *search])
         site.office.do("command", name="set_tool", arguments=["web_fetch", "--price", "0.001"])
+        # Last, because these wait until the gateway has them, and with them all that came before.
+        site.add_model(CLAUDE, provider="claude", native_model="claude-haiku-4-5-20251001")
+        site.add_model(GEMINI, provider="google", native_model="gemini-2.5-flash")
         yield site
 
 
