@@ -36,17 +36,18 @@ TOTALS_PER_KEY = 10
 
 
 def load_key_records(digests: Sequence[str]) -> list[KeyRecord | None]:
-    """Return the key of each digest, None where there is none. Two queries, or a third where there
-    is none; one more where workspaces have limit rules and two where they have rules of processors.
-    Call in a thread.
+    """Return the key of each digest, None where there is none. Two queries where all are keys or
+    none is, up to four where some are retired secrets; one more where workspaces have limit rules
+    and two where they have rules of processors. Call in a thread.
 
     Which of them exist is asked first: Django builds that query much faster than the one for
-    records, and wrong keys come in thousands.
+    records, and guessed keys come in thousands.
 
     Raises django.db.Error when the database cannot answer: that says nothing about the keys. The
     thread's connection is closed then, so that the next look-up gets a fresh one.
     """
     try:
+        # Building queries takes milliseconds, in which the event loop would wait for its turn.
         with short_switch_interval():
             found = _load_current(digests)
             if missing := [digest for digest in digests if digest not in found]:
