@@ -19,14 +19,20 @@ MAX_CHARS = 512  # the gateway reads no longer ones (gateway.admission.bearer)
 # Random keys of other gateways have 100 bits and more; nobody tries 2**80. Chance makes words
 # and runs in random keys too: less has to be left when those are counted as what they are.
 MIN_BITS, MIN_BITS_LEFT = 80, 60
+# Words between separators are one of few choices each, also where the list below lacks some.
+MIN_BITS_LEFT_OF_PHRASE = 74
 START_CHARS = 16
 WORD_CHARS = 4
 WORD_BITS = 14.0  # one of the 20,000 best known words
 LONGEST_WORD = 12
 LETTER_BITS = 2.6  # of a letter in a word that is not among those
 # "sk-", "or-", "v1-": a word with a digit or two, and its separator.
-_PART = re.compile(r"[a-z]{1,8}[0-9]{0,2}[-_]")
-_LETTERS = re.compile(r"[a-z]{5,}|[A-Z]{5,}")
+_PART = re.compile(r"[a-z]{1,5}[0-9]{0,2}[-_]")
+# The one that tells nothing to a guesser. Chance makes longer ones, and several, in random keys.
+_FIRST_PART = re.compile(r"^[a-z]{1,4}[-_]")
+# Letters that read as a word: many of one case together, or all between two separators.
+_LETTERS = re.compile(r"[a-z]{5,}|[A-Z]{5,}|(?<![^-_])(?:[a-z]+|[A-Z]+)(?![^-_])")
+_VOWEL = re.compile(r"[aeiouyAEIOUY]")  # a quarter of a word and more; of chance's letters fewer
 _VISIBLE = re.compile(r"[!-~]+")
 _DIGEST = re.compile(r"(?:sha-?256:)?([0-9a-f]{64})", re.IGNORECASE)
 
@@ -44,7 +50,7 @@ def read_secret(text: str) -> KeptSecret:
     if not _VISIBLE.fullmatch(secret):
         raise ValueError("A key can have letters, digits and punctuation (ASCII), but no spaces.")
     start = _start_of(secret)
-    if is_guessable(secret[len(start) :]):
+    if is_guessable(_FIRST_PART.sub("", secret)):
         raise ValueError(
             "This key could be guessed: it is too short, or made of words or patterns. Give the"
             " program a new key instead."
@@ -68,13 +74,21 @@ def read_digest(text: str, hint: str = "") -> KeptSecret:
 
 def is_guessable(text: str) -> bool:
     """True for what is too short, and for what is made of words or patterns for the most part."""
-    return len(text) * _char_bits(text) < MIN_BITS or estimate_bits(text) < MIN_BITS_LEFT
+    separators = text.count("-") + text.count("_")
+    is_phrase = separators >= 2 and (text == text.lower() or text == text.upper())
+    needed = MIN_BITS_LEFT_OF_PHRASE if is_phrase else MIN_BITS_LEFT
+    return len(text) * _char_bits(text) < MIN_BITS or estimate_bits(text) < needed
 
 
 def estimate_bits(text: str) -> float:
     """Return about how many bits a guesser has to find: few for words, runs and repetitions."""
     lower, char_bits = text.lower(), _char_bits(text)
-    in_words = {place for found in _LETTERS.finditer(text) for place in range(*found.span())}
+    in_words = {
+        place
+        for found in _LETTERS.finditer(text)
+        if len(_VOWEL.findall(found[0])) * 4 >= len(found[0])
+        for place in range(*found.span())
+    }
     bits, place = 0.0, 0
     while place < len(lower):
         if word_chars := _word_at(lower, place):
@@ -121,9 +135,11 @@ def _char_bits(text: str) -> float:
 
 
 def _is_expected(text: str, place: int) -> bool:
-    """True for a character that goes on as the two before it did, or that ends a repetition."""
+    """True for one that the characters before it suggest: a sequence, a repetition, a separator."""
     if place < 2:
         return False
+    if text[place] in "-_" and text[place] in text[:place]:
+        return True
     step = ord(text[place]) - ord(text[place - 1])
     if abs(step) <= 1 and step == ord(text[place - 1]) - ord(text[place - 2]):
         return True

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import random
 import secrets
 import uuid
+from base64 import urlsafe_b64encode
 
 import pytest
 
@@ -16,6 +18,7 @@ RANDOM = {
     "one-api": "sk-7NnQ2vZc4XyT9bKpL0sWdRfGhJmA1eUiOzV5xC8qB3tY6rE",
     "LiteLLM": "sk-Z3kV9xQw2LpTnB7yRd5Mug",
     "OpenRouter": "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",
+    "by chance with a start of its own": "sk-txlsgew3_IN__FORu6mJaA",
     "Portkey": "Vq8LrT2mXz+cN/5yKdPw0sHb3Ge=",
     "rpk": "rpk_b81c04d7e95f2a6c3d80e1f7a4b92c65",
     "Azure": "d41f8cd98f00b204e9800998ecf8427e",
@@ -50,9 +53,11 @@ def test_what_is_shown_of_a_secret_is_its_kind_and_its_end() -> None:
 
 
 def test_the_usual_generators_are_never_called_guessable() -> None:
-    made = [f"sk-{secrets.token_urlsafe(16)}" for _ in range(300)]
-    made += [secrets.token_hex(16) for _ in range(300)]
-    made += [str(uuid.uuid4()) for _ in range(300)]
+    chance = random.Random(16)
+    drawn = [chance.randbytes(16) for _ in range(2_000)]
+    made = [f"sk-{urlsafe_b64encode(part).decode().rstrip('=')}" for part in drawn]
+    made += [part.hex() for part in drawn]
+    made += [str(uuid.UUID(bytes=part, version=4)) for part in drawn]
 
     assert all(read_secret(secret) for secret in made)
 
