@@ -16,7 +16,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from django.db import Error as DatabaseAway
-from django.db import connection
+from django.db import OperationalError, connection
 
 from gateway.core.errors import DatabaseUnavailable, PlatformError, StorageUnavailable
 from gateway.stores.backlog import Backlog
@@ -35,6 +35,8 @@ SYNC_EVERY_S = 0.04
 RETRY_S = 0.25
 STOP_WITHIN_S = 10.0
 IDS_SHOWN = 100
+OPEN_TRIES = 5
+DEADLOCK = "40P01"  # PostgreSQL ended this transaction, and the other program has what it wanted
 
 
 class Writer:
@@ -147,7 +149,7 @@ class Writer:
 
     def _run(self) -> None:
         try:
-            self.steps.open()
+            self._open()
         except Exception as error:
             self._failure = error
             return
@@ -158,6 +160,18 @@ class Writer:
         self._finish_safely()
         self._jobs.fail(DatabaseAway("the server is stopping"))
         connection.close()
+
+    def _open(self) -> None:
+        """Begin a session, again where PostgreSQL ended a deadlock. Raises what prevents it."""
+        for number in range(1, OPEN_TRIES + 1):
+            try:
+                self.steps.open()
+                return
+            except OperationalError as error:
+                sqlstate = getattr(error.__cause__, "sqlstate", None)
+                if sqlstate != DEADLOCK or number == OPEN_TRIES:
+                    raise
+                log.warning("the start is tried again: %r", error)
 
     def _step_safely(self) -> None:
         """Wait for the next thing to do and do it; whatever goes wrong is tried again."""

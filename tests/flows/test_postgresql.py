@@ -174,6 +174,33 @@ def test_a_killed_server_goes_on_where_it_was(site: Site) -> None:
     assert caller.ask("a").status == 200
 
 
+def test_a_start_survives_a_deadlock_with_another_program(
+    site: Site, postgresql: PostgresqlServer
+) -> None:
+    caller = site.caller()
+    assert caller.ask("a", max_tokens=10).status == 200
+    site.gateway.kill()  # with credits, which the next start returns
+    waiting = (
+        "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'accounts_purse'::regclass"
+    )
+
+    with ThreadPoolExecutor(1) as pool, psycopg.connect(postgresql.url(database(site))) as other:
+        other.execute("SET deadlock_timeout = '60s'")  # the start's transaction is ended, not this
+        other.execute("LOCK TABLE accounts_purse IN EXCLUSIVE MODE")
+        start = pool.submit(site.gateway.restart)
+        wait_until(
+            lambda: postgresql.run(waiting, database=database(site)) != "0",
+            what="the start to wait for the table",
+        )
+        other.execute("LOCK TABLE gateway_servingprocess IN EXCLUSIVE MODE")
+        other.rollback()
+        start.result()
+
+    assert "deadlock detected" in site.gateway.log.read_text()
+    assert caller.ask("a", max_tokens=10).status == 200
+    assert {record["status"] for record in site.records(caller, count=2)} == {"ok"}
+
+
 def test_a_database_server_that_is_killed_costs_no_answered_call(tmp_path: Path) -> None:
     with running_postgresql() as own:
         home, env = tmp_path / "home", {"DATABASE_URL": own.url()}
