@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from gateway.admission.counter_protocols import HangUp
 from gateway.admission.credit_numbers import lack_of_credits
 from gateway.admission.lease import Lease as CallLease
-from gateway.admission.limit_rules import Rules, amounts_of, check_caps
+from gateway.admission.limit_rules import Rules, amounts_of
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limiter
+from gateway.admission.request_caps import check_caps
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import InsufficientCredits, KeyLimitExceeded, RequestError
 from gateway.core.grant import Lease

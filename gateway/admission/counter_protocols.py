@@ -156,11 +156,8 @@ class Reserved(Protocol):
     def amount(self) -> int: ...
 
 
-class Correction(NamedTuple):
-    """So much more, or less, than was reserved has been used."""
-
-    reserved: Reserved
-    delta: int
+# So much more, or less, than was reserved has been used.
+Correction = tuple[Reserved, int]
 
 
 class Slot(NamedTuple):

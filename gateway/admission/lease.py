@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 
+from msgspec import Struct, field
+
 from gateway.admission.counter_protocols import (
     ConcurrencyCounter,
     Counters,
@@ -30,34 +32,23 @@ from gateway.snapshot.types import SpendingLimits
 FallBack = Callable[["Lease", LimitedCall, LimitedCall], Awaitable[bool]]
 
 
-class Lease:
+class Lease(Struct, eq=False, kw_only=True):
     """queued_us: how long the call waited in queues."""
 
-    __slots__ = (
-        "_acquired",
-        "_budgets",
-        "_counters",
-        "_fall_back",
-        "_fallbacks",
-        "_hold_nusd",
-        "_rates",
-        "_reserved",
-        "_spending",
-        "queued_us",
-    )
-
-    def __init__(self, counters: Counters) -> None:
-        self.queued_us = 0
-        self._counters = counters
-        self._rates: list[RateCounter] = []
-        self._reserved: list[Reservation] = []
-        self._acquired: list[ConcurrencyCounter] = []
-        self._spending: SpendingCounter | None = None
-        self._budgets: Sequence[SpendingLimits] = ()
-        self._hold_nusd = 0
-        self._fall_back: FallBack | None = None
-        # The call as it is now, and as the models get it that it may fall back to.
-        self._fallbacks: tuple[LimitedCall, dict[str, LimitedCall]] | None = None
+    counters: Counters
+    queued_us: int = 0
+    # Of each rule that counts the call.
+    reserved: list[Reservation] = field(default_factory=list)
+    # A rule may have been reserved more than once.
+    _has_grown: bool = False
+    _rates: list[RateCounter] = field(default_factory=list)
+    _acquired: list[ConcurrencyCounter] = field(default_factory=list)
+    _spending: SpendingCounter | None = None
+    _budgets: Sequence[SpendingLimits] = ()
+    _hold_nusd: int = 0
+    _fall_back: FallBack | None = None
+    # The call as it is now, and as the models get it that it may fall back to.
+    _fallbacks: tuple[LimitedCall, dict[str, LimitedCall]] | None = None
 
     def may_fall_back(
         self, fall_back: FallBack, call: LimitedCall, others: Iterable[LimitedCall]
@@ -93,22 +84,23 @@ class Lease:
     async def reserve(self, *, prompt_tokens: int, completion_tokens: int, cost_nusd: int) -> bool:
         """As gateway.core.grant.Lease."""
         most = Amounts(1, prompt_tokens, completion_tokens, cost_nusd)
-        lacking = {one.state: most.of(one.state.rule.metric) for one in self._reserved}
-        for one in self._reserved:
+        lacking = {one.state: one.state.amount_of(most) for one in self.reserved}
+        for one in self.reserved:
             lacking[one.state] -= one.amount
         more = [
             Reservation(state, state.counter, amount)
             for state, amount in lacking.items()
             if amount > 0 and state.counter is not None
         ]
-        if more and not await reserve_all(self._counters, more):
+        if more and not await reserve_all(self.counters, more):
             return False
-        self._reserved += more
+        self.reserved += more
+        self._has_grown = True
         return True
 
     def counted(self, counted: RateCounter | Reservation) -> None:
         if isinstance(counted, Reservation):
-            self._reserved.append(counted)
+            self.reserved.append(counted)
         else:
             self._rates.append(counted)
 
@@ -121,8 +113,8 @@ class Lease:
     def exchange(self, dropped: Sequence[RuleState], more: Lease) -> None:
         """The call comes under these rules no more, of which it has used nothing but the request;
         what `more` has taken is taken for it."""
-        gone = [one for one in self._reserved if one.state in dropped]
-        self._reserved = [one for one in self._reserved if one not in gone] + more._reserved
+        gone = [one for one in self.reserved if one.state in dropped]
+        self.reserved = [one for one in self.reserved if one not in gone] + more.reserved
         self._correct(gone, REQUEST)
         for state in dropped:
             if state.concurrency in self._acquired:
@@ -133,7 +125,7 @@ class Lease:
     def settle(self, receipt: Receipt) -> None:
         """End the hold, and count what was used instead of what was reserved."""
         self._release()
-        reserved, self._reserved = self._reserved, []
+        reserved, self.reserved = self.reserved, []
         if reserved:
             self._correct(reserved, used_by(receipt))
 
@@ -149,7 +141,7 @@ class Lease:
         now_ns = time.monotonic_ns()
         while self._rates:
             self._rates.pop().give_back(now_ns)
-        reserved, self._reserved = self._reserved, []
+        reserved, self.reserved = self.reserved, []
         self._correct(reserved, NOTHING)
         self.end()
 
@@ -159,5 +151,5 @@ class Lease:
             self._spending = None
 
     def _correct(self, reserved: Sequence[Reservation], used: Amounts) -> None:
-        if corrections := corrections_of(reserved, used):
-            self._counters.correct(corrections)
+        if corrections := corrections_of(reserved, used, has_grown=self._has_grown):
+            self.counters.correct(corrections)

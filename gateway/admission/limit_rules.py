@@ -7,19 +7,21 @@ what it has used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
-from typing import NamedTuple, TypeVar
+from operator import attrgetter
+from typing import TypeVar
 
-from msgspec.structs import replace
+from msgspec import Struct
 
 from gateway.admission.counter_protocols import ConcurrencyCounter, Correction, Counters
 from gateway.admission.limit_windows import US_PER_S
+from gateway.admission.limiter_state import Places
 from gateway.admission.rule_counters import RuleCounter, counter_id, counts_alike, limit_of
 from gateway.core.cost_bound import CostBound
-from gateway.core.errors import GatewayError, LimitExceeded, RateLimited, RequestError
+from gateway.core.errors import GatewayError, LimitExceeded, RateLimited
 from gateway.core.money import format_usd
 from gateway.core.receipt import Receipt
 from gateway.snapshot.types import LimitRule
@@ -54,7 +56,7 @@ class AboveLimit(LimitExceeded):
     should_retry = False
 
 
-class Amounts(NamedTuple):
+class Amounts(Struct, frozen=True, gc=False):
     """What a call may use at most, or has used."""
 
     requests: int
@@ -63,14 +65,16 @@ class Amounts(NamedTuple):
     cost_nusd: int
 
     def of(self, metric: str) -> int:
-        if metric == "requests":
-            return self.requests
-        if metric == COST:
-            return self.cost_nusd
-        prompt = 0 if metric == "completion_tokens" else self.prompt_tokens
-        return prompt + (0 if metric == "prompt_tokens" else self.completion_tokens)
+        return AMOUNT_OF[metric](self)
 
 
+AMOUNT_OF: dict[str, Callable[[Amounts], int]] = {
+    "requests": attrgetter("requests"),
+    "prompt_tokens": attrgetter("prompt_tokens"),
+    "completion_tokens": attrgetter("completion_tokens"),
+    COST: attrgetter("cost_nusd"),
+    "tokens": lambda amounts: amounts.prompt_tokens + amounts.completion_tokens,
+}
 NOTHING = Amounts(0, 0, 0, 0)
 REQUEST = Amounts(1, 0, 0, 0)
 
@@ -87,12 +91,14 @@ class RuleState:
     """One rule, and what is counted for it. counter: None for a limit on concurrent requests, which
     has concurrency."""
 
-    __slots__ = ("concurrency", "counter", "level", "limit", "rule")
+    __slots__ = ("amount_of", "concurrency", "counter", "level", "limit", "rule")
 
     def __init__(
         self, rule: LimitRule, counter: RuleCounter | None, concurrency: ConcurrencyCounter | None
     ) -> None:
         self.rule = rule
+        # How much of it a call is; for limits on concurrent requests it is not asked.
+        self.amount_of = AMOUNT_OF.get(rule.metric, AMOUNT_OF["requests"])
         self.level = LEVELS[rule.level][0]
         # How much may be used at once.
         self.limit = limit_of(rule)
@@ -126,27 +132,22 @@ class RuleState:
         return self.counter is None or not self.counter.empty_in_us(now_us)
 
 
-class Reservation:
+class Reservation(Struct, eq=False, gc=False):
     """What one call has reserved of one rule (gateway.admission.counter_protocols.Reserved)."""
 
-    __slots__ = ("amount", "at_us", "counter", "state", "weight")
-
-    def __init__(self, state: RuleState, counter: RuleCounter, amount: int) -> None:
-        self.state = state
-        self.counter = counter
-        self.amount = amount
-        self.at_us = 0
-        self.weight = 1
+    state: RuleState
+    counter: RuleCounter
+    amount: int
+    at_us: int = 0
+    weight: int = 1
 
     def fits(self, now_us: int) -> bool:
         return self.counter.used(now_us) + self.amount <= self.state.limit
 
     def try_take(self, now_us: int) -> bool:
         """Count the amount if it fits."""
-        counter, amount = self.counter, self.amount
-        if counter.used(now_us) + amount > self.state.limit:
+        if not self.counter.add(self.amount, now_us, self.state.limit):
             return False
-        counter.add(amount, now_us)
         self.at_us = now_us
         return True
 
@@ -177,29 +178,31 @@ async def reserve_all(counters: Counters, wanted: Sequence[Reservation]) -> bool
     now_us = counters.now_us()
     for number, one in enumerate(wanted):
         if not one.try_take(now_us):
-            counters.correct([Correction(taken, -taken.amount) for taken in wanted[:number]])
+            counters.correct([(taken, -taken.amount) for taken in wanted[:number]])
             return False
     return True
 
 
-def corrections_of(reserved: Sequence[Reservation], used: Amounts) -> list[Correction]:
-    """Return what was not used of what a call has reserved, or was used beyond it. Of a rule that
-    was reserved more than once, what was reserved first is used first."""
-    newest = {one.state: one for one in reserved}
-    left = {state: used.of(state.rule.metric) for state in newest}
-    if len(newest) == len(reserved):  # as nearly always
+def corrections_of(
+    reserved: Sequence[Reservation], used: Amounts, *, has_grown: bool
+) -> list[Correction]:
+    """Return what was not used of what a call has reserved, or was used beyond it.
+
+    has_grown: a rule may have been reserved more than once. What was reserved first is used first.
+    """
+    if not has_grown:
         return [
-            Correction(one, left[one.state] - one.amount)
-            for one in reserved
-            if left[one.state] != one.amount
+            (one, delta) for one in reserved if (delta := one.state.amount_of(used) - one.amount)
         ]
-    corrections = []
+    newest = {one.state: one for one in reserved}
+    left = {state: state.amount_of(used) for state in newest}
+    corrections: list[Correction] = []
     for one in reserved:
         state = one.state
         amount = left[state] if newest[state] is one else min(left[state], one.amount)
         left[state] -= amount
         if amount != one.amount:
-            corrections.append(Correction(one, amount - one.amount))
+            corrections.append((one, amount - one.amount))
     return corrections
 
 
@@ -214,6 +217,9 @@ class Plan:
     # Those of them that the heads of answers tell of.
     requests: list[RuleState]
     tokens: list[RuleState]
+    # Those that count, and those that limit concurrent requests.
+    counting: list[tuple[RuleState, RuleCounter]]
+    slots: list[Places]
     # No rule is only for some models.
     is_for_all: bool
 
@@ -239,13 +245,21 @@ class Plan:
 
 
 def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
+    outer = [state for state in states if state.rule.level in OUTER]
+    of_workspace = [state for state in states if state.rule.level in ("workspace", "member")]
+    of_key = [state for state in states if state.rule.level == "key"]
+    ordered = [*outer, *of_workspace, *of_key]
     return Plan(
         rules=rules,
-        outer=[state for state in states if state.rule.level in OUTER],
-        of_workspace=[state for state in states if state.rule.level in ("workspace", "member")],
-        of_key=[state for state in states if state.rule.level == "key"],
+        outer=outer,
+        of_workspace=of_workspace,
+        of_key=of_key,
         requests=[state for state in states if state.rule.metric == "requests"],
         tokens=[state for state in states if state.rule.metric == "tokens"],
+        counting=[(state, state.counter) for state in ordered if state.counter is not None],
+        slots=[
+            Places(state, state.concurrency) for state in ordered if state.concurrency is not None
+        ],
         is_for_all=all(state.rule.models is None for state in states),
     )
 
@@ -312,58 +326,14 @@ class RuleStates:
                 return
 
 
-def check_caps(rules: Iterable[LimitRule], model: str, bound: CostBound) -> CostBound:
-    """Return the most that caps on one call let the call cost.
-
-    Where the caller sets no limit of its own, the output is limited to them. Raises RequestError
-    for what is beyond a cap: what the caller asks for, or the prompt alone.
-    """
-    tokens = bound.limit_tokens
-    for rule in rules:
-        if not rule.per_request or not is_for_model(rule, model):
-            continue
-        allowed = most_tokens(rule, bound)
-        if allowed >= tokens:
-            continue
-        if bound.asked_tokens is not None or allowed < min(bound.limit_tokens, 1):
-            wanted = amounts_of(bound, bound.limit_tokens, bound.want_nusd).of(rule.metric)
-            raise above_cap(rule, wanted, model)
-        tokens = allowed
-    if tokens == bound.limit_tokens:
-        return bound
-    # The provider is to be told: this is less than it would give unasked.
-    return replace(bound, limit_tokens=tokens, asked_tokens=bound.limit_tokens)
-
-
 def is_for_model(rule: LimitRule, model: str) -> bool:
     """True when calls to the model come under the rule."""
     return rule.models is None or rule.models.match(model)
 
 
-def most_tokens(rule: LimitRule, bound: CostBound) -> int:
-    """Return the output tokens of each answer that a cap allows; below 0 it does not allow the
-    prompt."""
-    if rule.metric == COST:
-        return bound.affordable_tokens(rule.maximum)
-    prompt = 0 if rule.metric == "completion_tokens" else bound.prompt_tokens
-    if rule.metric == "prompt_tokens":
-        return bound.limit_tokens if prompt <= rule.maximum else -1
-    return (rule.maximum - prompt) // bound.n
-
-
 def amounts_of(bound: CostBound, tokens: int, hold_nusd: int) -> Amounts:
     """Return what a call may use at most. tokens: of output, of each answer."""
     return Amounts(1, bound.prompt_tokens, tokens * bound.n, hold_nusd)
-
-
-def above_cap(rule: LimitRule, wanted: int, model: str) -> RequestError:
-    limit = f"{show(rule.metric, rule.maximum)} per request"
-    return RequestError(
-        f"{holder_of(rule)} is limited to {limit}, and this call may use up to "
-        f"{show(rule.metric, wanted)}.",
-        param="messages" if rule.metric == "prompt_tokens" else "max_tokens",
-        details=rule_details(rule, 0, wanted, model),
-    )
 
 
 def holder_of(rule: LimitRule) -> str:

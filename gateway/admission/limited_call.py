@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from msgspec import Struct
+
 from gateway.admission.counter_protocols import ConcurrencyCounter, Entry, RateCounter, Slot
-from gateway.admission.limit_rules import Amounts, Reservation, Rules, RuleState
+from gateway.admission.limit_rules import Amounts, Plan, Reservation, Rules, RuleState
 from gateway.admission.limiter_state import (
     Holder,
     LimiterState,
+    Places,
     concurrency_limited,
     rate_limited,
 )
@@ -21,7 +24,7 @@ MayQueue = Callable[[ConcurrencyCounter], bool]
 NO_LIMITS = KeyLimits(CallLimits(), CallLimits(), None)
 
 
-class LimitedCall(NamedTuple):
+class LimitedCall(Struct, frozen=True, gc=False):
     """A call that comes under limits. rules: those of the installation and of its model. amounts:
     what it may use at most. rates: is told what rules the call comes under."""
 
@@ -39,14 +42,7 @@ class Rate(NamedTuple):
     counter: RateCounter
 
 
-class Places(NamedTuple):
-    """A limit on concurrent requests, and who is limited."""
-
-    holder: Holder
-    counter: ConcurrencyCounter
-
-
-class Wanted(NamedTuple):
+class Wanted(Struct, frozen=True, gc=False):
     """What a call wants of its limits. counted: in the order in which they refuse. slots: the
     outermost first."""
 
@@ -127,6 +123,14 @@ def wanted_of(
             if state.rate is not None:
                 counted.append(Rate(state, state.rate))
         elif state.counter is not None:
-            amount = call.amounts.of(state.rule.metric)
-            counted.append(Reservation(state, state.counter, amount))
+            counted.append(Reservation(state, state.counter, state.amount_of(call.amounts)))
     return Wanted(counted, slots)
+
+
+def wanted_of_rules(call: LimitedCall, plan: Plan, *, wants_slots: bool) -> Wanted:
+    """Return what a call wants that comes under rules alone, as wanted_of does."""
+    amounts = call.amounts
+    return Wanted(
+        [Reservation(state, counter, state.amount_of(amounts)) for state, counter in plan.counting],
+        plan.slots if wants_slots else [],
+    )

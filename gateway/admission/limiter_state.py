@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sys import maxsize
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gateway.admission.counter_protocols import ConcurrencyCounter, Counters, RateCounter
 from gateway.core.errors import ConcurrencyLimited, RateLimited
@@ -27,6 +27,13 @@ class Holder(Protocol):
 
     @property
     def concurrency(self) -> ConcurrencyCounter | None: ...
+
+
+class Places(NamedTuple):
+    """A limit on concurrent requests, and who is limited."""
+
+    holder: Holder
+    counter: ConcurrencyCounter
 
 
 class LimiterState:
@@ -73,6 +80,10 @@ class LimiterState:
             self.concurrency = self._counters.concurrency(
                 self.owner, limit, workspace_id=self._workspace_id
             )
+
+    @property
+    def is_unlimited(self) -> bool:
+        return self.rate is None and self.concurrency is None
 
     def is_idle(self, now_ns: int) -> bool:
         """True when forgetting the state forgets nothing."""

@@ -28,12 +28,13 @@ from gateway.admission.limited_call import (
     LimitedCall,
     MayQueue,
     Outlook,
-    Places,
     Wanted,
     wanted_of,
+    wanted_of_rules,
 )
 from gateway.admission.limiter_state import (
     LimiterState,
+    Places,
     concurrency_limited,
     rate_limited,
 )
@@ -104,7 +105,7 @@ class Limits:
         """
         limits = call.key.limits or NO_LIMITS
         if limits.of_spending is not None:
-            lease = Lease(self.counters)
+            lease = Lease(counters=self.counters)
             await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
             lease.withdraw()
         wanted = self._wants(call, limits, wants_slots=wants_slots)
@@ -122,7 +123,7 @@ class Limits:
         Raises KeyLimitExceeded, then RateLimited and LimitExceeded, then ConcurrencyLimited;
         CallerLeft when hang_up returns while it waits; DatabaseUnavailable, ServerStopping.
         """
-        lease = Lease(self.counters)
+        lease = Lease(counters=self.counters)
         limits = call.key.limits or NO_LIMITS
         try:
             if limits.of_spending is not None:
@@ -147,7 +148,7 @@ class Limits:
         free slot: nothing has changed then."""
         plan = self._plan_for(call)
         had, wanted = self._plan_for(before).every(), plan.every()
-        more = Lease(self.counters)
+        more = Lease(counters=self.counters)
         try:
             taken = wanted_of(call, [one for one in wanted if one not in had], wants_slots=True)
             await self._count(call, taken, more)
@@ -164,7 +165,7 @@ class Limits:
             raise
         lease.exchange([one for one in had if one not in wanted], more)
         if isinstance(call.rates, Rates):
-            call.rates.follow(plan)
+            call.rates.plan = plan
         return True
 
     def charged(self, grant: Grant, receipt: Receipt, record: int) -> None:
@@ -234,13 +235,17 @@ class Limits:
 
     def _wants(self, call: LimitedCall, limits: KeyLimits, *, wants_slots: bool = True) -> Wanted:
         """Return what the call wants of each limit that it comes under."""
-        holders = self._follow(call.key, limits, time.monotonic_ns())
+        workspace, own = self._follow(call.key, limits, time.monotonic_ns())
         if not (call.rules or limits.rules):
-            return wanted_of(call, holders, wants_slots=wants_slots)
-        plan = self._plan_for(call)
+            return wanted_of(call, (workspace, own), wants_slots=wants_slots)
+        plan = self._rules.plan(call.rules, limits.rules)
+        if not plan.is_for_all:
+            plan = plan.for_model(call.model)
         if isinstance(call.rates, Rates):
-            call.rates.follow(plan)
-        return wanted_of(call, plan.around(*holders), wants_slots=wants_slots)
+            call.rates.plan = plan
+        if workspace.is_unlimited and own.is_unlimited:
+            return wanted_of_rules(call, plan, wants_slots=wants_slots)
+        return wanted_of(call, plan.around(workspace, own), wants_slots=wants_slots)
 
     async def _count(self, call: LimitedCall, wanted: Wanted, lease: Lease) -> None:
         """Count the call in each limit; the lease gets what was taken. Raises as acquire does."""
@@ -251,9 +256,10 @@ class Limits:
         now_us = self.counters.now_us()
         for item in wanted.counted:
             if isinstance(item, Reservation):
-                if not item.try_take(now_us):
+                if not item.counter.add(item.amount, now_us, item.state.limit):
                     raise item.refusal(model, now_us)
-                lease.counted(item)
+                item.at_us = now_us
+                lease.reserved.append(item)
                 continue
             holder, rate = item
             if not rate.try_take(time.monotonic_ns()) and (

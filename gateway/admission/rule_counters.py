@@ -15,7 +15,7 @@ in which it was admitted; a bucket that has been refilled since takes back no mo
 from __future__ import annotations
 
 from collections import deque
-from math import ceil
+from math import ceil, inf
 from typing import Protocol
 
 from gateway.admission.limit_windows import PERIOD_US, window_around
@@ -33,8 +33,8 @@ class RuleCounter(Protocol):
     def used(self, now_us: int) -> int:
         """Return how much of the limit is used. As empty_in_us, it may be asked by any thread."""
 
-    def add(self, amount: int, now_us: int) -> None:
-        """Count so much more."""
+    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
+        """Count so much more, if no more than `limit` is used then. Returns whether it is."""
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         """Something counted at at_us was so much more, or less."""
@@ -83,21 +83,29 @@ class RollingWindow:
             total -= amount
         return total
 
-    def add(self, amount: int, now_us: int) -> None:
-        self._advance(now_us)
-        self._total += amount
+    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
         parts, number = self._parts, now_us // self._width
+        # Mostly all of it is of the part that runs.
+        if not parts or not (number == parts[-1][0] == parts[0][0]):
+            self._advance(now_us)
+        total = self._total + amount
+        if total > limit:
+            return False
+        self._total = total
         if parts and parts[-1][0] == number:
             parts[-1][1] += amount
         else:
             parts.append([number, amount])
+        return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
-        self._advance(now_us)
         parts, number = self._parts, min(at_us, now_us) // self._width
         # A call has mostly begun in the part that runs.
-        is_newest = parts and parts[-1][0] == number
-        part = parts[-1] if is_newest else self._part(number, now_us)
+        if parts and parts[-1][0] == number:
+            part: list[int] | None = parts[-1]
+        else:
+            self._advance(now_us)
+            part = self._part(number, now_us)
         if part is not None:
             before = part[1]
             part[1] = max(before + delta, 0)
@@ -115,10 +123,16 @@ class RollingWindow:
         return wait_us
 
     def empty_in_us(self, now_us: int) -> int:
-        for number, amount in reversed(list(self._parts)):
-            if amount:
-                return max(self._leaves(number) - now_us, 0)
-        return 0
+        try:
+            number, amount = self._parts[-1]
+        except IndexError:
+            return 0
+        if not amount:  # all of it was given back; a copy, because another thread may be asking
+            counted = [part[0] for part in self._parts.copy() if part[1]]
+            if not counted:
+                return 0
+            number = counted[-1]
+        return max((number + 1) * self._width + self._period - now_us, 0)
 
     def change(self, limit: int, rate: int) -> None:
         self._limit = limit
@@ -188,9 +202,12 @@ class FixedWindow:
     def used(self, now_us: int) -> int:
         return self._used if now_us < self._end else 0
 
-    def add(self, amount: int, now_us: int) -> None:
+    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
         self._advance(now_us)
+        if self._used + amount > limit:
+            return False
         self._used += amount
+        return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         self._advance(now_us)
@@ -238,9 +255,12 @@ class SlidingWindow:
         now, before = self._at(number)
         return now + ceil(float(before) * ahead / self._period)
 
-    def add(self, amount: int, now_us: int) -> None:
+    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
         self._advance(now_us)
+        if self.used(now_us) + amount > limit:
+            return False
         self._now += amount
+        return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         self._advance(now_us)
@@ -307,9 +327,12 @@ class Bucket:
     def used(self, now_us: int) -> int:
         return ceil(self._used_at(now_us) - ROUNDING)
 
-    def add(self, amount: int, now_us: int) -> None:
+    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
         self._advance(now_us)
+        if ceil(self._used - ROUNDING) + amount > limit:
+            return False
         self._used += amount
+        return True
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         self._advance(now_us)

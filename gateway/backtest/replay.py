@@ -14,10 +14,11 @@ from uuid import UUID
 
 from gateway.admission.counter_protocols import QueueLimits
 from gateway.admission.lease import Lease
-from gateway.admission.limit_rules import CONCURRENT, Amounts, Rules, check_caps
+from gateway.admission.limit_rules import CONCURRENT, Amounts, Rules
 from gateway.admission.limited_call import LimitedCall
 from gateway.admission.limits import Limits
 from gateway.admission.memory_counters import MemoryCounters
+from gateway.admission.request_caps import check_caps
 from gateway.backtest.virtual_loop import VirtualLoop
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import DatabaseUnavailable, GatewayError

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Protocol
+
+from msgspec import Struct
 
 
-class RateLimitStatus(NamedTuple):
+class RateLimitStatus(Struct, frozen=True, gc=False):
     """Where a caller stands under its tightest limit of a kind."""
 
     # How much may be used at once, and how much of it now.

@@ -8,8 +8,8 @@ from sys import maxsize
 
 from gateway.admission.counter_protocols import SpendingCounter
 from gateway.admission.limit_rules import Reservation, is_for_model, rule_details
-from gateway.admission.limited_call import LimitedCall, Outlook, Places, Rate
-from gateway.admission.limiter_state import limit_details
+from gateway.admission.limited_call import LimitedCall, Outlook, Rate
+from gateway.admission.limiter_state import Places, limit_details
 from gateway.admission.memory_spending import MemorySpendings
 from gateway.admission.spending import micro_usd
 from gateway.core.spent import Spent

@@ -66,7 +66,7 @@ class AskedLimits:
         outlook = await self.ask(call, wants_slots=True)
         if refusal := outlook.refusal():
             raise refusal
-        return Lease(self.counters)
+        return Lease(counters=self.counters)
 
     async def fall_back(self, lease: Lease, before: LimitedCall, call: LimitedCall) -> bool:
         return True

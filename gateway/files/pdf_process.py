@@ -15,6 +15,7 @@ from pathlib import Path
 
 from gateway.core.child_process import start_child
 from gateway.core.errors import Overloaded
+from gateway.core.overload import spread_retry_after_s
 from gateway.files.pdf_starter import STATUS_BYTES
 
 logger = logging.getLogger(__name__)
@@ -145,4 +146,4 @@ def _receive(document: socket.socket) -> bytes:
 
 def _unavailable(detail: str) -> Overloaded:
     message = "PDFs cannot be read at the moment. Try again in a moment."
-    return Overloaded(message, detail=detail, retry_after_s=5)
+    return Overloaded(message, detail=detail, retry_after_s=spread_retry_after_s())

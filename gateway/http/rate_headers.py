@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gateway.core.rate_limit_status import Rates
 
 Headers = list[tuple[bytes, bytes]]
@@ -17,26 +19,27 @@ def rate_headers(rates: Rates | None, status: int) -> Headers:
     if rates is None or status == 401:
         return []
     headers = []
-    if (requests := rates.requests()) is not None:
-        limit, remaining, reset_at_s, reset_in_s, per_period = requests
+    if (found := rates.requests()) is not None:
+        remaining, per_period = found.remaining, found.per_period
         headers = [
-            (b"x-ratelimit-limit", b"%d" % limit),
+            (b"x-ratelimit-limit", b"%d" % found.limit),
             (b"x-ratelimit-remaining", b"%d" % remaining),
-            (b"x-ratelimit-reset", b"%d" % reset_at_s),
+            (b"x-ratelimit-reset", b"%d" % found.reset_s),
             (b"x-ratelimit-limit-requests", b"%d" % per_period),
             (b"x-ratelimit-remaining-requests", b"%d" % min(remaining, per_period)),
-            (b"x-ratelimit-reset-requests", write_duration(reset_in_s)),
+            (b"x-ratelimit-reset-requests", write_duration(found.reset_in_s)),
         ]
-    if (tokens := rates.tokens()) is not None:
-        _, remaining, _, reset_in_s, per_period = tokens
+    if (found := rates.tokens()) is not None:
+        remaining, per_period = found.remaining, found.per_period
         headers += [
             (b"x-ratelimit-limit-tokens", b"%d" % per_period),
             (b"x-ratelimit-remaining-tokens", b"%d" % min(remaining, per_period)),
-            (b"x-ratelimit-reset-tokens", write_duration(reset_in_s)),
+            (b"x-ratelimit-reset-tokens", write_duration(found.reset_in_s)),
         ]
     return headers
 
 
+@lru_cache(maxsize=4096)
 def write_duration(seconds: int) -> bytes:
     """Return a duration as OpenAI's headers have it: 1s, 6m0s, 1h0m0s."""
     if seconds < 60:

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from msgspec import ValidationError, convert
 
-from gateway.admission.counter_protocols import Correction, Entry, Reserved, Slot
+from gateway.admission.counter_protocols import Entry, Reserved, Slot
 from gateway.stores.redis_connection import Part, RedisError, RedisRefused
 from gateway.stores.redis_link import RedisLink
 from gateway.stores.redis_rates import Share, SharedRate
@@ -120,7 +120,7 @@ class AskedRule:
         return 0  # its refusal says it
 
     def give_back(self, now: Now) -> None:
-        self._rules.correct([Correction(self._reserved, -self._reserved.amount)])
+        self._rules.correct([(self._reserved, -self._reserved.amount)])
 
 
 class Question:

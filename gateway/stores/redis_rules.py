@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from math import inf
 from typing import NamedTuple
 
 from gateway.admission.counter_protocols import Correction, Reserved
@@ -51,8 +52,8 @@ class SharedRule:
     def used(self, now_us: int) -> int:
         return self._counter.used(now_us)
 
-    def add(self, amount: int, now_us: int) -> None:
-        self._counter.add(amount, now_us)
+    def add(self, amount: int, now_us: int, limit: float = inf) -> bool:
+        return self._counter.add(amount, now_us, limit)
 
     def correct(self, delta: int, at_us: int, now_us: int) -> None:
         self._counter.correct(delta, at_us, now_us)

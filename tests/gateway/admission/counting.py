@@ -65,9 +65,14 @@ def make_key(
 
 
 def call_of(
-    key: KeyRecord, hold_nusd: int = 0, *, tokens: tuple[int, int] = (0, 0), model: str = "model"
+    key: KeyRecord,
+    hold_nusd: int = 0,
+    *,
+    tokens: tuple[int, int] = (0, 0),
+    model: str = "model",
+    rules: tuple[LimitRule, ...] = (),
 ) -> LimitedCall:
-    return LimitedCall(key, model, Amounts(1, *tokens, hold_nusd))
+    return LimitedCall(key, model, Amounts(1, *tokens, hold_nusd), rules)
 
 
 async def enter(

@@ -22,14 +22,14 @@ async def test_a_call_that_falls_back_comes_under_the_rules_of_that_model_instea
     async with serve() as (one, other):
 
         async def begin() -> Lease:
-            call = call_of(key, tokens=(60, 0), model="first")._replace(rules=first)
-            instead = call._replace(model="second", rules=second)
+            call = call_of(key, tokens=(60, 0), model="first", rules=first)
+            instead = call_of(key, tokens=(60, 0), model="second", rules=second)
             lease = await one.acquire(call, never)
             lease.may_fall_back(one.fall_back, call, [instead])
             return lease
 
         async def fits(model: str, rules: tuple[LimitRule, ...], tokens: int) -> bool:
-            call = call_of(key, tokens=(tokens, 0), model=model)._replace(rules=rules)
+            call = call_of(key, tokens=(tokens, 0), model=model, rules=rules)
             return (await other.ask(call, wants_slots=True)).refusal() is None
 
         falling = await begin()

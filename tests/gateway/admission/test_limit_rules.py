@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from gateway.admission.limit_rules import AboveLimit, check_caps
+from gateway.admission.limit_rules import AboveLimit
+from gateway.admission.request_caps import check_caps
 from gateway.core.cost_bound import CostBound
 from gateway.core.errors import (
     ConcurrencyLimited,
@@ -53,7 +54,7 @@ async def test_exactly_as_many_pass_as_a_rule_allows(serve: Serve, level: str) -
 
     async with serve() as (one, other):
         entering = [
-            refused((one if n % 2 else other).acquire(call_of(key)._replace(rules=outer), never))
+            refused((one if n % 2 else other).acquire(call_of(key, rules=outer), never))
             for n in range(64)
         ]
         errors = await asyncio.gather(*entering)
@@ -138,7 +139,7 @@ async def test_the_outermost_level_refuses_first_and_nothing_is_counted_then(ser
     rules = [make_rule(level, "requests", 2 + n) for n, level in enumerate(IN_WORKSPACES)]
     outer = (make_rule("installation", "requests", 9), make_rule("model", "requests", 1))
     key = ruled(*rules)
-    call = call_of(key)._replace(rules=outer)
+    call = call_of(key, rules=outer)
 
     async with serve() as (one, other):
         await one.acquire(call, never)
@@ -180,7 +181,7 @@ async def test_what_limits_a_key_beside_its_rules_counts_nothing_when_a_rule_ref
 async def test_calls_wait_for_the_slots_of_a_rule(serve: Serve, level: str) -> None:
     rule = make_rule(level, "concurrent_requests", 1)
     outer = (rule,) if level not in IN_WORKSPACES else ()
-    call = call_of(ruled(*(() if outer else (rule,))))._replace(rules=outer)
+    call = call_of(ruled(*(() if outer else (rule,))), rules=outer)
 
     async with serve(queue_s=0.05) as (one, other):
         lease = await one.acquire(call, never)

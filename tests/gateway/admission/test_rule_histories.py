@@ -137,7 +137,6 @@ class History:
         ]
 
     def _end(self, step: Step, lease: Lease, events: list[Event]) -> None:
-        _, prompt, completion, cost = step.amounts
         used = step.amounts
         if step.what == "withdraw":
             lease.withdraw()
@@ -145,8 +144,8 @@ class History:
         else:
             is_free = step.what == "free"
             basis = "zero_upstream" if is_free else "usage"
-            usage = Usage(prompt, completion)
-            charge_nusd = 0 if is_free else cost
+            usage = Usage(used.prompt_tokens, used.completion_tokens)
+            charge_nusd = 0 if is_free else used.cost_nusd
             lease.settle(
                 Receipt(status="ok", charge_basis=basis, usage=usage, charge_nusd=charge_nusd)
             )
