@@ -11,6 +11,7 @@ from django.db.models import F, Q
 IS_LOSS = Q(absorbed_nusd__gt=0) & (Q(charge_basis="usage") | Q(charge_basis="estimate"))
 # Served by another model than the one that was asked for, or by none.
 IS_NOT_AS_ASKED = ~Q(requested_model=F("model"))
+IS_NOT_OK = ~Q(status="ok")
 
 
 class CallRecord(models.Model):
@@ -151,7 +152,12 @@ class CallRecord(models.Model):
             models.Index(
                 fields=["workspace_id", "status", "id"],
                 name="gateway_call_not_ok",
-                condition=~Q(status="ok"),
+                condition=IS_NOT_OK,
+            ),
+            models.Index(
+                fields=["workspace_id", "model", "id"],
+                name="gateway_call_model_not_ok",
+                condition=IS_NOT_OK,
             ),
             models.Index(
                 fields=["workspace_id", "client_request_id", "id"],

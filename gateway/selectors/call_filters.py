@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from gateway.models import CallRecord
-from gateway.models.call import IS_NOT_AS_ASKED
+from gateway.models.call import IS_NOT_AS_ASKED, IS_NOT_OK
 from gateway.selectors.id_times import first_id_at
 from gateway.selectors.usage import FAILED_STATUSES
 from gateway.selectors.visible import Visible
@@ -128,25 +128,22 @@ def _indexed(visible: Visible, filters: CallFilters) -> list[Indexed]:
 def _of_model(calls: QuerySet[CallRecord], theirs: Q, filters: CallFilters) -> list[Indexed]:
     """Return the branches of calls that the model served, and of those that asked for it and got
     another or none."""
-    rest = theirs & _rest(filters)
-    # The first condition repeats the partial index's own: SQLite needs to see it.
-    asked = calls.filter(IS_NOT_AS_ASKED, requested_model=filters.model)
-    if filters.asks_for_not_ok:
-        served = _not_ok(calls, rest & Q(model=filters.model), filters)
-    else:
-        served = [(calls.filter(model=filters.model), rest & _of_status(filters))]
-    return [*served, (asked, rest & _of_status(filters))]
+    rest = theirs & _rest(filters) & _of_status(filters)
+    # The first conditions repeat those of the partial indexes: SQLite needs to see them.
+    asked = calls.filter(IS_NOT_AS_ASKED, requested_model=filters.model), rest
+    if tuple(filters.statuses) == (CallRecord.Status.REFUSED,):
+        return [asked]  # no model served them
+    served = calls.filter(IS_NOT_OK) if filters.asks_for_not_ok else calls
+    return [(served.filter(model=filters.model), rest), asked]
 
 
 def _not_ok(calls: QuerySet[CallRecord], rest: Q, filters: CallFilters) -> list[Indexed]:
-    """Return a branch for each status that is asked for. Of refused calls none has a provider, or a
-    model that served."""
-    not_ok = calls.filter(~Q(status="ok"))  # as above
-    can_be_refused = not (filters.provider or filters.model)
+    """Return a branch for each status that is asked for. Of refused calls none has a provider."""
+    not_ok = calls.filter(IS_NOT_OK)  # as above
     return [
         (not_ok.filter(status=status), rest)
         for status in filters.statuses
-        if can_be_refused or status != CallRecord.Status.REFUSED
+        if not filters.provider or status != CallRecord.Status.REFUSED
     ]
 
 

@@ -20,7 +20,7 @@ from gateway.selectors.id_times import moment_of
 from gateway.selectors.visible import Visible
 
 CALLS_PER_PAGE = 50
-SCAN_ROWS = 20_000
+SCAN_ROWS = 12_000
 # So many first: mostly there is a page full among them.
 FEW_ROWS = 1_000
 
