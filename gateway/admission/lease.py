@@ -38,7 +38,7 @@ class Lease(Struct, eq=False, kw_only=True):
     counters: Counters
     queued_us: int = 0
     # Of each rule that counts the call.
-    reserved: list[Reservation] = field(default_factory=list)
+    _reserved: list[Reservation] = field(default_factory=list)
     # A rule may have been reserved more than once.
     _has_grown: bool = False
     _rates: list[RateCounter] = field(default_factory=list)
@@ -84,8 +84,8 @@ class Lease(Struct, eq=False, kw_only=True):
     async def reserve(self, *, prompt_tokens: int, completion_tokens: int, cost_nusd: int) -> bool:
         """As gateway.core.grant.Lease."""
         most = Amounts(1, prompt_tokens, completion_tokens, cost_nusd)
-        lacking = {one.state: one.state.amount_of(most) for one in self.reserved}
-        for one in self.reserved:
+        lacking = {one.state: one.state.amount_of(most) for one in self._reserved}
+        for one in self._reserved:
             lacking[one.state] -= one.amount
         more = [
             Reservation(state, state.counter, amount)
@@ -94,13 +94,13 @@ class Lease(Struct, eq=False, kw_only=True):
         ]
         if more and not await reserve_all(self.counters, more):
             return False
-        self.reserved += more
+        self._reserved += more
         self._has_grown = True
         return True
 
     def counted(self, counted: RateCounter | Reservation) -> None:
         if isinstance(counted, Reservation):
-            self.reserved.append(counted)
+            self._reserved.append(counted)
         else:
             self._rates.append(counted)
 
@@ -113,8 +113,8 @@ class Lease(Struct, eq=False, kw_only=True):
     def exchange(self, dropped: Sequence[RuleState], more: Lease) -> None:
         """The call comes under these rules no more, of which it has used nothing but the request;
         what `more` has taken is taken for it."""
-        gone = [one for one in self.reserved if one.state in dropped]
-        self.reserved = [one for one in self.reserved if one not in gone] + more.reserved
+        gone = [one for one in self._reserved if one.state in dropped]
+        self._reserved = [one for one in self._reserved if one not in gone] + more._reserved
         self._correct(gone, REQUEST)
         for state in dropped:
             if state.concurrency in self._acquired:
@@ -125,7 +125,7 @@ class Lease(Struct, eq=False, kw_only=True):
     def settle(self, receipt: Receipt) -> None:
         """End the hold, and count what was used instead of what was reserved."""
         self._release()
-        reserved, self.reserved = self.reserved, []
+        reserved, self._reserved = self._reserved, []
         if reserved:
             self._correct(reserved, used_by(receipt))
 
@@ -141,7 +141,7 @@ class Lease(Struct, eq=False, kw_only=True):
         now_ns = time.monotonic_ns()
         while self._rates:
             self._rates.pop().give_back(now_ns)
-        reserved, self.reserved = self.reserved, []
+        reserved, self._reserved = self._reserved, []
         self._correct(reserved, NOTHING)
         self.end()
 

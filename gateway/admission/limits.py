@@ -238,9 +238,7 @@ class Limits:
         workspace, own = self._follow(call.key, limits, time.monotonic_ns())
         if not (call.rules or limits.rules):
             return wanted_of(call, (workspace, own), wants_slots=wants_slots)
-        plan = self._rules.plan(call.rules, limits.rules)
-        if not plan.is_for_all:
-            plan = plan.for_model(call.model)
+        plan = self._plan_for(call)
         if isinstance(call.rates, Rates):
             call.rates.plan = plan
         if workspace.is_unlimited and own.is_unlimited:
@@ -256,10 +254,9 @@ class Limits:
         now_us = self.counters.now_us()
         for item in wanted.counted:
             if isinstance(item, Reservation):
-                if not item.counter.add(item.amount, now_us, item.state.limit):
+                if not item.try_take(now_us):
                     raise item.refusal(model, now_us)
-                item.at_us = now_us
-                lease.reserved.append(item)
+                lease.counted(item)
                 continue
             holder, rate = item
             if not rate.try_take(time.monotonic_ns()) and (

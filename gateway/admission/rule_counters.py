@@ -123,16 +123,10 @@ class RollingWindow:
         return wait_us
 
     def empty_in_us(self, now_us: int) -> int:
-        try:
-            number, amount = self._parts[-1]
-        except IndexError:
-            return 0
-        if not amount:  # all of it was given back; a copy, because another thread may be asking
-            counted = [part[0] for part in self._parts.copy() if part[1]]
-            if not counted:
-                return 0
-            number = counted[-1]
-        return max((number + 1) * self._width + self._period - now_us, 0)
+        for number, amount in reversed(list(self._parts)):
+            if amount:
+                return max(self._leaves(number) - now_us, 0)
+        return 0
 
     def change(self, limit: int, rate: int) -> None:
         self._limit = limit

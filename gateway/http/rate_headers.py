@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from gateway.core.rate_limit_status import Rates
 
 Headers = list[tuple[bytes, bytes]]
@@ -39,7 +37,6 @@ def rate_headers(rates: Rates | None, status: int) -> Headers:
     return headers
 
 
-@lru_cache(maxsize=4096)
 def write_duration(seconds: int) -> bytes:
     """Return a duration as OpenAI's headers have it: 1s, 6m0s, 1h0m0s."""
     if seconds < 60:

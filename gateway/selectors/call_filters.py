@@ -131,7 +131,7 @@ def _of_model(calls: QuerySet[CallRecord], theirs: Q, filters: CallFilters) -> l
     rest = theirs & _rest(filters) & _of_status(filters)
     # The first conditions repeat those of the partial indexes: SQLite needs to see them.
     asked = calls.filter(IS_NOT_AS_ASKED, requested_model=filters.model), rest
-    if tuple(filters.statuses) == (CallRecord.Status.REFUSED,):
+    if filters.statuses == [CallRecord.Status.REFUSED]:
         return [asked]  # no model served them
     served = calls.filter(IS_NOT_OK) if filters.asks_for_not_ok else calls
     return [(served.filter(model=filters.model), rest), asked]
