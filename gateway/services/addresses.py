@@ -1,10 +1,10 @@
-"""Where a provider is: the base URL that operators enter, checked."""
+"""Where a provider is: the base URL that operators enter, checked. And the origin of any URL."""
 
 from __future__ import annotations
 
 import socket
 from ipaddress import IPv4Address, ip_address
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -68,8 +68,11 @@ def is_metadata_host(host: str) -> bool:
 
 
 def origin_of(url: str) -> tuple[str, str, int | None]:
-    """Return scheme, host and port: who receives what is sent to this URL."""
-    parts: SplitResult = urlsplit(url)
+    """Return scheme, host and port: who receives what is sent to this URL.
+
+    Raises ValueError for what is no URL: check one that people entered first.
+    """
+    parts = urlsplit(url)
     return parts.scheme, parts.hostname or "", parts.port
 
 

@@ -23,6 +23,7 @@ from gateway.egress.orders import McpOrder, McpTool
 from gateway.models import McpServer
 from gateway.outbound.locator import BadAddress, read_locator
 from gateway.outbound.permitted_addresses import read_networks
+from gateway.services.addresses import origin_of
 from gateway.services.credential_encryption import DecryptionFailed, encrypt
 from gateway.services.snapshot_tools import headers_of
 from keys.access import access_rules_of
@@ -91,18 +92,18 @@ def update_mcp_server(
     different. Raises ValidationError."""
     old_url = row.url
     details = _put(row, dict(fields))
+    _check(row)
     if credential:
         _put_credential(row, credential)
         details["credential"] = "replaced"
     elif credential == "" and row.secret is not None:
         row.secret, row.hint = None, ""
         details["credential"] = "removed"
-    elif row.secret is not None and _origin(row.url) != _origin(old_url):
+    elif row.secret is not None and origin_of(row.url) != origin_of(old_url):
         words = "Enter the credential again because the host changed."
         raise ValidationError({"credential": words})
     if "url" in details:
         row.tools, row.tools_listed_at = [], None
-    _check(row)
     if details:
         row.save()
         _record(row, "update_mcp_server", actor, details)
@@ -216,11 +217,6 @@ def _check(row: McpServer) -> None:
     if others.exclude(pk=row.pk).exists():
         words = "Another MCP server of the workspace has this name."
         raise ValidationError({"name": words})
-
-
-def _origin(url: str) -> tuple[str, str]:
-    scheme, _, rest = url.partition("://")
-    return scheme, re.split(r"[/?#]", rest, maxsplit=1)[0].lower()
 
 
 def _record(row: McpServer, action: str, actor: str, details: JsonObject) -> None:

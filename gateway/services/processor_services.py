@@ -18,6 +18,7 @@ from gateway.core.processor_rules import ServiceSettings
 from gateway.models import MandatoryProcessor, ProcessorService
 from gateway.outbound.permitted_addresses import read_networks
 from gateway.processors.services import ServiceClient
+from gateway.services.addresses import origin_of
 from gateway.services.credential_encryption import decrypt, encrypt
 from gateway.stores.processor_rules import compile_service
 from keys.access import access_rules_of
@@ -61,7 +62,7 @@ def update_service(
     if not details:
         return False
     _check(row)
-    if credential is None and row.secret is not None and _origin(row.url) != _origin(old_url):
+    if credential is None and row.secret is not None and origin_of(row.url) != origin_of(old_url):
         words = "Enter the credential again because the host changed."
         raise ValidationError({"credential": words})
     row.save()
@@ -132,11 +133,6 @@ def _check(row: ProcessorService) -> None:
             {"url": "Enter an http or https URL without credentials, query or fragment."}
         )
     row.full_clean(exclude=["secret"])
-
-
-def _origin(url: str) -> tuple[str, str]:
-    parts = urlsplit(url)
-    return parts.scheme, parts.netloc.lower()
 
 
 def _record(row: ProcessorService, *, actor: str, action: str, **details: object) -> None:

@@ -18,6 +18,7 @@ from tests.flows.site import Site, running_site
 from tests.support.canary import listening_canary
 from tests.support.file_server import serving_files
 from tests.support.mcp_server import TOKEN, running_mcp_server
+from tests.support.servers import run_manage
 from tests.support.waiting import wait_until
 
 CITY = '{"city":"Delft"}'
@@ -251,3 +252,19 @@ def test_changes_of_what_is_there_by_default_take_effect(mcp_site: Site, server_
         command(mcp_site, "set_mcp_server", caller, "weather", *options)
         wait_until(lambda: has_tools() is expected, what=f"{options} to apply")  # noqa: B023
         assert told() == ["mcp:weather"] * expected
+
+
+@pytest.mark.parametrize("url", ["http://[::1", "http://host:99999999/"])
+def test_the_command_says_that_it_was_given_no_url(
+    mcp_site: Site, server_url: str, url: str
+) -> None:
+    caller = with_server(mcp_site, server_url)
+
+    done = run_manage(
+        *(mcp_site.gateway.home, "set_mcp_server", caller.workspace_id, "weather"),
+        *("--url", url, "--json"),
+    )
+
+    assert done.returncode == 1
+    assert json.loads(done.stderr) == {"error": "url: The URL is not valid."}
+    body_of(ask(caller))

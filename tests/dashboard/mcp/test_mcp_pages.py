@@ -19,6 +19,7 @@ from tests.factories import ACTOR, make_member, make_workspace
 pytestmark = pytest.mark.django_db
 SECRET = "Bearer mcp-0123456789abcdef"
 URL = "https://192.0.2.7/mcp"
+NO_URLS = ["http://[::1", "http://host:99999999/", "https://[192.0.2.7/mcp", "https://a:b/mcp"]
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +73,22 @@ def test_a_kept_credential_goes_to_no_other_host() -> None:
     assert row.url == f"{URL}/v2"
 
 
+@pytest.mark.parametrize("url", NO_URLS)
+def test_what_is_no_url_is_said_of_a_server_whose_credential_is_kept(url: str) -> None:
+    workspace = make_workspace()
+    row = add_mcp_server(workspace, name="a", url=URL, credential=SECRET, actor=ACTOR)
+    visitor = signed_in(make_member(workspace))
+    edit = path_of("mcp-edit", row.pk)
+    seen = visitor.get(edit).context["form"]["seen"].value()
+
+    answer = visitor.post(edit, form(url=url, seen=seen))
+
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == ["url"]
+    row.refresh_from_db()
+    assert row.url == URL
+
+
 def test_another_credential_is_a_change_like_any_other() -> None:
     workspace = make_workspace()
     row = add_mcp_server(workspace, name="a", url=URL, credential="short-1", actor=ACTOR)
@@ -94,6 +111,7 @@ def test_another_credential_is_a_change_like_any_other() -> None:
         ("url", "ftp://example.com/"),
         ("url", "http://127.0.0.1/mcp"),
         ("url", "https://user:pw@example.com/"),
+        *(("url", url) for url in NO_URLS),
         ("header", "host"),
         ("header", "a b"),
         ("credential", "a\nb"),

@@ -135,6 +135,21 @@ def test_a_service_is_added_and_its_credential_is_shown_nowhere() -> None:
     assert row.secret is None
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "http://host:99999999/", "https://a:b/"])
+def test_what_is_no_url_is_said_of_a_service_whose_credential_is_kept(url: str) -> None:
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+    row = make_service(workspace, url=URL, credential=SECRET)
+    edit = path_of("service-edit", row.pk)
+
+    answer = visitor.post(edit, {"url": url, "seen": seen_of(visitor, edit)})
+
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == ["url"]
+    row.refresh_from_db()
+    assert row.url == URL
+
+
 def test_a_service_is_tested_and_removed_unless_it_is_needed() -> None:
     workspace = make_workspace()
     visitor = signed_in(make_member(workspace))

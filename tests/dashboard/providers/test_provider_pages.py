@@ -75,6 +75,8 @@ def test_a_provider_is_made_and_its_credential_is_in_no_page(
         ("credential", {"credential": f"{SECRET} and more"}),
         ("base_url", {"kind": "vllm", "base_url": ""}),
         ("base_url", {"base_url": "ftp://up"}),
+        ("base_url", {"base_url": "http://[::1"}),
+        ("base_url", {"base_url": "http://host:99999999"}),
         ("base_url", {"base_url": "http://169.254.169.254/v1"}),
         ("base_url", {"base_url": "https://me:pass@up/v1"}),
         ("structured_dialect", {"structured_dialect": "telepathy"}),
