@@ -14,7 +14,7 @@ from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.access_rules.forms import AccessRulesForm, initial_rules, rules_version
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -41,8 +41,7 @@ def edit_rules(request: PageRequest) -> HttpResponse:
     status = 200
     if request.method == "POST":
         status = 422
-        if form.is_valid() and form.cleaned_data["seen"] != rules_version(stored):
-            show_conflict(form, "workspace")
+        if changed_meanwhile(form, "workspace", rules_version(stored)):
             status = 409
         elif form.is_valid() and _save(request, workspace, form):
             return HttpResponseRedirect(page_address(workspace, "settings"))

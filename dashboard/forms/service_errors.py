@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.utils.html import format_html
 
 
 def show_service_error(
@@ -23,12 +22,3 @@ def show_service_error(
     for name, errors in error.error_dict.items():
         field = (names or {}).get(name, name)
         form.add_error(field if field in form.fields else None, errors)
-
-
-def show_conflict(form: forms.Form, thing: str) -> None:
-    """Say that somebody else changed the thing, with a way to see it: a reload would send again."""
-    words = (
-        "Someone else changed this {} in the meantime. Copy your changes, then"
-        ' <a href="">reload the page</a>.'
-    )
-    form.add_error(None, format_html(words, thing))

@@ -24,8 +24,8 @@ from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spendi
 from dashboard.budgets.table import OuterBudget, budgets_over
 from dashboard.explain.links import explain_key_url
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
 from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
@@ -185,8 +185,7 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
         return _key_page(request, key, form, workspace)
     _require_change(request, key)
     form = _edit_form(request, key, workspace)
-    if form.is_valid() and form.cleaned_data["seen"] != rules_version(key):
-        show_conflict(form, "key")
+    if changed_meanwhile(form, "key", rules_version(key)):
         return _key_page(request, key, form, workspace, status=409)
     if form.is_valid() and _update(request, key, form):
         return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))

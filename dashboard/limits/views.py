@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts.permissions import Action, NotAllowed
 from dashboard.budgets.table import BudgetRow, budget_table
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, go_to, render_page
 from dashboard.http.query_params import read_text
@@ -163,8 +163,7 @@ def _edit(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
         holder = holder_of(rule)
         trial = _tried(form, lambda: try_values(holder, {**values_of(rule), **form.changes()}))
         return _form_page(request, place, form, rule, trial=trial)
-    if form.is_bound and form.is_valid() and form.cleaned_data["seen"] != limit_version(rule):
-        show_conflict(form, "limit")
+    if changed_meanwhile(form, "limit", limit_version(rule)):
         return _form_page(request, place, form, rule, status=409)
 
     def write() -> bool:

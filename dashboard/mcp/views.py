@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -101,8 +101,7 @@ def edit_server(request: PageRequest, server_id: UUID) -> HttpResponse:
     workspace, server = _find(request, server_id)
     data = request.POST if request.method == "POST" else None
     form = McpServerForm(data, server, sets_price=request.user.is_operator)
-    if form.is_bound and form.is_valid() and form.cleaned_data["seen"] != server_version(server):
-        show_conflict(form, "MCP server")
+    if changed_meanwhile(form, "MCP server", server_version(server)):
         return _form_page(request, form, server, status=409)
 
     def write() -> bool:

@@ -19,7 +19,7 @@ from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.audit.history import SHOWN, Line, history
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import NoWorkspace, current_workspace, require_operator
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.query_params import read_text
@@ -147,8 +147,7 @@ def edit_model(request: PageRequest, model_id: UUID) -> HttpResponse:
     form = ModelForm(request.POST or None, initial=initial_of_model(model))
     if request.method == "GET":
         return _model_page(request, model, form)
-    if form.is_valid() and form.cleaned_data["seen"] != model_version(model):
-        show_conflict(form, "model")
+    if changed_meanwhile(form, "model", model_version(model)):
         return _model_page(request, model, form, status=409)
     if form.is_valid() and _update(request, model, form):
         return _to_model(model)

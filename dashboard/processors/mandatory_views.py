@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -100,8 +100,7 @@ def edit(request: PageRequest, mandatory_id: UUID) -> HttpResponse:
         row=row,
     )
     status = 200
-    if form.is_bound and form.is_valid() and form.cleaned_data["seen"] != mandatory_version(row):
-        show_conflict(form, "processor")
+    if changed_meanwhile(form, "processor", mandatory_version(row)):
         status = 409
     elif (
         form.is_bound

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables, wants_partial
 from dashboard.http.page_urls import page_address
@@ -87,8 +87,7 @@ def edit(request: PageRequest, service_id: UUID) -> HttpResponse:
             actor=request.user.email,
         )
 
-    if form.is_bound and form.is_valid() and form.cleaned_data["seen"] != service_version(service):
-        show_conflict(form, "service")
+    if changed_meanwhile(form, "service", service_version(service)):
         return _page(request, form, service, status=409)
     if form.is_bound and form.is_valid() and save(request, form, write):
         return HttpResponseRedirect(page_address(workspace, "service-edit", service.pk))

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.providers.credential_form import CredentialForm, credential_version
@@ -68,8 +68,7 @@ def edit_credential(request: PageRequest, provider_id: UUID, credential_id: UUID
     form = CredentialForm(request.POST or None, row.provider, row)
     if request.method == "GET":
         return _page(request, row.provider, row, form)
-    if form.is_valid() and form.cleaned_data["seen"] != credential_version(row):
-        show_conflict(form, "credential")
+    if changed_meanwhile(form, "credential", credential_version(row)):
         return _page(request, row.provider, row, form, status=409)
 
     def write() -> bool:

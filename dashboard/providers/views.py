@@ -18,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.audit.history import SHOWN, Line, history
-from dashboard.forms.service_errors import show_conflict
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, render_page, variables, wants_partial
 from dashboard.http.query_params import read_text
@@ -167,8 +167,7 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     form = ProviderForm(request.POST or None, kind, initial_of_provider(provider))
     if request.method == "GET":
         return _provider_page(request, provider, form)
-    if form.is_valid() and form.cleaned_data["seen"] != provider_version(provider):
-        show_conflict(form, "provider")
+    if changed_meanwhile(form, "provider", provider_version(provider)):
         return _provider_page(request, provider, form, status=409)
     if form.is_valid() and (failed := _test_first(request, provider, form)):
         form.add_error(None, f"Not saved: the test of these settings failed. {failed}")

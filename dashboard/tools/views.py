@@ -15,7 +15,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.service_errors import show_conflict, show_service_error
+from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, variables, wants_partial
 from dashboard.tools.forms import ToolForm, ToolTestForm, tool_version
@@ -69,8 +70,7 @@ def edit_tool(request: PageRequest, name: str) -> HttpResponse:
     form = ToolForm(request.POST or None, line, _image_models())
     status = 200
     if request.method == "POST":
-        if form.is_valid() and form.cleaned_data["seen"] != tool_version(line.setting):
-            show_conflict(form, "tool")
+        if changed_meanwhile(form, "tool", tool_version(line.setting)):
             status = 409
         elif form.is_valid() and _save(request, name, form):
             return HttpResponseRedirect(reverse("dashboard:tool-edit", args=[name]))
