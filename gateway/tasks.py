@@ -8,7 +8,7 @@ from celery import shared_task
 from django.core.management import call_command
 
 from accounts.ledger_days import add_up_ledger
-from gateway.partitions import make_partitions
+from gateway.database.partitions import make_partitions
 from gateway.services.batches.working import BatchWork
 from gateway.services.checkpointing import checkpoint
 from gateway.services.error_backfill import backfill_errors

@@ -17,7 +17,7 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
-from gateway.database_lock import PREPARING, locked
+from gateway.database.lock import PREPARING, locked
 from gateway.database_url import FILE_NAME, describe_database
 from gateway.home import note_use, signs_of_use
 from gateway.launch.failure import CannotStart

@@ -4,7 +4,7 @@ from django.db import migrations
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.utils import timezone
 
-from gateway.partitions import TABLES, turn_into_partitioned
+from gateway.database.partitions import TABLES, turn_into_partitioned
 
 
 def partition(apps: object, schema_editor: BaseDatabaseSchemaEditor) -> None:

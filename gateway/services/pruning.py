@@ -16,8 +16,8 @@ from django.db.models import Max, Model, QuerySet
 from django.utils import timezone
 
 from accounts.models import ConfigChange
+from gateway.database.partitions import BODIES, drop_partitions, dropped_until
 from gateway.models import Batch, CallBody, KeptAnswer, LedgerCheck
-from gateway.partitions import BODIES, drop_partitions, dropped_until
 
 BATCH = 500  # rows per statement: one writer at a time, and calls are waiting
 FEED_DAYS = 7  # processes read the feed within a second; a week is for people

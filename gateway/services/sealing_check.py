@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 
-from gateway.database_lock import SERVING, lock_for_transaction
+from gateway.database.lock import SERVING, lock_for_transaction
 from gateway.models import SealingKey
 from gateway.services.credential_encryption import check_value
 

@@ -16,7 +16,7 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from gateway.database_lock import SERVING, lock_for_transaction
+from gateway.database.lock import SERVING, lock_for_transaction
 from gateway.launch.failure import CannotStart
 from gateway.models import ServingProcess
 

@@ -20,7 +20,7 @@ from uuid import UUID, uuid4
 from django.db import connection
 from django.utils import timezone
 from gateway.models import CallBody, CallRecord
-from gateway.partitions import BODIES, make_partitions_of
+from gateway.database.partitions import BODIES, make_partitions_of
 from gateway.selectors.id_times import first_id_at
 from gateway.services.pruning import prune
 now = timezone.now()
@@ -42,7 +42,7 @@ print(prune(now=now).bodies, CallBody.objects.count())
 MONTH = """
 from datetime import UTC, datetime
 from django.db import connection
-from gateway.partitions import BODIES, drop_partitions
+from gateway.database.partitions import BODIES, drop_partitions
 from gateway.selectors.id_times import first_id_at
 ids = [first_id_at(datetime(2020, month, 1, tzinfo=UTC)) for month in (2, 3)]
 with connection.cursor() as cursor:

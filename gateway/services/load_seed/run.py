@@ -15,8 +15,8 @@ from accounts.ids import stored_id
 from accounts.ledger_days import add_up_entries
 from accounts.models import LedgerMark, User, Wallet
 from gateway.core.time_spans import DAY_S, HOUR_S, QUARTER_S
+from gateway.database.partitions import make_partitions
 from gateway.models import CallRecord, ServingProcess
-from gateway.partitions import make_partitions
 from gateway.services.load_seed.calls import CallSource, Drawn, row_of
 from gateway.services.load_seed.installation import EMAIL, Installation, install
 from gateway.services.load_seed.plan import LoadPlan
