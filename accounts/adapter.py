@@ -25,7 +25,7 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc] # allauth shi
         """Send nothing: whatever would be mailed is done by an operator's command instead."""
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        """Return what gateway.client_address found out, for the limits of django-allauth."""
+        """Return what gateway.web.client_address found out, for the limits of django-allauth."""
         return str(request.META["REMOTE_ADDR"])
 
     def pre_authenticate(self, request: HttpRequest, **credentials: object) -> None:

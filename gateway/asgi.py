@@ -17,7 +17,7 @@ from asgiref.sync import markcoroutinefunction
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 django.setup(set_prefix=False)
 
-from gateway.form_uploads import EncryptingHandler  # noqa: E402
+from gateway.web.form_uploads import EncryptingHandler  # noqa: E402
 
 django_application = EncryptingHandler()
 
@@ -55,7 +55,6 @@ from gateway.edge.load import (  # noqa: E402
 from gateway.edge.paths import is_other_spelling  # noqa: E402
 from gateway.edge.protocol import GuardedHttpProtocol  # noqa: E402
 from gateway.endpoints.registry import api_format_meant_by  # noqa: E402
-from gateway.form_routes import FormRoutes, refusal_page  # noqa: E402
 from gateway.http.error_response import error_response  # noqa: E402
 from gateway.launch import serving  # noqa: E402
 from gateway.launch.failure import CannotStart  # noqa: E402
@@ -63,7 +62,8 @@ from gateway.launch.programs import STORAGE_FAILED  # noqa: E402
 from gateway.metrics.probes import Healthz, Readyz  # noqa: E402
 from gateway.metrics.serving import make_metrics  # noqa: E402
 from gateway.outbound.permitted_addresses import read_networks  # noqa: E402
-from gateway.unknown_paths import UnknownPaths, send_whole  # noqa: E402
+from gateway.web.form_routes import FormRoutes, refusal_page  # noqa: E402
+from gateway.web.unknown_paths import UnknownPaths, send_whole  # noqa: E402
 from gateway.wiring import Runtime  # noqa: E402
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway import content_security_policy
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
 from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
@@ -35,6 +34,7 @@ from gateway.env import (
 from gateway.home import find_or_make_secret
 from gateway.logs import logging_config
 from gateway.providers.catalogue import BY_NAME as KINDS
+from gateway.web import content_security_policy
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -94,9 +94,9 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "gateway.api.limit_concurrency.limit_concurrency",  # before all that needs a thread
-    "gateway.client_address.find_client_address",
-    "gateway.nul_characters.replace_nul_characters",
-    "gateway.secure_cookies.secure_cookies",  # outside all that set some
+    "gateway.web.client_address.find_client_address",
+    "gateway.web.nul_characters.replace_nul_characters",
+    "gateway.web.secure_cookies.secure_cookies",  # outside all that set some
     "django.middleware.security.SecurityMiddleware",
     "servestatic.middleware.ServeStaticMiddleware",
     "dashboard.http.compression.CompressionMiddleware",
@@ -120,7 +120,7 @@ APPEND_SLASH = False
 DATA_UPLOAD_MAX_MEMORY_SIZE = FORM_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 1_000
 # Nothing of a form is on a disk in plain text.
-FILE_UPLOAD_HANDLERS = ["gateway.form_uploads.EncryptedUploads"]
+FILE_UPLOAD_HANDLERS = ["gateway.web.form_uploads.EncryptedUploads"]
 
 TEMPLATES: list[dict[str, object]] = [
     {

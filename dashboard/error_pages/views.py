@@ -22,7 +22,7 @@ from dashboard.http.query_params import UnknownPlace
 from gateway.api.errors import error_of_status, json_error, missing_endpoint
 from gateway.core.mounts import is_meant_for_api
 from gateway.edge.form_bytes import FORM_BYTES
-from gateway.form_uploads import NoRoom
+from gateway.web.form_uploads import NoRoom
 
 log = logging.getLogger(__name__)
 
@@ -80,7 +80,7 @@ CSRF_FAILED = Failure(
     " it again. Cookies must be enabled.",
     icon="timer-reset",
 )
-# What is said without a view, in the same words (gateway.unknown_paths).
+# What is said without a view, in the same words (gateway.web.unknown_paths).
 WORDED = {403: CSRF_FAILED, 404: NOT_FOUND}
 FORM_TOO_LONG = Failure(
     status=413,
@@ -109,7 +109,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def refused(request: HttpRequest, status: int, message: str) -> HttpResponse:
-    """Word what the server refused before any page was asked (gateway.form_routes)."""
+    """Word what the server refused before any page was asked (gateway.web.form_routes)."""
     if status in WORDED:
         return _answer(request, WORDED[status])
     title = REFUSED_TITLES.get(status, BAD_REQUEST.title)

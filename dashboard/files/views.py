@@ -25,7 +25,6 @@ from dashboard.http.query_params import UnknownPlace
 from dashboard.ui.confirm import Question, ask
 from dashboard.ui.tables import Table
 from gateway.core.errors import GatewayError
-from gateway.form_routes import takes_upload
 from gateway.models import StoredFile, WorkspaceStorage
 from gateway.models.file import PURPOSES
 from gateway.selectors.files import find_cursor, find_file, find_storage, list_files
@@ -33,6 +32,7 @@ from gateway.services.files.deleting import delete_file
 from gateway.services.files.limits import StorageLimits, limits_of, set_storage_limits
 from gateway.services.files.receiving import store_form_file
 from gateway.services.files.sending import content_response
+from gateway.web.form_routes import takes_upload
 
 PER_PAGE = 50
 UPLOAD_BYTES = MAX_UPLOAD_BYTES + 64 * 1024

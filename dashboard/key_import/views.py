@@ -20,7 +20,7 @@ from dashboard.http.page_urls import page_address
 from dashboard.key_import.forms import KeyImportForm
 from dashboard.key_import.table import NewKeyRow, new_key_table
 from dashboard.ui.tables import Table
-from gateway.form_routes import takes_upload
+from gateway.web.form_routes import takes_upload
 from keys.import_rows import MAX_BYTES, MAX_ROWS, ImportRow, Problem, read_rows
 from keys.importing import (
     ImportRefused,

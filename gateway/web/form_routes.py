@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponseBase
 from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
-from gateway import content_security_policy
 from gateway.edge.cors import MOUNTS
 from gateway.edge.form_bytes import FORM_BYTES
+from gateway.web import content_security_policy
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
@@ -67,8 +67,8 @@ def takes_upload(limit_bytes: int) -> Callable[[View], View]:
 
 @lru_cache(maxsize=256)
 def find_view(path: str) -> Callable[..., HttpResponseBase] | None:
-    """Return the view at a path, or None. Remembered: the edge and gateway.unknown_paths ask for
-    each request."""
+    """Return the view at a path, or None. Remembered: the edge and gateway.web.unknown_paths ask
+    for each request."""
     try:
         return resolve(path).func
     except Resolver404:

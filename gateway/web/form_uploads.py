@@ -18,7 +18,7 @@ from django.core.files.uploadhandler import FileUploadHandler
 from django.core.handlers.asgi import ASGIHandler
 
 from gateway.file_storage.temporary import TemporaryBytes
-from gateway.form_routes import refusal_page
+from gateway.web.form_routes import refusal_page
 
 log = logging.getLogger(__name__)
 

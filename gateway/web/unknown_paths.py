@@ -17,7 +17,7 @@ from gateway.api.mount import SCOPE_KEY
 from gateway.api.views import unknown_path
 from gateway.core.asgi import Application, Receive, Scope, Send
 from gateway.core.mounts import is_meant_for_api, is_named_as_endpoint
-from gateway.form_routes import find_view, refusal_page
+from gateway.web.form_routes import find_view, refusal_page
 
 Headers = Iterable[tuple[bytes, bytes]]
 

@@ -1,0 +1,1 @@
+"""What stands around Django's views: middleware, uploads in forms, addresses without a view."""
