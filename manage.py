@@ -11,7 +11,7 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
     from django.core.management import execute_from_command_line
 
-    from gateway.env import SettingError
+    from gateway.config.env import SettingError
 
     try:
         execute_from_command_line(sys.argv)

@@ -33,6 +33,7 @@ from django.urls import re_path  # noqa: E402
 from gateway.api.errors import origin_of  # noqa: E402
 from gateway.api.mount import ApiMount, ServingMount  # noqa: E402
 from gateway.api.uploads import Uploads  # noqa: E402
+from gateway.config.database_url import use_for_serving  # noqa: E402
 from gateway.consumers import CallConsumer, TokenCountConsumer  # noqa: E402
 from gateway.core.asgi import Application, Receive, Scope, Send  # noqa: E402
 from gateway.core.errors import NotFound, StorageUnavailable  # noqa: E402
@@ -42,7 +43,6 @@ from gateway.core.mounts import (  # noqa: E402
     NAMED_MOUNT,
     explain_missing,
 )
-from gateway.database_url import use_for_serving  # noqa: E402
 from gateway.edge.body_limits import BodyLimits  # noqa: E402
 from gateway.edge.connection_limits import ConnectionLimiter  # noqa: E402
 from gateway.edge.cors import Cors  # noqa: E402

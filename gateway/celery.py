@@ -9,12 +9,12 @@ from celery import Celery
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
-from gateway import broker
 from gateway.core.time_spans import HOUR_S, MINUTE_S
+from gateway.launch import broker
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "gateway.settings")
 
-TRANSPORT_ALIASES[broker.ALIAS] = "gateway.broker:Transport"
+TRANSPORT_ALIASES[broker.ALIAS] = "gateway.launch.broker:Transport"
 app = Celery("tollhouse")
 # A new batch begins so soon.
 BATCHES_EVERY_S = 3

@@ -7,12 +7,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from gateway.core.parameters import MOST_STOP_SEQUENCES
-from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
-from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
-from gateway.database_url import database_file, read_database
-from gateway.edge.form_bytes import FORM_BYTES
-from gateway.env import (
+from gateway.config.database_url import database_file, read_database
+from gateway.config.env import (
     read_bool,
     read_choice,
     read_choices,
@@ -31,8 +27,12 @@ from gateway.env import (
     read_str,
     read_url,
 )
-from gateway.home import find_or_make_secret
-from gateway.logs import logging_config
+from gateway.config.home import find_or_make_secret
+from gateway.config.logs import logging_config
+from gateway.core.parameters import MOST_STOP_SEQUENCES
+from gateway.core.profiles import BY_NAME, OWN_USAGE_MODES
+from gateway.core.profiles import KEY_PREFIXES as USUAL_KEY_PREFIXES
+from gateway.edge.form_bytes import FORM_BYTES
 from gateway.providers.catalogue import BY_NAME as KINDS
 from gateway.web import content_security_policy
 
@@ -186,7 +186,7 @@ CONTENT_SECURITY_POLICY = content_security_policy.PAGES
 
 # Background work: one worker with its clock, its queue a folder (started by `manage.py up`).
 _QUEUE = str(HOME / "broker" / "queue")
-CELERY_BROKER_URL = "whole-files://localhost/"  # gateway.broker
+CELERY_BROKER_URL = "whole-files://localhost/"  # gateway.launch.broker
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "data_folder_in": _QUEUE,
     "data_folder_out": _QUEUE,
@@ -340,7 +340,7 @@ OTLP_METRICS_EVERY_S = (
 )
 
 LOG_LEVEL = read_choice("TOLLHOUSE_LOG_LEVEL", "WARNING", ("DEBUG", "INFO", "WARNING", "ERROR"))
-# text, or json: an object a line (gateway.json_logs).
+# text, or json: an object a line (gateway.config.json_logs).
 LOG_FORMAT = read_choice("TOLLHOUSE_LOG_FORMAT", "text", ("text", "json"))
 LOGGING = logging_config(LOG_LEVEL, LOG_FORMAT)
 

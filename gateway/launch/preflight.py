@@ -17,9 +17,9 @@ from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
 
+from gateway.config.database_url import FILE_NAME, describe_database
+from gateway.config.home import note_use, signs_of_use
 from gateway.database.lock import PREPARING, locked
-from gateway.database_url import FILE_NAME, describe_database
-from gateway.home import note_use, signs_of_use
 from gateway.launch.failure import CannotStart
 from gateway.launch.programs import BACKLOG
 from gateway.services.sealing_check import OtherSealingKeys, check_sealing_keys

@@ -15,7 +15,7 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.functions import Now
 
-from gateway.home import made_here, note_use
+from gateway.config.home import made_here, note_use
 from gateway.launch import database_copies, preflight
 from gateway.launch.backup import (
     FORMAT,

@@ -21,8 +21,8 @@ from django.db import DEFAULT_DB_ALIAS, DataError, connection, connections, tran
 from django.db.models import AutoField, DateTimeField, JSONField, Model
 from django.db.utils import load_backend
 
+from gateway.config.database_url import Database
 from gateway.database.partitions import TABLES, make_partitions_of
-from gateway.database_url import Database
 from gateway.models import Lease, SealingKey, ServingProcess
 from gateway.services.proving import Proof, prove
 from gateway.stores.reaping import Reaper

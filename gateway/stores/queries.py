@@ -15,8 +15,8 @@ from typing import Generic, ParamSpec, Protocol, TypeVar
 from django.db import Error as DatabaseError
 from django.db import close_old_connections, connection, connections
 
+from gateway.config.database_url import own_connection
 from gateway.core.errors import DatabaseUnavailable, GatewayError
-from gateway.database_url import own_connection
 
 log = logging.getLogger(__name__)
 

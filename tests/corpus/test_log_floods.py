@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.log_limits import LINES
+from gateway.config.log_limits import LINES
 from tests.corpus.wire import Line, request
 from tests.support.servers import GatewayServer, running_gateway
 from tests.support.waiting import wait_until

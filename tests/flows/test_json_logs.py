@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from gateway.log_limits import LINES
-from gateway.logs import logging_config
+from gateway.config.log_limits import LINES
+from gateway.config.logs import logging_config
 from tests.flows.site import CREDENTIAL, Site, running_site
 from tests.support.waiting import wait_until
 

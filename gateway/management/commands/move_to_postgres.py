@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from accounts.management.json_command import Answer, JsonCommand
-from gateway.database_url import FILE_NAME, read_database
+from gateway.config.database_url import FILE_NAME, read_database
 from gateway.launch import preflight
 from gateway.launch.exclusive import SERVER, only_one
 from gateway.launch.failure import CannotStart

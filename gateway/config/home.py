@@ -6,7 +6,7 @@ import os
 import secrets
 from pathlib import Path
 
-from gateway.env import SettingError
+from gateway.config.env import SettingError
 
 # The secrets that were made since this process began: before it, this home had none.
 made_here: set[str] = set()

@@ -7,7 +7,7 @@ import logging
 
 import pytest
 
-from gateway.logs import HideSecrets
+from gateway.config.logs import HideSecrets
 
 SECRET = "sk-gw-abcDEF123456_-7890abcdefghijklmnopqrstuv"
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.env import SettingError
-from gateway.home import find_or_make_secret
+from gateway.config.env import SettingError
+from gateway.config.home import find_or_make_secret
 
 
 def test_a_secret_is_made_once_and_kept(tmp_path: Path) -> None:

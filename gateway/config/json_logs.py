@@ -16,8 +16,8 @@ EXTRAS = {"call_id": "call_id", "status_code": "status"}
 
 
 def make_formatter() -> logging.Formatter:
-    """Return the formatter. The filters of gateway.logs and gateway.log_limits have rewritten what
-    records say before."""
+    """Return the formatter. The filters of gateway.config.logs and gateway.config.log_limits have
+    rewritten what records say before."""
     return ProcessorFormatter(
         foreign_pre_chain=[describe],
         processors=[JSONRenderer(serializer=serialize)],

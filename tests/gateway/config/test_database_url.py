@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from gateway.database_url import (
+from gateway.config.database_url import (
     database_file,
     describe_database,
     own_connection,
     read_database,
     use_for_serving,
 )
-from gateway.env import SettingError
+from gateway.config.env import SettingError
 
 HOME = Path("/srv/tollhouse")
 SERVER = "postgresql://gate:pa%40ss@db.example.com:5433/gateway"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.env import (
+from gateway.config.env import (
     SettingError,
     read_bool,
     read_choices,

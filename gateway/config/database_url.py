@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 from urllib.parse import unquote
 
-from gateway.env import SettingError
+from gateway.config.env import SettingError
 
 VARIABLE = "DATABASE_URL"
 FILE_NAME = "tollhouse.sqlite3"

@@ -32,15 +32,15 @@ def logging_config(level: str, form: str) -> dict[str, object]:
     formatters: dict[str, object] = {
         "text": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"},
         # It takes 5 MB to import.
-        "json": {"()": "gateway.json_logs.make_formatter"},
+        "json": {"()": "gateway.config.json_logs.make_formatter"},
     }
     return {
         "version": 1,
         "disable_existing_loggers": False,
         "filters": {
-            "limit_lines": {"()": "gateway.log_limits.LimitLines"},
-            "hide_secrets": {"()": "gateway.logs.HideSecrets"},
-            "shorten_refusals": {"()": "gateway.log_limits.ShortenRefusals"},
+            "limit_lines": {"()": "gateway.config.log_limits.LimitLines"},
+            "hide_secrets": {"()": "gateway.config.logs.HideSecrets"},
+            "shorten_refusals": {"()": "gateway.config.log_limits.ShortenRefusals"},
         },
         "formatters": {form: formatters[form]},
         "handlers": {

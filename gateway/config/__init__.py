@@ -1,0 +1,1 @@
+"""What gateway.settings needs before Django is there: the environment, the home, logs."""
