@@ -9,33 +9,54 @@ from functools import lru_cache
 from msgspec import inspect
 
 # A name, or a place in a list.
-_STEP = re.compile(r"(?P<name>[^.\[\]]+)|\[\d*\]")
+_STEP = re.compile(r"(?P<name>[^.\[\]]+)|\[(?P<index>\d*)\]")
 
 
-def find_choices(wanted: object, path: str) -> tuple[str, ...]:
+_type_info = lru_cache(maxsize=64)(inspect.type_info)
+
+
+def find_choices(wanted: object, path: str, value: object = None) -> tuple[str, ...]:
     """Return the words that a member may be; none where it may be something else, too.
 
-    wanted: the type of the whole, as msgspec takes it. path: such as messages[0].role.
+    wanted: the type of the whole, as msgspec takes it. path: such as messages[0].role. value: the
+    whole, if it is known: what its tags exclude is left out.
     """
-    steps = tuple(found["name"] or "" for found in _STEP.finditer(path))
-    return _find(wanted, steps)
-
-
-@lru_cache(maxsize=256)
-def _find(wanted: object, steps: tuple[str, ...]) -> tuple[str, ...]:
+    steps = [(found["name"], found["index"]) for found in _STEP.finditer(path)]
     if not steps:
         return ()
-    found: list[inspect.Type] = [inspect.type_info(wanted)]
-    for step in steps[:-1]:
-        found = [inner for one in _flat(found) for inner in _inner(one, step)]
+    found: list[inspect.Type] = [_type_info(wanted)]
+    for name, index in steps[:-1]:
+        found = [inner for one in _possible(found, value) for inner in _inner(one, name)]
+        value = _inside(value, name, index)
     words: dict[str, None] = {}
-    for one in _flat(found):
-        if isinstance(one, inspect.StructType) and one.tag_field == steps[-1]:
+    last = steps[-1][0]
+    for one in _possible(found, value):
+        if isinstance(one, inspect.StructType) and one.tag_field == last:
             words[str(one.tag)] = None
             continue
-        for value in _flat(_inner(one, steps[-1])):
-            words.update(dict.fromkeys(_words(value)))
+        for kind in _flat(_inner(one, last)):
+            words.update(dict.fromkeys(_words(kind)))
     return tuple(words)
+
+
+def _possible(types: Iterable[inspect.Type], value: object) -> list[inspect.Type]:
+    """Return the types, and instead of a union each of its own that the value's tag names. All of
+    them where it names none."""
+    found = list(_flat(types))
+    if not isinstance(value, dict):
+        return found
+    tagged = [one for one in found if isinstance(one, inspect.StructType) and one.tag_field]
+    named = [one for one in tagged if value.get(one.tag_field) == one.tag]
+    return list(named) if named else found
+
+
+def _inside(value: object, name: str | None, index: str | None) -> object:
+    """Return a member of the value, or an item; None where there is none."""
+    if isinstance(value, dict):
+        return value.get(name)
+    if isinstance(value, list) and index and int(index) < len(value):
+        return value[int(index)]
+    return None
 
 
 def _flat(types: Iterable[inspect.Type]) -> Iterator[inspect.Type]:
@@ -49,7 +70,7 @@ def _flat(types: Iterable[inspect.Type]) -> Iterator[inspect.Type]:
             yield one
 
 
-def _inner(one: inspect.Type, step: str) -> list[inspect.Type]:
+def _inner(one: inspect.Type, step: str | None) -> list[inspect.Type]:
     """Return the types of a member, or of the items of a list where the step has no name."""
     if isinstance(one, inspect.StructType):
         return [field.type for field in one.fields if field.encode_name == step]

@@ -16,6 +16,8 @@ from gateway.tools.registry import ALIASES, TOOLS, family_of
 
 MAX_PLUGINS = 32
 _COMMON = ("id", "events", "enabled")
+# Of the options, only the size of an image has a pattern.
+SIZE_WORDS = "auto, or a size such as 1024x1024"
 
 
 S = TypeVar("S", bound=Struct)
@@ -95,7 +97,7 @@ def _convert(given: JsonObject, kind: type[S], param: str) -> S:
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        refusal = explain(error, lambda path: path, kind)
+        refusal = explain(error, lambda _: SIZE_WORDS, kind)
         path = f"{param}.{refusal.param}" if refusal.param else param
-        message = refusal.message.replace(refusal.param or THE_BODY, path)
+        message = refusal.message.replace(refusal.param or THE_BODY, path, 1)
         raise RequestError(message, param=path) from None

@@ -27,7 +27,9 @@ END = r"(?![\s\S])"
 PublicName = Annotated[str, Meta(min_length=1, max_length=256)]
 User = Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*" + END)]
 USER_WORDS = "text without control characters"
-_PATH = re.compile(r" - at (?:`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
+_PATH = re.compile(r" - at (?P<key>`key` in )?`\$(?:\.(?P<path>[^`]*))?`$")
+# How the library writes the place of a map's value.
+_VALUE = "[...]"
 _UNKNOWN = re.compile(r"contains unknown field `(?P<name>.*)`$", re.DOTALL)
 _PATTERN = re.compile(r"^Expected `str` matching regex .*$", re.DOTALL)
 _OTHER_WORD = ("Invalid enum value", "Invalid value")
@@ -48,21 +50,25 @@ def decode(
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        raise explain(error, words_for, decoder.type) from None
+        raise explain(error, words_for, decoder.type, body) from None
 
 
 def explain(
-    error: msgspec.ValidationError, words_for: Callable[[str], str], wanted: object
+    error: msgspec.ValidationError,
+    words_for: Callable[[str], str],
+    wanted: object,
+    body: bytes | None = None,
 ) -> RequestError:
     """Turn the library's wording into a sentence and a `param`.
 
     words_for: returns what the pattern of a member's text asks for, in words. wanted: the type that
-    was read.
+    was read. body: what was read, if it was JSON.
     """
     text = str(error)
     found = _PATH.search(text)
+    path = (found["path"] or "") if found else ""
     # The library does not name the member of a map that is at fault: the map's name has to do.
-    param = (found["path"] or "").replace("[...]", "") if found else ""
+    param = path.replace(_VALUE, "")
     reason = text[: found.start()] if found else text
     if missing := _MISSING.search(reason):
         param = f"{param}.{missing['name']}" if param else missing["name"]
@@ -71,11 +77,22 @@ def explain(
         name = unknown["name"][:MAX_NAME_CHARS]
         param = f"{param}.{name}" if param else name
         return RequestError(f"Unknown parameter: {param}.", param=param)
-    if reason.startswith(_OTHER_WORD) and (choices := find_choices(wanted, param)):
+    if reason.startswith(_OTHER_WORD) and (choices := _choices(wanted, param, body)):
         return RequestError(f"{param} must be one of: {', '.join(choices)}.", param=param)
-    words = f"must be {words_for(param)}" if _PATTERN.match(reason) else in_words(reason)
+    if _PATTERN.match(reason):
+        return RequestError(f"{param} must be {words_for(param)}.", param=param)
+    words = in_words(reason)
     said = f" {words}" if words else f": {reason}"
-    return RequestError(f"{param or THE_BODY}{said}.", param=param or None)
+    subject = param or THE_BODY
+    if found and found["key"]:
+        subject = f"Each name in {subject}"
+    elif path.endswith(_VALUE):
+        subject = f"Each value of {subject}"
+    return RequestError(f"{subject}{said}.", param=param or None)
+
+
+def _choices(wanted: object, param: str, body: bytes | None) -> tuple[str, ...]:
+    return find_choices(wanted, param, None if body is None else msgspec.json.decode(body))
 
 
 def refuse_unsafe(unknown: Sequence[str], known: frozenset[str]) -> None:
@@ -84,7 +101,9 @@ def refuse_unsafe(unknown: Sequence[str], known: frozenset[str]) -> None:
     for name in unknown:
         if steers(name):
             raise RequestError(
-                f"{name} is not accepted: clients cannot choose a provider's URL.", param=name
+                f"{name} is not accepted: clients cannot choose the provider's URL, credential,"
+                " headers or body.",
+                param=name,
             )
     refuse_look_alikes(unknown, known)
 

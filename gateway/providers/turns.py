@@ -99,13 +99,15 @@ class Turns:
     def finish(self) -> list[Turn]:
         """Return all turns. Raises RequestError where there are none, or a call has no result."""
         if not self.turns:
-            raise RequestError("The messages have no text.", param="messages")
+            raise RequestError(
+                "There is no user message with content in messages.", param="messages"
+            )
         self._refuse_open_call("messages")
         return self.turns
 
     def _refuse_open_call(self, path: str) -> None:
         if self._open:
             raise RequestError(
-                f"The tool call {next(iter(self._open))} is not followed by a tool message.",
+                f"The tool call {next(iter(self._open))} has no result after it.",
                 param=path,
             )

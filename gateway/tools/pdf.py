@@ -4,7 +4,7 @@ attached to its calls are sent as their text (gateway.files.attachment_loader)."
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
@@ -29,7 +29,7 @@ class Arguments(Struct):
 
 class Engine(Struct, forbid_unknown_fields=True):
     # The only one that there is; other gateways have more.
-    engine: Annotated[str, Meta(pattern="^pdf-text$")] | None = None
+    engine: Literal["pdf-text"] | None = None
 
 
 class Options(Struct, forbid_unknown_fields=True):

@@ -46,6 +46,48 @@ def test_what_a_member_must_be_is_said_in_words(
 
 
 @pytest.mark.parametrize(
+    ("member", "value", "said"),
+    [
+        ("metadata", {"a": 1}, "Each value of metadata must be a string, not an integer."),
+        ("metadata", {"": "x"}, "Each name in metadata must have at least 1 character."),
+        ("logit_bias", {"7": 101}, "Each value of logit_bias must be at most 100."),
+    ],
+)
+def test_what_is_wrong_inside_a_map_is_not_said_of_the_map(
+    caller: Caller, member: str, value: object, said: str
+) -> None:
+    body = {"model": caller.model, "messages": MESSAGES, member: value}
+
+    answer = caller.ask(raw=json.dumps(body).encode())
+
+    assert (answer.status, answer.error["param"]) == (400, member)
+    assert answer.error["message"] == said
+
+
+PICTURE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ({"role": "tool", "tool_call_id": "call_1"}, "text"),
+        ({"role": "assistant"}, "text, refusal"),
+        ({"role": "system"}, "text"),
+    ],
+)
+def test_parts_are_offered_that_a_message_of_the_role_may_have(
+    caller: Caller, message: dict[str, object], words: str
+) -> None:
+    messages = [*MESSAGES, message | {"content": [PICTURE]}]
+
+    answer = caller.ask(raw=json.dumps({"model": caller.model, "messages": messages}).encode())
+
+    place = "messages[1].content[0].type"
+    assert (answer.status, answer.error["param"]) == (400, place)
+    assert answer.error["message"] == f"{place} must be one of: {words}."
+
+
+@pytest.mark.parametrize(
     ("path", "body", "param", "words"),
     [
         (

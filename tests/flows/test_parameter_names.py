@@ -31,6 +31,7 @@ def test_a_caller_cannot_steer_where_we_connect(
 
     assert (answer.status, answer.error["code"]) == (400, "invalid_request")
     assert answer.error["param"] == name
+    assert "the provider's URL, credential, headers or body" in answer.error["message"]
     assert site.tries(answer.call_id) == []
 
 

@@ -95,7 +95,9 @@ def complete(schemas: Schemas) -> None:
         members[name] = {"description": "Not available.", "enum": [None]}
     members["prompt_cache_retention"] = {"description": "Passed on unchanged."}
     complete_common(request, schema.KNOWN)
-    request["propertyNames"]["allOf"] = [{"not": {"enum": sorted(schema.ELSEWHERE)}}]
+    request["propertyNames"]["allOf"] = [
+        {"not": {"enum": sorted({*schema.ELSEWHERE, schema.ANSWERS})}}
+    ]
     request["allOf"] += [
         {
             "anyOf": [

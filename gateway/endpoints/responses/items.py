@@ -45,8 +45,8 @@ def convert(value: object, wanted: object, path: str) -> object:
     except msgspec.ValidationError as error:
         told = explain(error, schema.words_for, wanted)
         place = path if told.param is None else f"{path}.{told.param}"
-        reason = told.message.removeprefix(told.param or THE_BODY)
-        raise RequestError(f"{place}{reason}", param=place) from None
+        message = told.message.replace(told.param or THE_BODY, place, 1)
+        raise RequestError(message, param=place) from None
     return found
 
 

@@ -78,6 +78,8 @@ def rename(param: str, places: Sequence[str], tool_places: Sequence[str]) -> str
     if row >= len(places):
         return "input"
     place = places[row]
+    if found["rest"] == ".tool_call_id":
+        return f"{place.removesuffix('.output')}.call_id"
     # Only a message that is an item has its contents in the order in which they stand there.
     if not found["content"] or not place.endswith("]"):
         return place

@@ -167,6 +167,9 @@ def _check(request: schema.ResponsesRequest, raws: dict[str, Raw]) -> None:
     for name, here in schema.ELSEWHERE.items():
         if name in raws:
             raise RequestError(f"{name} is of another endpoint. Send {here}.", param=name)
+    if schema.ANSWERS in raws:
+        message = f"{schema.ANSWERS} is of another endpoint. A response has one answer."
+        raise RequestError(message, param=schema.ANSWERS)
     # Names that choose a provider's URL are refused with the chat request.
     refuse_look_alikes([name for name in raws if name not in schema.KNOWN], schema.KNOWN)
     for name, reason in UNAVAILABLE.items():

@@ -297,6 +297,8 @@ ELSEWHERE = {
     "function_call": "tool_choice",
     "logprobs": 'include: ["message.output_text.logprobs"]',
 }
+# A chat completion has several answers with it, all of which are charged. A response has one.
+ANSWERS = "n"
 
 
 def words_for(param: str) -> str:

@@ -57,7 +57,7 @@ def translate(messages: Sequence[Message], *, thinks: bool) -> Conversation:
             case "system":
                 said.messages.append({"role": "system", "content": _text_of(message.parts)})
     if not any(message["role"] in ("user", "tool") for message in said.messages):
-        raise RequestError("The messages have no user message.", param="messages")
+        raise RequestError("There is no user message with content in messages.", param="messages")
     return said
 
 

@@ -88,14 +88,16 @@ class _Writer:
 
     def finish(self) -> Conversation:
         if not self._turns:
-            raise RequestError("The messages have no text.", param="messages")
+            raise RequestError(
+                "There is no user message with content in messages.", param="messages"
+            )
         self._refuse_open("messages")
         return Conversation(BETWEEN.join(self._system), self._turns, self._drops_reasoning)
 
     def _refuse_open(self, path: str) -> None:
         if self._open:
             raise RequestError(
-                f"The tool call {next(iter(self._open))} is not followed by a tool message.",
+                f"The tool call {next(iter(self._open))} has no result after it.",
                 param=path,
             )
 

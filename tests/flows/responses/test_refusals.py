@@ -109,6 +109,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     ),
     "no output at all": ({"max_output_tokens": 0}, "invalid_request", "max_output_tokens"),
     "a member of chat completions": ({"max_tokens": 5}, "invalid_request", "max_tokens"),
+    "several answers": ({"n": 2}, "invalid_request", "n"),
     "messages": ({"messages": [USER]}, "invalid_request", "messages"),
     "background": ({"background": True}, "unsupported_parameter", "background"),
     "conversation": ({"conversation": "conv_1"}, "unsupported_parameter", "conversation"),
@@ -144,6 +145,45 @@ def test_a_model_without_eyes(site: Site, caller: Caller) -> None:
 
     assert answer.status == 400
     assert answer.error["code"] == "image_not_supported_by_model"
+
+
+@pytest.fixture(scope="module")
+def claude(site: Site) -> Caller:
+    """A caller of a model that is strict about who speaks when."""
+    base_url = f"{site.upstream.origin}/anthropic/v1"
+    name = "strict-claude"
+    site.office.do("provider", name=name, kind="anthropic", base_url=base_url, credential="x")
+    site.add_model(name, provider=name, native_model="claude-haiku-4-5-20251001")
+    return site.caller().with_(model=name)
+
+
+@pytest.mark.parametrize(
+    ("given", "param", "said"),
+    [
+        (
+            [USER, {"type": "function_call_output", "call_id": "call_1", "output": "x"}],
+            "input[1].call_id",
+            "The preceding assistant message has no tool call with this ID.",
+        ),
+        (
+            [USER, {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}],
+            "input",
+            "The tool call call_1 has no result after it.",
+        ),
+        (
+            [{"role": "system", "content": "Be brief."}],
+            "input",
+            "There is no user message with content in input.",
+        ),
+    ],
+)
+def test_a_conversation_that_the_provider_cannot_have_is_worded_for_this_format(
+    claude: Caller, given: list[dict[str, Any]], param: str, said: str
+) -> None:
+    answer = respond(claude, given)
+
+    assert (answer.status, answer.error["param"]) == (400, param)
+    assert answer.error["message"] == said
 
 
 def test_no_body_at_all(caller: Caller) -> None:

@@ -48,6 +48,27 @@ def test_what_cannot_run_is_refused_and_named(
     assert answer.error["code"] == (code or "invalid_request")
 
 
+@pytest.mark.parametrize(
+    ("plugin", "said"),
+    [
+        (
+            {"id": "file-parser", "pdf": {"engine": "mistral-ocr"}},
+            "plugins[0].pdf.engine must be one of: pdf-text.",
+        ),
+        (
+            {"id": "image", "size": "big"},
+            "plugins[0].size must be auto, or a size such as 1024x1024.",
+        ),
+    ],
+)
+def test_an_option_of_another_gateway_is_told_what_there_is(
+    caller: Caller, plugin: dict[str, Any], said: str
+) -> None:
+    answer = caller.ask("hello", plugins=[plugin])
+
+    assert (answer.status, answer.error["message"]) == (400, said)
+
+
 def test_a_tool_of_the_callers_cannot_have_the_name_of_a_plugins(caller: Caller) -> None:
     own = {"type": "function", "function": {"name": "hi_web_search", "parameters": {}}}
 
