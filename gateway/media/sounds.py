@@ -7,6 +7,7 @@ Containers: RIFF/WAVE, MPEG audio (ISO/IEC 11172-3), FLAC (RFC 9639), Ogg (RFC 3
 from __future__ import annotations
 
 import struct
+from codecs import BOM_UTF16_LE
 from struct import unpack_from
 
 from gateway.core.errors import InvalidFile
@@ -62,7 +63,8 @@ def sniff_sound(content: bytes) -> str:
     ):
         if head.startswith(magic):
             return kind
-    if head[:1] == b"\xff" and head[1:2] >= b"\xe0":
+    # Text in UTF-16 begins as a frame of layer I does, which nobody uses any more.
+    if head[:1] == b"\xff" and head[1:2] >= b"\xe0" and head[:2] != BOM_UTF16_LE:
         # Of MPEG audio, layer 0 is none: ADTS.
         return AAC if content[1] & 0xF6 == 0xF0 else MP3
     return ""

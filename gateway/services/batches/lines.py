@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from gateway.endpoints.reading import explain
 from gateway.file_storage.encryption import DecryptingReader
 
 MAX_ID_CHARS = 256
@@ -84,8 +85,11 @@ def read_line(raw: bytes, place: LinePlace, endpoint: str) -> Line:
     """Return the request of a line. Raises LineError."""
     try:
         asked = _read_line(raw)
+    except msgspec.ValidationError as error:
+        told = explain(error, str, _Asked)
+        raise LineError("invalid_json_line", told.message, told.param) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise LineError("invalid_json_line", f"The line is not a request: {error}.") from None
+        raise LineError("invalid_json_line", f"The line is not valid JSON: {error}.") from None
     if not 0 < len(asked.custom_id) <= MAX_ID_CHARS:
         message = f"custom_id must have 1 to {MAX_ID_CHARS} characters."
         raise LineError("invalid_custom_id", message, "custom_id")
@@ -94,14 +98,26 @@ def read_line(raw: bytes, place: LinePlace, endpoint: str) -> Line:
         raise LineError("mismatched_endpoint", message, "url")
     try:
         body = _read_body(asked.body)
+    except msgspec.ValidationError as error:
+        raise _explain_body(error) from None
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise LineError("invalid_request", f"The body is not a request: {error}.", "body") from None
+        raise LineError(
+            "invalid_request", f"The body is not valid JSON: {error}.", "body"
+        ) from None
     if body.stream is True:
         raise LineError("invalid_request", "A batch has no streams.", "body.stream")
     sent = bytes(asked.body)
     if body.stream is UNSET and endpoint in STREAMING:
         sent = sent.rstrip()[:-1] + b"," + NO_STREAM + b"}"
     return Line(place, asked.custom_id, sent)
+
+
+def _explain_body(error: msgspec.ValidationError) -> LineError:
+    told = explain(error, str, _Body)
+    if told.param is None:
+        return LineError("invalid_request", told.message, "body")
+    param = f"body.{told.param}"
+    return LineError("invalid_request", told.message.replace(told.param, param, 1), param)
 
 
 def find_custom_id(raw: bytes) -> str:

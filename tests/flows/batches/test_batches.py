@@ -108,6 +108,29 @@ def test_a_file_with_lines_that_are_no_requests_fails_with_each_of_them(caller: 
     assert done["failed_at"] is not None
 
 
+def test_what_does_not_fit_in_a_line_is_named_and_said_in_words(caller: Caller) -> None:
+    good = chat("a", "Hello")
+    lines = [
+        {name: value for name, value in good.items() if name != "method"},
+        good | {"custom_id": 5},
+        good | {"custom_id": "b", "method": "GET"},
+        good | {"custom_id": "c", "body": "Hello"},
+        good | {"custom_id": "d", "body": {"messages": []}},
+        good | {"custom_id": "e", "body": {"model": "fake-model", "stream": "yes"}},
+    ]
+
+    done = ended(caller, created(caller, lines)["id"])
+
+    assert [(each["param"], each["message"]) for each in done["errors"]["data"]] == [
+        ("method", "method is required."),
+        ("custom_id", "custom_id must be a string, not an integer."),
+        ("method", "method must be one of: POST."),
+        ("body", "The body must be an object, not a string."),
+        ("body.model", "body.model is required."),
+        ("body.stream", "body.stream must be a boolean, not a string."),
+    ]
+
+
 def test_what_cannot_become_a_batch_is_refused(batch_site: Site, caller: Caller) -> None:
     file_id = upload_lines(caller, [chat("a", "Hello")])
     stranger = batch_caller(batch_site)

@@ -104,6 +104,14 @@ def test_what_a_file_is_its_bytes_say(caller: Caller) -> None:
     assert virus.status == 200
 
 
+@pytest.mark.parametrize("filename", ["table.csv", "notes", "notes.mp3"])
+def test_text_in_utf_16_is_not_taken_for_a_sound(caller: Caller, filename: str) -> None:
+    answer = upload(caller, "Größe;Preis".encode("utf-16"), filename=filename)
+
+    assert (answer.status, answer.error["code"]) == (415, "unsupported_media_type")
+    assert "text in UTF-8" in answer.error["message"]
+
+
 @pytest.mark.parametrize("seconds", ["-1", "0", "3599", "1000000000000", "soon", ""])
 def test_expiry_is_between_an_hour_and_30_days(caller: Caller, seconds: str) -> None:
     answer = upload(caller, fields={"expires_after[seconds]": seconds})
