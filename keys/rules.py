@@ -35,6 +35,7 @@ _SHOWN_ERRORS = 5
 _ANY_ADDRESS = "These rules allow every IP address. Confirm this, or remove the rules."
 _NO_ADDRESS = "These rules deny every IP address. Revoke keys or lock the workspace instead."
 _NO_MODEL = "* denies every model. Revoke keys or lock the workspace instead."
+_SEVERAL = re.compile(r"[\s,]")
 _PREFIX = re.compile(r"0|[1-9][0-9]{0,2}")
 
 Network = IPv4Network | IPv6Network
@@ -133,6 +134,9 @@ def _read_model_name(name: object, field: str) -> str:
     text = name.strip() if isinstance(name, str) else ""
     if not text:
         raise ValidationError({field: "A model name cannot be empty."})
+    if _SEVERAL.search(text):
+        words = f"{text[:40]!r} is more than one model name. Enter the names one by one."
+        raise ValidationError({field: words})
     if len(text) > MODEL_CHARS or not is_visible(text):
         raise ValidationError(
             {

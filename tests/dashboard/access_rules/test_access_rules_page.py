@@ -82,6 +82,19 @@ def test_wrong_rules_are_named_beside_their_fields() -> None:
     assert set(answer.context["form"].errors) == set(wrong)
 
 
+@pytest.mark.parametrize("typed", ["gpt-4o gpt-5", "gpt-4o, gpt-5"])
+def test_several_models_on_one_line_are_refused(typed: str) -> None:
+    workspace = make_workspace()
+    visitor = signed_in(make_member(workspace))
+
+    answer = visitor.post(path_of("settings-access"), form(workspace, denied_models=typed))
+
+    assert answer.status_code == 422
+    [error] = answer.context["form"].errors["denied_models"]
+    assert "one by one" in error
+    assert access_rules_of(workspace).denied_models == []
+
+
 def test_rules_that_let_everyone_in_are_saved_once_confirmed() -> None:
     workspace = make_workspace()
     visitor = signed_in(make_member(workspace))
