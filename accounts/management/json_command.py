@@ -7,6 +7,7 @@ from abc import abstractmethod
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.checks import Tags
 from django.core.exceptions import ImproperlyConfigured, ValidationError
 from django.core.management.base import BaseCommand, CommandError
@@ -82,5 +83,13 @@ def _sentence(error: Exception) -> str:
             for message in messages
         )
     if isinstance(error, DatabaseError):
-        return f"The database is not available: {error}."
+        return say_database_error(error)
     return str(error) or type(error).__name__
+
+
+def say_database_error(error: DatabaseError) -> str:
+    """Return a sentence for people on why the database does not answer."""
+    file = settings.DATABASE_FILE
+    if file is not None and not file.exists():
+        return f"There is no database {file}. Run `manage.py prepare`, or set TOLLHOUSE_HOME."
+    return f"The database is not available: {error}."

@@ -35,7 +35,17 @@ def test_a_database_that_was_never_set_up_is_said_in_json_too(tmp_path: Path) ->
     done = run_manage(tmp_path, "create_workspace", "Acme", "--json")
 
     assert (done.returncode, done.stdout) == (1, "")
-    assert "database" in json.loads(done.stderr)["error"]
+    assert "There is no database" in json.loads(done.stderr)["error"]
+
+
+@pytest.mark.parametrize("command", [("create_workspace", "Acme"), ("prove",)])
+def test_a_database_that_is_not_there_is_named(tmp_path: Path, command: tuple[str, ...]) -> None:
+    done = run_manage(tmp_path, *command)
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+    assert str(tmp_path / "tollhouse.sqlite3") in done.stderr
+    assert "manage.py prepare" in done.stderr
 
 
 @pytest.mark.parametrize("command", EVERY_COMMAND)

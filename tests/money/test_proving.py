@@ -117,6 +117,18 @@ def ledger_with_pages(tmp_path: Path) -> None:
     run_with_stores(tmp_path, work)
 
 
+@pytest.mark.usefixtures("ledger")
+def test_command_says_how_many_breaks_there_are() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("UPDATE accounts_ledgerentry SET actor = '' WHERE kind = 'grant'")
+    output = StringIO()
+
+    with pytest.raises(SystemExit):
+        call_command("prove", stdout=output)
+
+    assert "BROKEN: 1 break." in output.getvalue()
+
+
 @pytest.mark.usefixtures("ledger_with_pages")
 @pytest.mark.parametrize(("rule", "tampering"), PAGE_TAMPERINGS)
 def test_fees_are_proved_like_tokens(rule: str, tampering: str) -> None:

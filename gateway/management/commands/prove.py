@@ -8,7 +8,9 @@ from collections.abc import Iterator
 
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand, CommandError
+from django.db import DatabaseError
 
+from accounts.management.json_command import say_database_error
 from gateway.core.json_types import JsonObject
 from gateway.core.money import format_usd
 from gateway.selectors.journal_faults import describe_journal_faults
@@ -35,7 +37,7 @@ class Command(BaseCommand):
     def handle(
         self, *, json: bool, upstream_usage: str | None, record: bool, **options: object
     ) -> None:
-        proof = prove(upstream_usage=_read_usage(upstream_usage) if upstream_usage else None)
+        proof = _prove(upstream_usage)
         if record:
             record_proof(proof)
         faults = describe_journal_faults()
@@ -56,7 +58,7 @@ class Command(BaseCommand):
         if proof.holds:
             verdict = self.style.SUCCESS("PROVED: the ledger adds up to the nano-dollar.")
         else:
-            verdict = self.style.ERROR(f"BROKEN: {len(proof.breaks)} breaks.")
+            verdict = self.style.ERROR(f"BROKEN: {_number(len(proof.breaks), 'break')}.")
         return "\n".join([*lines, "", seen, verdict])
 
     def _rest_as_text(self, faults: list[JsonObject], silent: list[JsonObject]) -> Iterator[str]:
@@ -64,14 +66,14 @@ class Command(BaseCommand):
             yield self._faults_as_text(faults)
         if silent:
             heading = (
-                f"{len(silent)} dead process{'' if len(silent) == 1 else 'es'} with a journal that"
+                f"{_number(len(silent), 'dead process', 'es')} with a journal that"
                 " is not posted: see the page Hosts."
             )
             yield "\n".join(["", self.style.WARNING(heading), *map(_silent_as_text, silent)])
 
     def _faults_as_text(self, faults: list[JsonObject]) -> str:
-        noun = "fault" if len(faults) == 1 else "faults"
-        heading = f"{len(faults)} journal {noun}: these records are not in the ledger as written."
+        count = _number(len(faults), "journal fault")
+        heading = f"{count}: these records are not in the ledger as written."
         lines = [
             f"  {fault['found_at'][:19]} {fault['kind']:<9} {fault['records']:>6} records"
             f"  {fault['call_id'] or fault['reason']}  {fault['file']}"
@@ -85,6 +87,14 @@ class Command(BaseCommand):
         return [line, *(f"              {text}" for text in finding.breaks)]
 
 
+def _prove(upstream_usage: str | None) -> Proof:
+    usage = _read_usage(upstream_usage) if upstream_usage else None
+    try:
+        return prove(upstream_usage=usage)
+    except DatabaseError as error:
+        raise CommandError(say_database_error(error)) from error
+
+
 def _read_usage(place: str) -> list[JsonObject]:
     try:
         return read_upstream_usage(place)
@@ -92,10 +102,15 @@ def _read_usage(place: str) -> list[JsonObject]:
         raise CommandError(f"The usage records cannot be read: {error}") from error
 
 
+def _number(count: int, noun: str, plural: str = "s") -> str:
+    return f"{count:,} {noun}{'' if count == 1 else plural}"
+
+
 def _silent_as_text(row: JsonObject) -> str:
+    open_calls = _number(row["open_calls"], "open call")
     return (
         f"  {row['process_id']}  {row['host']}:{row['home']}  since {row['silent_since'][:19]}"
-        f"  {row['open_calls']} open calls  {format_usd(row['reserved_nusd'])} USD reserved"
+        f"  {open_calls}  {format_usd(row['reserved_nusd'])} USD reserved"
     )
 
 
