@@ -12,11 +12,12 @@ from keys.limit_words import ALGORITHMS, METRICS, limit_words
 from keys.models import LimitRule
 
 COST = "cost"
+# As --metric takes them.
+_METRICS = [COST if name == LimitRule.Metric.COST else str(name) for name in METRICS]
 
 
 def add_limit_values(parser: ArgumentParser) -> None:
-    metrics = [COST if name == LimitRule.Metric.COST else name for name in METRICS]
-    parser.add_argument("--metric", choices=metrics, help="What is counted.")
+    parser.add_argument("--metric", choices=_METRICS, help="What is counted.")
     parser.add_argument("--maximum", metavar="N|USD", help="Maximum. For cost: USD.")
     parser.add_argument("--period", choices=LimitRule.Period.values)
     parser.add_argument(
@@ -48,6 +49,8 @@ def read_limit_values(options: Options, stored: LimitValues | None = None) -> Ar
     stored: those of the limit that is changed. Raises ValueError with a sentence.
     """
     metric = options["metric"] or (stored["metric"] if stored else "")
+    if not metric:
+        raise ValueError(f"Choose a metric with --metric: {', '.join(_METRICS)}.")
     metric = LimitRule.Metric.COST.value if metric == COST else metric
     named: dict[str, object] = {"metric": metric}
     if (text := options["maximum"]) is not None:
