@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from accounts.ids import new_id
+from accounts.text import is_visible
 from dashboard.forms.usd_field import read_typed_usd
 
 
@@ -39,6 +40,12 @@ class GrantForm(forms.Form):
         if amount_nusd == 0:
             raise forms.ValidationError("The amount cannot be 0.")
         return amount_nusd
+
+    def clean_reason(self) -> str:
+        reason = str(self.cleaned_data["reason"])
+        if not is_visible(reason):
+            raise forms.ValidationError("Control characters are not allowed.")
+        return reason
 
 
 def with_fresh_token(form: GrantForm) -> GrantForm:

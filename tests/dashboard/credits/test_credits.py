@@ -218,6 +218,7 @@ def test_a_form_sent_again_with_another_amount_is_refused(
         {"amount": "9223372036"},
         {"amount": "-100000"},
         {"reason": "   "},
+        {"reason": "Turned \u202e round"},
         {"token": "nonsense"},
     ],
 )
