@@ -20,6 +20,7 @@ from gateway.outbound.permitted_addresses import read_networks
 from gateway.processors.services import ServiceClient
 from gateway.services.addresses import origin_of
 from gateway.services.credential_encryption import decrypt, encrypt
+from gateway.services.row_names import check_name
 from gateway.stores.processor_rules import compile_service
 from keys.access import access_rules_of
 
@@ -113,6 +114,8 @@ def _check(row: ProcessorService) -> None:
     """Raise ValidationError for the field at fault."""
     if row.name in TAKEN:
         raise ValidationError({"name": f"The name {row.name} is reserved."})
+    others = ProcessorService.objects.filter(workspace=row.workspace).exclude(pk=row.pk)
+    check_name(row.name, others)
     try:
         parts = urlsplit(row.url)
         port_ok = parts.port != 0

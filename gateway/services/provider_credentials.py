@@ -19,6 +19,7 @@ from gateway.providers import catalogue
 from gateway.services.changed_fields import change_fields
 from gateway.services.credential_encryption import decrypt, encrypt
 from gateway.services.environment_credentials import read_variable
+from gateway.services.row_names import check_name
 
 MAX_CREDENTIALS = 50
 MAX_PER_MINUTE = 100_000
@@ -169,6 +170,7 @@ def _check(row: ProviderCredential) -> None:
         value: int | None = getattr(row, name)
         if value is not None and not 1 <= value <= most:
             raise ValidationError({name: f"Use 1 to {most:,}, or leave it empty."})
+    check_name(row.name, row.provider.credentials.exclude(pk=row.pk))
     row.full_clean()
 
 

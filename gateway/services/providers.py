@@ -20,6 +20,7 @@ from gateway.services.all_errors import raising_all
 from gateway.services.changed_fields import change_fields
 from gateway.services.provider_credentials import put_credential
 from gateway.services.provider_settings import read_settings
+from gateway.services.row_names import check_name
 
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
@@ -231,6 +232,7 @@ def _url_of(facts: ProviderKind, base_url: str, settings: Mapping[str, str]) -> 
 def _check(provider: Provider, but: Collection[str] = ()) -> None:
     if not is_visible(provider.location):
         raise ValidationError({"location": "Control characters are not allowed."})
+    check_name(provider.name, Provider.objects.exclude(pk=provider.pk))
     provider.full_clean(exclude=but)
 
 

@@ -306,7 +306,18 @@ def test_a_model_that_cannot_work_is_refused(provider: str, price: str, maximum:
 def test_a_name_that_is_taken_is_refused_in_a_sentence() -> None:
     make_provider("up")
 
-    assert "already exists" in refusal_of("add_provider", "up", "--kind", "simulated")
+    refusals = [
+        refusal_of("add_provider", "up", "--kind", "simulated"),
+        refusal_of("add_provider", "two words", "--kind", "simulated"),
+    ]
+
+    assert refusals == ["name: up already exists.", "name: Use letters, digits, - and _."]
+
+
+def test_files_younger_than_now_are_not_asked_for() -> None:
+    assert refusal_of("clean_files", "--older-than-s=-1") == (
+        "--older-than-s: Enter 0 or more seconds."
+    )
 
 
 def test_credentials_are_sealed_anew(settings: Any) -> None:

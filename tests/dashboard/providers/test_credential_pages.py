@@ -64,7 +64,7 @@ def test_a_credential_is_added_and_only_its_end_is_shown(
     [
         ({"credential": ""}, "credential"),
         ({"credential": f"{SECRET} and more"}, "credential"),
-        ({"credential": SECRET, "name": "default"}, "__all__"),
+        ({"credential": SECRET, "name": "default"}, "name"),
         ({"credential": SECRET, "name": "two words"}, "name"),
         ({"credential": SECRET, "weight": "0"}, "weight"),
         ({"credential": SECRET, "weight": "101"}, "weight"),
