@@ -27,6 +27,8 @@ class Command(JsonCommand):
         )
 
     def answer(self, *, older_than_s: int, **_: object) -> Answer:
+        if older_than_s < 0:
+            raise ValueError("--older-than-s: Enter 0 or more seconds.")
         age = timedelta(seconds=older_than_s)
         return asdict(clean_files(dead_after=age, orphan_after=age))
 
