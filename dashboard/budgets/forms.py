@@ -12,6 +12,8 @@ from accounts.limits import SPENDING
 from accounts.models import Workspace
 from dashboard.budgets.spending import PERIODS
 from dashboard.forms.usd_field import UsdField
+from dashboard.forms.values import FormValues
+from dashboard.forms.version_token import version_token
 from dashboard.keys.limits_form import SpendingLimitsForm
 from gateway.core.calendar import find_zone
 from keys.raises import FIELDS, Holder
@@ -20,13 +22,12 @@ from keys.raises import FIELDS, Holder
 class BudgetForm(SpendingLimitsForm):
     """The budgets of a member or a key."""
 
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
     @classmethod
     def of(cls, holder: Holder, data: QueryDict | None = None) -> BudgetForm:
-        initial = {
-            name: getattr(holder, name) for name in (*SPENDING, "timezone") if hasattr(holder, name)
-        }
         form = WorkspaceBudgetForm if isinstance(holder, Workspace) else BudgetForm
-        return form(data, initial=initial)
+        return form(data, initial=_budgets_of(holder) | {"seen": budgets_version(holder)})
 
 
 class WorkspaceBudgetForm(BudgetForm):
@@ -59,3 +60,14 @@ class RaiseForm(forms.Form):
     def clean_until(self) -> datetime | None:
         until: datetime | None = self.cleaned_data["until"]
         return until and until.replace(tzinfo=find_zone(self._timezone))
+
+
+def budgets_version(holder: Holder) -> str:
+    """Return a token that differs when anything that the form of budgets shows differs."""
+    return version_token(_budgets_of(holder))
+
+
+def _budgets_of(holder: Holder) -> FormValues:
+    return {
+        name: getattr(holder, name) for name in (*SPENDING, "timezone") if hasattr(holder, name)
+    }

@@ -22,10 +22,11 @@ from accounts.limits import has_budget
 from accounts.models import Membership, Workspace
 from accounts.permissions import Action, NotAllowed
 from accounts.selectors import members_of
-from dashboard.budgets.forms import BudgetForm, RaiseForm
+from dashboard.budgets.forms import BudgetForm, RaiseForm, budgets_version
 from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spending_rows
 from dashboard.forms.save import SAVED
 from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -147,8 +148,8 @@ def _answer(request: PageRequest, place: Place) -> HttpResponse:
         _reset_total(request, holder)
     else:
         form = BudgetForm.of(holder, request.POST)
-        if not _set_limits(request, holder, form):
-            return _page(request, place, form=form, status=422)
+        if status := _set_limits(request, holder, form):
+            return _page(request, place, form=form, status=status)
     messages.success(request, SAVED)
     return HttpResponseRedirect(place.address)
 
@@ -208,8 +209,12 @@ def _end_raise(request: PageRequest, place: Place) -> HttpResponse:
     return HttpResponseRedirect(place.address)
 
 
-def _set_limits(request: PageRequest, holder: Workspace | Membership, form: BudgetForm) -> bool:
+def _set_limits(request: PageRequest, holder: Workspace | Membership, form: BudgetForm) -> int:
+    """Return the status of a form that is refused and says why, 0 for one that is written."""
     person = request.user
+    thing = "workspace" if isinstance(holder, Workspace) else "member"
+    if changed_meanwhile(form, thing, budgets_version(holder)):
+        return 409
 
     @transaction.atomic
     def write() -> None:
@@ -219,7 +224,7 @@ def _set_limits(request: PageRequest, holder: Workspace | Membership, form: Budg
             zone = form.cleaned_data["timezone"]
             budgets.set_timezone(holder, timezone=zone, actor=actor, asked_by=person)
 
-    return _is_written(form, write)
+    return 0 if _is_written(form, write) else 422
 
 
 def _reset_total(request: PageRequest, holder: Workspace | Membership) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from django import forms
 
 from dashboard.forms.values import FormValues
+from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import KeyRulesForm, initial_access
 from keys.limits import limits_of
 from keys.models import DeveloperKeyPolicy
@@ -24,6 +25,8 @@ class KeyPolicyForm(KeyRulesForm):
         label="Allow chat templates in requests",
         help_text="The provider runs the template as code. vLLM only.",
     )
+
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
 
     def policy(self) -> FormValues:
         """Return what the service takes, from a valid form."""
@@ -46,4 +49,11 @@ def initial_of_policy(policy: DeveloperKeyPolicy, grantable: list[str]) -> FormV
         "allows_chat_template": policy.allows_chat_template,
         **initial_access(policy),
         **limits_of(policy),
+        "seen": policy_version(policy),
     }
+
+
+def policy_version(policy: DeveloperKeyPolicy) -> str:
+    """Return a token that differs when anything that the form shows differs."""
+    names = ("max_keys", "scopes", "allowed_models", "allowed_ips", "allows_chat_template")
+    return version_token([[getattr(policy, name) for name in names], limits_of(policy)])

@@ -12,10 +12,11 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
-from dashboard.key_policy.forms import KeyPolicyForm, initial_of_policy
+from dashboard.key_policy.forms import KeyPolicyForm, initial_of_policy, policy_version
 from gateway.selectors.key_use import model_names
 from keys.policy import policy_of
 from keys.selectors import DEVELOPER_SCOPES
@@ -33,19 +34,25 @@ class KeyPolicyContext:
 @require_http_methods(["GET", "POST"])
 def edit_policy(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.MANAGE_KEYS)
+    stored = policy_of(workspace)
     form = KeyPolicyForm(
         request.POST or None,
-        initial=initial_of_policy(policy_of(workspace), DEVELOPER_SCOPES),
+        initial=initial_of_policy(stored, DEVELOPER_SCOPES),
         models=model_names(),
         grantable=DEVELOPER_SCOPES,
     )
-    if request.method == "POST" and form.is_valid() and _save(request, workspace, form):
-        return HttpResponseRedirect(page_address(workspace, "settings"))
+    status = 200
+    if request.method == "POST":
+        status = 422
+        if changed_meanwhile(form, "maximum", policy_version(stored)):
+            status = 409
+        elif form.is_valid() and _save(request, workspace, form):
+            return HttpResponseRedirect(page_address(workspace, "settings"))
     return render(
         request,
         "dashboard/key_policy/policy.html",
         variables(KeyPolicyContext(form)),
-        status=422 if form.errors else 200,
+        status=status,
     )
 
 

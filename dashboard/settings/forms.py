@@ -5,6 +5,10 @@ from __future__ import annotations
 from django import forms
 from django.http import QueryDict
 
+from accounts.limits import RANGES
+from accounts.models import Workspace
+from dashboard.forms.version_token import version_token
+from dashboard.keys.limits_form import CallLimitsForm
 from keys.models import CompatProfile
 
 
@@ -19,6 +23,22 @@ class ProfileForm(forms.Form):
         label="Compatibility profile",
         help_text="Applies to keys without their own profile.",
     )
+
+
+class WorkspaceLimitsForm(CallLimitsForm):
+    """How often and how many at a time, for all calls of a workspace."""
+
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    @classmethod
+    def of(cls, workspace: Workspace) -> WorkspaceLimitsForm:
+        stored = {name: getattr(workspace, name) for name in RANGES}
+        return cls(initial=stored | {"seen": limits_version(workspace)})
+
+
+def limits_version(workspace: Workspace) -> str:
+    """Return a token that differs when anything that the form of limits shows differs."""
+    return version_token([getattr(workspace, name) for name in RANGES])
 
 
 class LockForm(forms.Form):

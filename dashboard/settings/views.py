@@ -14,7 +14,6 @@ from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from accounts.limits import RANGES
 from accounts.models import Workspace
 from accounts.permissions import Action, may
 from accounts.services import (
@@ -26,12 +25,18 @@ from accounts.services import (
     unlock_workspace,
 )
 from dashboard.access_rules.words import rule_lines
+from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
 from dashboard.key_policy.limits_text import policy_lines
-from dashboard.keys.limits_form import CallLimitsForm
-from dashboard.settings.forms import LockForm, NameForm, ProfileForm
+from dashboard.settings.forms import (
+    LockForm,
+    NameForm,
+    ProfileForm,
+    WorkspaceLimitsForm,
+    limits_version,
+)
 from dashboard.ui.confirm import Question, ask
 from keys.access import access_rules_of
 from keys.policy import policy_of
@@ -92,7 +97,9 @@ def choose_profile(request: PageRequest) -> HttpResponse:
 @require_POST
 def choose_limits(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.MANAGE_WORKSPACE)
-    form = CallLimitsForm(request.POST)
+    form = WorkspaceLimitsForm(request.POST)
+    if changed_meanwhile(form, "workspace", limits_version(workspace)):
+        return _page(request, workspace, limits_form=form, status=409)
 
     def write() -> None:
         set_call_limits(workspace, actor=request.user.email, **form.limits())
@@ -224,8 +231,7 @@ def _page(
         name_form=name_form or NameForm(initial={"name": workspace.name}),
         profile_form=profile_form
         or ProfileForm(initial={"compat_profile": workspace.compat_profile}),
-        limits_form=limits_form
-        or CallLimitsForm(initial={name: getattr(workspace, name) for name in RANGES}),
+        limits_form=limits_form or WorkspaceLimitsForm.of(workspace),
         may_unlock=may(request.user, Action.UNLOCK_WORKSPACE, workspace),
         access_rules=rule_lines(access_rules_of(workspace)),
         developer_keys=policy_lines(policy_of(workspace)),

@@ -71,3 +71,8 @@ def key_form(**fields: Any) -> dict[str, Any]:
         "expires": "never",
         "allows_profile_override": "on",
     } | fields
+
+
+def seen_on(visitor: Visitor, path: str, *, form: str = "form") -> dict[str, str]:
+    """Return what a form of this page says of the version that it was filled in for."""
+    return {"seen": visitor.get(path).context[form]["seen"].value()}

@@ -17,7 +17,7 @@ from keys import member_actions
 from keys.limits import limits_of
 from keys.models import ApiKey
 from keys.services import set_compatibility, set_developer_key_policy, set_limits
-from tests.dashboard.visitors import key_form, signed_in
+from tests.dashboard.visitors import key_form, seen_on, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_model, make_workspace
 
 USD = 10**9
@@ -344,7 +344,9 @@ def test_the_maximum_is_set_on_its_page_by_owners_and_admins(
     admin = signed_in(make_member(workspace, Role.ADMIN))
 
     refused = signed_in(developer).post("/settings/developer-keys", form)
+    form |= seen_on(admin, "/settings/developer-keys")
     saved = admin.post("/settings/developer-keys", form, follow=True)
+    late = admin.post("/settings/developer-keys", form | {"max_keys": "9"})
     wrong = admin.post("/settings/developer-keys", form | {"max_keys": "0", "allowed_ips": "x"})
 
     policy = workspace.developer_key_policy
@@ -354,6 +356,7 @@ def test_the_maximum_is_set_on_its_page_by_owners_and_admins(
     assert (policy.allowed_models, policy.scopes) == (["gpt"], ["completions"])
     assert AuditEvent.objects.filter(action="workspace.set_developer_key_policy").count() == 1
     assert wrong.status_code == 422
+    assert late.status_code == 409
 
 
 def test_a_maximum_that_cannot_be_taken_is_refused(workspace: Workspace) -> None:

@@ -13,7 +13,7 @@ from accounts.models import Membership, Role, Workspace
 from keys.models import ApiKey
 from keys.raises import raise_budget, raises_of
 from keys.services import set_limits
-from tests.dashboard.visitors import Visitor, path_of, signed_in
+from tests.dashboard.visitors import Visitor, path_of, seen_on, signed_in
 from tests.factories import ACTOR, make_key, make_member, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -66,7 +66,8 @@ def test_budgets_are_set_raised_and_ended(visitor: Visitor, key: ApiKey, name: s
         limits = {"daily_limit_nusd": 5 * 10**9, "monthly_limit_nusd": 70_500_000_000}
         set_limits(key, limits=limits, actor=ACTOR)
     else:
-        answer = visitor.post(url, BUDGETS | {"timezone": "Asia/Kathmandu"})
+        seen = seen_on(visitor, url)
+        answer = visitor.post(url, BUDGETS | seen | {"timezone": "Asia/Kathmandu"})
         assert answer.status_code == 302
 
     found.refresh_from_db()
@@ -91,7 +92,8 @@ def test_budgets_are_set_raised_and_ended(visitor: Visitor, key: ApiKey, name: s
 def test_the_workspaces_time_zone_is_chosen(visitor: Visitor, workspace: Workspace) -> None:
     url = path_of("settings-budget")
 
-    assert visitor.post(url, BUDGETS | {"timezone": "Europe/Berlin"}).status_code == 302
+    wanted = BUDGETS | seen_on(visitor, url) | {"timezone": "Europe/Berlin"}
+    assert visitor.post(url, wanted).status_code == 302
     wrong = visitor.post(url, BUDGETS | {"timezone": "Mars", "daily_limit_nusd": "9"})
 
     assert wrong.status_code == 422
@@ -99,6 +101,23 @@ def test_the_workspaces_time_zone_is_chosen(visitor: Visitor, workspace: Workspa
     assert workspace.timezone == "Europe/Berlin"
     assert workspace.daily_limit_nusd == 5 * 10**9
     assert "begin in Europe/Berlin" in visitor.get(url).content.decode()
+
+
+@pytest.mark.parametrize("name", ["workspace", "member"])
+def test_the_second_of_two_people_who_set_budgets_at_once_is_told(
+    visitor: Visitor, key: ApiKey, name: str
+) -> None:
+    found, url = holder(name, key)
+    other = signed_in(make_member(key.workspace, Role.OWNER))
+    late = {"daily_limit_nusd": "9", "timezone": "UTC"} | seen_on(other, url)
+
+    visitor.post(url, BUDGETS | seen_on(visitor, url) | {"timezone": "UTC"})
+    answer = other.post(url, late)
+
+    found.refresh_from_db()
+    assert answer.status_code == 409
+    assert '<a href="">reload the page</a>' in answer.content.decode()
+    assert (found.daily_limit_nusd, found.monthly_limit_nusd) == (5 * 10**9, 70_500_000_000)
 
 
 @pytest.mark.parametrize("amount", ["", "0", "-1", "1,50", "much"])

@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 from accounts.models import Role, Workspace
 from dashboard.error_pages import views as error_pages
 from dashboard.keys import views as keys
-from tests.dashboard.visitors import HTMX, signed_in
+from tests.dashboard.visitors import HTMX, seen_on, signed_in
 from tests.factories import make_key, make_member, make_provider, make_user, make_workspace
 
 pytestmark = pytest.mark.django_db
@@ -195,7 +195,10 @@ def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) 
     kinds = ("name", "bodies", "lock", "limits")
     answers = [viewer.post(f"/settings/{kind}").status_code for kind in kinds]
     owner.post("/settings/name", {"name": "Renamed"})
-    owner.post("/settings/limits", {"max_requests_per_minute": "90", "max_concurrent": "7"})
+    seen = seen_on(owner, "/settings", form="limits_form")
+    limits = {"max_requests_per_minute": "90", "max_concurrent": "7"}
+    owner.post("/settings/limits", limits | seen)
+    late = owner.post("/settings/limits", {"burst": "5", "max_concurrent": "1"} | seen)
     owner.post("/settings/bodies", {"stores_bodies": "on"})
     owner.post("/settings/profile", {"compat_profile": "bud"})
 
@@ -204,6 +207,8 @@ def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) 
     assert (workspace.name, workspace.stores_bodies) == ("Renamed", True)
     assert (workspace.max_requests_per_minute, workspace.burst) == (90, None)
     assert workspace.max_concurrent == 7
+    assert late.status_code == 409
+    assert "Someone else changed this workspace" in late.content.decode()
     assert workspace.compat_profile == "bud"
     assert b'value="bud" selected' in owner.get("/settings").content
 
@@ -224,7 +229,7 @@ def test_settings_that_cannot_be_taken_are_named(
 ) -> None:
     owner = signed_in(make_member(workspace, Role.OWNER))
 
-    answer = owner.post(f"/settings/{path}", form)
+    answer = owner.post(f"/settings/{path}", form | seen_on(owner, "/settings", form="limits_form"))
 
     assert answer.status_code == 422
     assert "field-error" in answer.content.decode() or "notice-bad" in answer.content.decode()
