@@ -11,7 +11,7 @@ from collections import Counter
 from typing import Protocol
 
 from gateway import pipeline
-from gateway.caller_connection import CallerConnection
+from gateway.caller.connection import CallerConnection
 from gateway.core.asgi import Receive, Scope, Send
 from gateway.core.errors import CallerGone, CallerStalled, GatewayError, MethodNotAllowed
 from gateway.core.request import WRITE_NOW, Reply, RequestHead

@@ -7,7 +7,7 @@ import logging
 
 from django.db import Error as DatabaseError
 
-from gateway.prompt_prep import PromptPrep
+from gateway.call_steps.prompt_prep import PromptPrep
 from gateway.providers.credentials.pools import CredentialPools
 from gateway.providers.transports.lookup import Transports
 from gateway.services.snapshot import compile_snapshot

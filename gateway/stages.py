@@ -70,7 +70,7 @@ class Requester(Protocol):
 
 
 class Connection(Requester, relay.Caller, SupervisedCaller, Protocol):
-    """The caller's side of a call (gateway.caller_connection)."""
+    """The caller's side of a call (gateway.caller.connection)."""
 
     def has_head(self) -> bool: ...
 

@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from gateway.call_steps.prepare import Preparation
+from gateway.call_steps.tool_images import ImageMaker
 from gateway.core.egress import Requester
 from gateway.core.grant import Grant
 from gateway.core.server_tools import ToolResult
 from gateway.egress.egress import Egress
 from gateway.files.pdf import PdfReader
 from gateway.outbound.permitted_addresses import Network
-from gateway.prepare import Preparation
 from gateway.processors.engine_pool import EnginePool
 from gateway.providers.credentials.making import TokenMaker
 from gateway.providers.credentials.pools import CredentialPools
@@ -21,7 +22,6 @@ from gateway.providers.transports.lookup import open_transports
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.tools import ToolRecord, WorkspaceTools
 from gateway.snapshot.types import Snapshot
-from gateway.tool_images import ImageMaker
 from gateway.tools.base import HttpClient, ServerTool, ToolContext, ToolServices
 
 OWNER = "test"

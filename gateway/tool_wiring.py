@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from functools import partial
 
-from gateway.prepare import Preparation
-from gateway.prompt_prep import PromptPrep
+from gateway.call_steps.prepare import Preparation
+from gateway.call_steps.prompt_prep import PromptPrep
+from gateway.call_steps.tool_images import ImageMaker
+from gateway.call_steps.tool_prep import ToolPrep
 from gateway.services.outbound_clients import open_client
 from gateway.services.snapshot_tools import load_workspace_tools
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.tools import WorkspaceTools
 from gateway.stores.queries import Batches, QueryThreads
-from gateway.tool_images import ImageMaker
-from gateway.tool_prep import ToolPrep
 from gateway.tools.backends import MAX_BACKEND_BYTES
 from gateway.tools.base import ToolServices
 from gateway.tools.choose import ToolChooser

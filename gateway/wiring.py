@@ -28,6 +28,9 @@ from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
 from gateway.apply_changes import ChangeApplier
+from gateway.call_steps.own_count import count_call
+from gateway.call_steps.prepare import Preparation
+from gateway.call_steps.prompt_prep import PromptPrep
 from gateway.core.batch_pass import derive_secret
 from gateway.core.call import AnyCall
 from gateway.core.call_identity import CallIdentity
@@ -46,9 +49,6 @@ from gateway.http.long_bodies import LongBodies
 from gateway.journal.log import CallLog
 from gateway.metrics.call_totals import CallTotals
 from gateway.outbound.permitted_addresses import read_networks
-from gateway.own_count import count_call
-from gateway.prepare import Preparation
-from gateway.prompt_prep import PromptPrep
 from gateway.providers.credentials.making import TokenMaker
 from gateway.providers.credentials.pools import CredentialPools
 from gateway.providers.parameters import check_parameters

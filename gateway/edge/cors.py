@@ -104,7 +104,7 @@ def preflight(names: bytes) -> Headers:
 
 class Labelled:
     """Sends an answer with more headers. A method of an object, as the server's own `send` is:
-    who has to break a connection asks it for the transport (gateway.caller_connection)."""
+    who has to break a connection asks it for the transport (gateway.caller.connection)."""
 
     def __init__(self, send: Send, headers: Headers) -> None:
         self._send = send

@@ -19,6 +19,7 @@ from gateway import pipeline
 from gateway.admission.admit import Admission
 from gateway.admission.limits import Limits
 from gateway.admission.spending import micro_usd
+from gateway.call_steps.prompt_prep import PromptPrep
 from gateway.core.admission_steps import SERVER, STEPS, numbers_of, step_of, step_result
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError, InvalidKey
@@ -35,7 +36,6 @@ from gateway.explain.standings import (
     standings,
 )
 from gateway.explain.taking_nothing import AskedCredits, AskedLimits, Credits
-from gateway.prompt_prep import PromptPrep
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.types import KeyRecord, ModelRecord
 from gateway.stages import HangUp, KeptAnswer, Stages

@@ -28,7 +28,7 @@ def native_body(call: Call[Payload], target: TargetRecord) -> NativeBody | None:
 
 def without_native(call: Call[Payload], model: ModelRecord) -> Call[Payload]:
     """Return the call as the model will get it: one with a system prompt of its own gets no native
-    body (gateway.prompt_prep)."""
+    body (gateway.call_steps.prompt_prep)."""
     if call.payload.native is None or model.prompt is None:
         return call
     return call.with_payload(native=None)

@@ -13,7 +13,7 @@ from gateway.streaming.meter import Meter
 
 
 class SupervisedCaller(Protocol):
-    """The caller's side of a call, as the supervisor needs it (gateway.caller_connection)."""
+    """The caller's side of a call, as the supervisor needs it (gateway.caller.connection)."""
 
     writing_since: float
     last_write: float

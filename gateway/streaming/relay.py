@@ -93,7 +93,7 @@ class Stream(Protocol):
 
 
 class Caller(Protocol):
-    """The caller's side, as the relay needs it (gateway.caller_connection)."""
+    """The caller's side, as the relay needs it (gateway.caller.connection)."""
 
     async def send_answer(self, answer: Answer, receipt: Receipt) -> None: ...
 

@@ -127,7 +127,7 @@ class ReadPdf(Protocol):
 
 
 class MakeImages(Protocol):
-    """Asks an image model of the installation (gateway.tool_images)."""
+    """Asks an image model of the installation (gateway.call_steps.tool_images)."""
 
     async def __call__(self, model: str, prompt: str, size: str) -> Sequence[str]:
         """Return the addresses or data URLs of the images. Raises GatewayError."""

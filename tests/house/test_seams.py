@@ -307,7 +307,7 @@ GENERAL = (
     *("gateway/pipeline.py", "gateway/call_closer.py", "gateway/stages.py"),
     *("gateway/streaming/relay.py", "gateway/accounting/settle.py"),
     *("gateway/providers/exchange.py", "gateway/journal/record.py", "gateway/journal/log.py"),
-    *("gateway/consumers.py", "gateway/caller_connection.py"),
+    *("gateway/consumers.py", "gateway/caller/connection.py"),
     *("gateway/providers/transports/direct.py", "gateway/providers/transports/base.py"),
 )
 # Words that mean something else there, too.

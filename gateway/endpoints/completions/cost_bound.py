@@ -1,6 +1,6 @@
 """What text completions may cost at most, and whether their prompts fit into a model.
 
-A call that a model for chat gets is the chat that it has become (gateway.prompt_prep).
+A call that a model for chat gets is the chat that it has become (gateway.call_steps.prompt_prep).
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.memory_counters import MemoryCounters
 from gateway.admission.memory_spending import MemorySpendings
+from gateway.call_steps.prompt_prep import PromptPrep
 from gateway.core.errors import GatewayError
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
@@ -28,7 +29,6 @@ from gateway.egress_limits import open_egress
 from gateway.endpoints.chat_completions.endpoint import ChatCompletions
 from gateway.endpoints.rules import Rules
 from gateway.explain.explainer import Explainer, Parts
-from gateway.prompt_prep import PromptPrep
 from gateway.providers.parameters import check_parameters
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import (

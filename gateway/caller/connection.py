@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-from gateway.answer_text import AnswerText, Headers
+from gateway.caller.answer_text import AnswerText, Headers
 from gateway.core.asgi import Receive, Send
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError

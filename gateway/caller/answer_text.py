@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway import answer_headers
+from gateway.caller import answer_headers
 from gateway.core.call import AnyCall
 from gateway.core.errors import GatewayError
 from gateway.core.events import Answer

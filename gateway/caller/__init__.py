@@ -1,0 +1,1 @@
+"""The caller's side of a call: what is read from it, and how its answer is sent."""
