@@ -198,6 +198,8 @@ class EventWriter(ResponseWriter):
         found: JsonObject = msgspec.to_builtins(rendered)
         plain = {"code": error.code, "message": error.message, "param": error.param}
         response = self._response("failed")
+        # What was said so far, without the events that would call it complete.
+        drain(self._output.finish(is_whole=False))
         response.output = self._output.items
         response.hi_tool_events = self._tool_events or UNSET
         response.error = ResponseFailure(FAILURES.get(error.status, "server_error"), error.message)

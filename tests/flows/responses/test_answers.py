@@ -195,6 +195,8 @@ def test_a_stream_that_breaks_ends_with_an_error_and_a_failed_response(caller: C
     assert failed["type"] == "response.failed"
     assert failed["response"]["status"] == "failed"
     assert failed["response"]["error"] == {"code": "server_error", "message": error["message"]}
+    [said] = failed["response"]["output"]
+    assert (said["status"], said["content"][0]["text"]) == ("incomplete", "tok0 tok1 ")
 
 
 @each_way
