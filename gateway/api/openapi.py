@@ -293,6 +293,7 @@ def _event(events: Sequence[type[msgspec.Struct]], api_format: ApiFormat) -> Jso
 
 
 TEXT: JsonObject = {"type": "string"}
+SWITCH: JsonObject = {"enum": ["true", "false"]}
 HEADERS: dict[str, tuple[str, JsonObject]] = {
     "Idempotency-Key": (
         "Makes retries safe: the same key and body get the same response for 24 hours.",
@@ -311,8 +312,8 @@ HEADERS: dict[str, tuple[str, JsonObject]] = {
         TEXT,
     ),
     "X-Client-Request-Id": ("Your own ID of the request. It is returned and stored.", TEXT),
-    "X-Disable-Fallback": ("true: do not use fallback models.", TEXT),
-    "X-Require-Parameters": ("true: fail if a parameter would be dropped.", TEXT),
+    "X-Disable-Fallback": ("true: do not use fallback models.", or_empty(SWITCH)),
+    "X-Require-Parameters": ("true: fail if a parameter would be dropped.", or_empty(SWITCH)),
 }
 LINKS: JsonObject = {
     "record": {

@@ -28,7 +28,7 @@ from gateway.endpoints.reading import (
 from gateway.endpoints.rules import Rules
 from gateway.http import strict_json
 from gateway.http.headers import (
-    check_ids,
+    check_headers,
     read_episode,
     read_idempotency_key,
     requires_parameters,
@@ -69,6 +69,7 @@ class PlainReader(Generic[R]):
     """Reads the requests of one endpoint.
 
     what: the endpoint's answers, in the plural, for messages. not_here: members that must be off.
+    words: what the endpoint's own patterns ask for.
     """
 
     def __init__(
@@ -77,18 +78,20 @@ class PlainReader(Generic[R]):
         *,
         what: str,
         not_here: frozenset[str],
+        words: str = USER_WORDS,
         max_items: int = strict_json.MAX_ITEMS,
     ) -> None:
         self.known = frozenset(request.__struct_encode_fields__)
         self.not_here = not_here
         self._decoder = msgspec.json.Decoder(request)
         self._what = what
+        self._words = words
         self._max_items = max_items
 
     def read(self, body: bytes, head: RequestHead, rules: Rules) -> Read[R]:
         """Raises InvalidJson, or RequestError with the member at fault as `param`."""
-        request = decode(self._decoder, body, lambda param: USER_WORDS, self._max_items)
-        check_ids(head)
+        request = decode(self._decoder, body, self._words_for, self._max_items)
+        check_headers(head)
         fields = {name: bytes(raw) for name, raw in member_decoder.decode(body).items()}
         for name in self.not_here.intersection(fields):
             if fields.pop(name) not in NOTHING:
@@ -99,6 +102,9 @@ class PlainReader(Generic[R]):
         if request.user and rules.user_secret:
             fields["user"] = write_alias(request.user, rules)
         return Read(request, fields, unknown, _facts(request, body, head))
+
+    def _words_for(self, param: str) -> str:
+        return USER_WORDS if param == "user" else self._words
 
 
 class PromptUsage(Struct):

@@ -15,6 +15,8 @@ from gateway.core.request import MAX_CLIENT_ID_BYTES, RequestHead
 IDEMPOTENCY_KEY = re.compile(r"[A-Za-z0-9_.:-]{1,255}")
 CLOCK_SKEW_S = 60
 CLIENT_IDS = (b"x-client-request-id", b"x-request-id")
+SWITCHES = (b"x-disable-fallback", b"x-require-parameters")
+_SWITCHED = (b"true", b"false", b"")
 
 
 def read_idempotency_key(head: RequestHead) -> str:
@@ -30,13 +32,18 @@ def read_idempotency_key(head: RequestHead) -> str:
     return text
 
 
-def check_ids(head: RequestHead) -> None:
-    """Raise RequestError for an id of the caller's that is too long to be kept."""
+def check_headers(head: RequestHead) -> None:
+    """Raise RequestError for an id of the caller's that is too long to be kept, and for a switch
+    that is neither on nor off: what it should forbid would happen."""
     fields = head.fields
     for name in CLIENT_IDS:
         if name in fields and len(fields[name]) > MAX_CLIENT_ID_BYTES:
             shown = name.decode().title()
             raise RequestError(f"{shown} exceeds {MAX_CLIENT_ID_BYTES} characters.", param=shown)
+    for name in SWITCHES:
+        if name in fields and fields[name].strip().lower() not in _SWITCHED:
+            shown = name.decode()
+            raise RequestError(f"{shown} must be true or false.", param=shown)
 
 
 def read_episode(head: RequestHead, given: str | None) -> str:

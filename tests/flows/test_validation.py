@@ -242,6 +242,19 @@ def test_an_id_that_is_too_long_is_named(site: Site, caller: Caller, name: str) 
     assert answer.error["param"] == name
 
 
+@pytest.mark.parametrize("name", ["x-disable-fallback", "x-require-parameters"])
+def test_a_switch_that_is_neither_on_nor_off_is_refused(
+    site: Site, caller: Caller, name: str
+) -> None:
+    refused = [caller.ask(headers={name: value}) for value in ("1", "yes", "no")]
+    off = [caller.ask(headers={name: value}) for value in ("false", "False", "")]
+
+    assert [(answer.status, answer.error["param"]) for answer in refused] == [(400, name)] * 3
+    assert {answer.error["message"] for answer in refused} == {f"{name} must be true or false."}
+    assert all(site.tries(answer.call_id) == [] for answer in refused)
+    assert [answer.status for answer in off] == [200] * 3
+
+
 @pytest.mark.parametrize(
     ("members", "param", "code"),
     [

@@ -42,7 +42,7 @@ from gateway.endpoints.reading import (
 )
 from gateway.endpoints.rules import USUAL, Rules
 from gateway.http.headers import (
-    check_ids,
+    check_headers,
     read_episode,
     read_idempotency_key,
     requires_parameters,
@@ -60,7 +60,7 @@ def read_call(
 ) -> ChatCall:
     """Return what the body asks for. Raises InvalidJson or RequestError with `param`."""
     request = decode(schema.decoder, body, schema.words_for)
-    check_ids(head)
+    check_headers(head)
     if request.stop is not None or rules.pairs_tools:
         check_rules(request, rules)
     if not profile.is_ours:

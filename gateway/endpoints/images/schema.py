@@ -34,7 +34,8 @@ class ImageRequest(PlainRequest, kw_only=True):
 
 
 NOT_HERE = OF_CHAT | {"stream", "partial_images"}
-reader = PlainReader(ImageRequest, what="Images", not_here=NOT_HERE)
+WORDS = "1 to 32 letters, digits or _ : . -, such as 1024x1024 or auto"
+reader = PlainReader(ImageRequest, what="Images", not_here=NOT_HERE, words=WORDS)
 
 
 class ImageUsage(Struct):

@@ -48,7 +48,7 @@ from gateway.endpoints.reading import (
 from gateway.endpoints.rules import USUAL, Rules
 from gateway.http import strict_json
 from gateway.http.headers import (
-    check_ids,
+    check_headers,
     read_episode,
     read_idempotency_key,
     requires_parameters,
@@ -94,7 +94,7 @@ def make_call(
     request: schema.MessagesRequest, body: bytes, head: RequestHead, rules: Rules
 ) -> ChatCall:
     """Return the call of a request that its types have been checked of."""
-    check_ids(head)
+    check_headers(head)
     raws = member_decoder.decode(body)
     given = {name: bytes(raw) for name, raw in raws.items()} if len(body) < LONG else share(raws)
     given = {name: raw for name, raw in given.items() if raw != _NULL}

@@ -12,10 +12,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from gateway.core.json_types import JsonObject
 from gateway.endpoints.inputs import SomeText
 from gateway.endpoints.plain import OF_CHAT, OF_STREAMS, PlainReader, PlainRequest, PromptUsage
+from gateway.endpoints.reading import PublicName
 
 MAX_INPUTS = 2048
+# OpenAI's default, which its SDKs leave out.
+DEFAULT_MODEL = "omni-moderation-latest"
 ImageAddress = Annotated[
-    str, Meta(pattern=r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\s]|[Dd][Aa][Tt][Aa]:image/)")
+    # No \s: what counts as a space is not the same in Python and in JSON Schema.
+    str, Meta(pattern=r"^([Hh][Tt][Tt][Pp][Ss]?://[^/\x00-\x20]|[Dd][Aa][Tt][Aa]:image/)")
 ]
 
 
@@ -34,6 +38,7 @@ class ModeratedImage(Struct, tag_field="type", tag="image_url"):
 class ModerationRequest(PlainRequest, kw_only=True):
     """POST /moderations. input: one text, several, or the texts and images of one message."""
 
+    model: PublicName = DEFAULT_MODEL
     input: (
         SomeText
         | Annotated[
@@ -43,7 +48,12 @@ class ModerationRequest(PlainRequest, kw_only=True):
     )
 
 
-reader = PlainReader(ModerationRequest, what="Moderations", not_here=OF_CHAT | OF_STREAMS)
+reader = PlainReader(
+    ModerationRequest,
+    what="Moderations",
+    not_here=OF_CHAT | OF_STREAMS,
+    words="a URL that begins with https://, http:// or data:image/",
+)
 
 
 class ModerationResponse(Struct, kw_only=True):

@@ -48,7 +48,12 @@ class SpeechRequest(PlainRequest, kw_only=True):
     stream_format: Literal["audio", "sse"] | None = None
 
 
-reader = PlainReader(SpeechRequest, what="Speech", not_here=OF_CHAT | OF_STREAMS)
+reader = PlainReader(
+    SpeechRequest,
+    what="Speech requests",
+    not_here=OF_CHAT | OF_STREAMS,
+    words="1 to 256 characters, none of them a control character",
+)
 
 
 class SpeechUsage(Struct):

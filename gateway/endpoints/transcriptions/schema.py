@@ -56,7 +56,10 @@ class TranscriptionRequest(PlainRequest, kw_only=True):
 
 
 transcriptions = PlainReader(
-    TranscriptionRequest, what="Transcriptions", not_here=OF_CHAT | {"stream_options"}
+    TranscriptionRequest,
+    what="Transcriptions",
+    not_here=OF_CHAT | {"stream_options"},
+    words="1 to 64 letters, digits, underscores or hyphens, such as en",
 )
 translations = PlainReader(
     TranslationRequest, what="Translations", not_here=OF_CHAT | {"stream", "stream_options"}

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from cohere import ClientV2
-from openai import OpenAI
+from openai import NotFoundError, OpenAI
 
 from tests.flows.caller import Caller
 from tests.flows.plain.asking import ask
@@ -45,6 +45,31 @@ def test_what_makes_no_sense_is_the_callers_fault(caller: Caller, case: str) -> 
 
 
 @pytest.mark.parametrize(
+    ("operation", "members", "said"),
+    [
+        (
+            "moderations",
+            {"input": [IMAGE | {"image_url": {"url": "a.png"}}]},
+            "input[0].image_url.url must be a URL that begins with https://, http:// or"
+            " data:image/.",
+        ),
+        (
+            "images",
+            {"size": "1024 x 1024"},
+            "size must be 1 to 32 letters, digits or _ : . -, such as 1024x1024 or auto.",
+        ),
+        ("images", {"user": "a\nb"}, "user must be text without control characters."),
+    ],
+)
+def test_what_a_text_must_be_is_said_of_each(
+    caller: Caller, operation: str, members: dict[str, Any], said: str
+) -> None:
+    answer = ask(caller, operation, **members)
+
+    assert (answer.status, answer.error["message"]) == (400, said)
+
+
+@pytest.mark.parametrize(
     ("given", "count"), [("a", 1), (["a", "b", "c"], 3), ([TEXT, IMAGE], 1), ([TEXT], 1)]
 )
 def test_each_text_is_judged_and_a_message_as_one(
@@ -58,6 +83,20 @@ def test_each_text_is_judged_and_a_message_as_one(
     assert [one.flagged for one in found.results] == [n % 2 == 1 for n in range(count)]
     assert found.results[0].category_scores.violence == 0.25
     assert found.id.startswith("modr-")
+
+
+def test_moderations_without_a_model_are_of_openais_default(site: Site, caller: Caller) -> None:
+    client = OpenAI(base_url=f"{site.gateway.origin}/v1", api_key=caller.secret, max_retries=0)
+    with client:
+        with pytest.raises(NotFoundError, match="omni-moderation-latest"):
+            client.moderations.create(input="a")
+        site.add_model("omni-moderation-latest")
+        found = client.moderations.with_raw_response.create(input="a")
+
+    assert found.parse().model == "omni-moderation-latest"
+    assert site.record(found.headers["x-request-id"])["model"] == "omni-moderation-latest"
+    [tried] = site.tries(found.headers["x-request-id"])
+    assert tried["model"] == "omni-moderation-latest"
 
 
 def test_documents_come_back_in_the_order_of_their_relevance(caller: Caller) -> None:
