@@ -13,7 +13,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import QuerySet
 
-from accounts.changes import record_audit, record_change
+from accounts.changes import differences, record_audit, record_change
 from accounts.limits import SPENDING, has_budget, read_spending_limits
 from accounts.models import ConfigChange, Membership, User, Workspace
 from accounts.permissions import Action, NotAllowed, may, roles_given_by
@@ -58,12 +58,10 @@ def set_spending_limits(
     _refuse(holder, asked_by)
     wanted = read_spending_limits(limits)
     with transaction.atomic():
-        stored = _rows_of(holder).values(*SPENDING).first()
+        stored = _rows_of(holder).first()
         if stored is None:
             raise ValidationError("This person is no longer a member.")
-        details: dict[str, object] = {
-            name: [stored[name], value] for name, value in wanted.items() if stored[name] != value
-        }
+        details = differences(stored, wanted)
         if details:
             _rows_of(holder).update(**wanted)
             record_budget(holder, actor=actor, action="set_budget", details=details)

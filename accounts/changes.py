@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from django.db import transaction
+from django.db.models import Model
 
 from accounts.models import AuditEvent, ConfigChange, Workspace
+from gateway.core.json_types import JsonObject
 
 BATCH = 500
 
@@ -52,6 +54,13 @@ def record_audit(
         target=target[:200],
         details=details or {},
     )
+
+
+def differences(row: Model, wanted: Mapping[str, object]) -> JsonObject:
+    """Return {field: [before, after]} of the fields whose value is to be another, as record_audit
+    takes them; empty when nothing is different."""
+    pairs = {name: [getattr(row, name), value] for name, value in wanted.items()}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
 def record_changes(kind: ConfigChange.Kind, refs: Sequence[str]) -> None:

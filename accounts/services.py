@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts import ledger
-from accounts.changes import record_audit, record_change
+from accounts.changes import differences, record_audit, record_change
 from accounts.limits import read_call_limits
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
 from accounts.permissions import roles_given_by
@@ -349,10 +349,7 @@ def set_call_limits(
         }
     )
     with transaction.atomic():
-        stored = Workspace.objects.values(*wanted).get(pk=workspace.pk)
-        details: dict[str, object] = {
-            name: [stored[name], value] for name, value in wanted.items() if stored[name] != value
-        }
+        details = differences(Workspace.objects.get(pk=workspace.pk), wanted)
         if details:
             Workspace.objects.filter(pk=workspace.pk).update(**wanted)
             _record(workspace, actor=actor, action="workspace.set_limits", details=details)

@@ -11,10 +11,9 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.changes import record_audit, record_change
+from accounts.changes import differences, record_audit, record_change
 from accounts.models import ConfigChange, Workspace
 from accounts.text import is_visible
-from gateway.core.json_types import JsonObject
 from keys.countries import CODES
 from keys.fetch_hosts import read_allowed_hosts, read_denied_hosts
 from keys.models import AccessRules, ApiKey
@@ -85,8 +84,7 @@ def set_access_rules(
     )
     with transaction.atomic():
         stored, _ = AccessRules.objects.get_or_create(workspace=workspace)
-        pairs = {name: [getattr(stored, name), value] for name, value in wanted.items()}
-        details: JsonObject = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+        details = differences(stored, wanted)
         if details:
             AccessRules.objects.filter(pk=stored.pk).update(**wanted)
             if "max_key_days" in details and (capped := _cap_keys(workspace, max_key_days)):

@@ -13,7 +13,7 @@ from typing import cast
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounts.changes import record_audit, record_change, record_changes
+from accounts.changes import differences, record_audit, record_change, record_changes
 from accounts.models import ConfigChange, Membership, Workspace
 from accounts.untyped import Arguments
 from gateway.core.json_types import JsonObject
@@ -170,14 +170,14 @@ def change_limit_rule(
             label=label,
             is_enabled=is_enabled,
         )
-        before, after = dict(values_of(stored)), dict(wanted)
-        changed = {name: value for name, value in after.items() if before[name] != value}
+        changed = differences(stored, wanted)
         if not changed:
             return False
-        if not LimitRule.objects.filter(pk=rule.pk).update(**changed):
+        values = {name: after for name, (_, after) in changed.items()}
+        if not LimitRule.objects.filter(pk=rule.pk).update(**values):
             raise ValidationError(GONE)
         details: JsonObject = {"limit": limit_words(stored)}
-        details |= {_named(stored, name): [before[name], changed[name]] for name in changed}
+        details |= {_named(stored, name): pair for name, pair in changed.items()}
         _record(rule, actor=actor, verb="change_limit", details=details)
     rule.refresh_from_db()
     return True

@@ -14,7 +14,7 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from accounts.changes import record_audit, record_change, record_changes
+from accounts.changes import differences, record_audit, record_change, record_changes
 from accounts.models import ConfigChange, User, Workspace
 from gateway.core.budget_owner import member_owner
 from keys.access import lifetime_complaint, max_key_days
@@ -157,10 +157,7 @@ def update_key(
         granted = beyond_owner(rules["scopes"], stored.created_by, stored.workspace)
         if not changed and granted == stored.granted_scopes:
             return False
-        # Conditional: a revocation, also one in between, is for good.
-        current = ApiKey.objects.filter(pk=key.pk, revoked_at=None)
-        if not current.update(**changed, granted_scopes=granted):
-            raise ValidationError("A revoked key cannot be changed. Create a new key.")
+        _write(stored, {**changed, "granted_scopes": granted})
         old, new = as_json(cast(KeyRules, before)), as_json(rules)
         details = {name: [old[name], new[name]] for name in changed}
         if granted != stored.granted_scopes:
@@ -193,18 +190,7 @@ def set_compatibility(
         "allows_profile_override": allows_profile_override,
         "allows_chat_template": allows_chat_template,
     }
-    with transaction.atomic():
-        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
-        before = {name: getattr(stored, name) for name in wanted}
-        details = {name: [before[name], wanted[name]] for name in wanted}
-        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
-        if not details:
-            return False
-        if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**wanted):
-            raise ValidationError("A revoked key cannot be changed. Create a new key.")
-        _record(stored, actor=actor, action="key.compatibility", details=details)
-    key.refresh_from_db()
-    return True
+    return _replace(key, wanted, actor=actor, action="key.compatibility")
 
 
 def set_limits(key: ApiKey, *, limits: Mapping[str, int | None], actor: str) -> bool:
@@ -214,18 +200,7 @@ def set_limits(key: ApiKey, *, limits: Mapping[str, int | None], actor: str) -> 
     Raises ValidationError with one entry for each limit that cannot be taken, and when the key is
     revoked.
     """
-    wanted = read_limits(limits)
-    with transaction.atomic():
-        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
-        details = {name: [getattr(stored, name), value] for name, value in wanted.items()}
-        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
-        if not details:
-            return False
-        if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**wanted):
-            raise ValidationError("A revoked key cannot be changed. Create a new key.")
-        _record(stored, actor=actor, action="key.limits", details=details)
-    key.refresh_from_db()
-    return True
+    return _replace(key, read_limits(limits), actor=actor, action="key.limits")
 
 
 def reset_total(key: ApiKey, *, spent_nusd: int, actor: str) -> bool:
@@ -291,8 +266,7 @@ def set_developer_key_policy(
     }
     with transaction.atomic():
         stored, _ = DeveloperKeyPolicy.objects.get_or_create(workspace=workspace)
-        details = {name: [getattr(stored, name), value] for name, value in wanted.items()}
-        details = {name: pair for name, pair in details.items() if pair[0] != pair[1]}
+        details = differences(stored, wanted)
         if details:
             DeveloperKeyPolicy.objects.filter(pk=stored.pk).update(**wanted)
             record_audit(
@@ -341,6 +315,26 @@ def disown_key(key: ApiKey, *, actor: str) -> bool:
                 record_change(ConfigChange.Kind.BUDGET, uuid.UUID(owner.id).hex)
     key.refresh_from_db(fields=["created_by", "scopes", "granted_scopes"])
     return changed == 1
+
+
+def _replace(key: ApiKey, wanted: Mapping[str, object], *, actor: str, action: str) -> bool:
+    """Write what is different. Returns False when nothing is. Raises ValidationError when the key
+    is revoked."""
+    with transaction.atomic():
+        stored = ApiKey.objects.select_related("workspace").get(pk=key.pk)
+        details = differences(stored, wanted)
+        if not details:
+            return False
+        _write(stored, wanted)
+        _record(stored, actor=actor, action=action, details=details)
+    key.refresh_from_db()
+    return True
+
+
+def _write(key: ApiKey, values: Mapping[str, object]) -> None:
+    # Conditional: a revocation, also one in between, is for good.
+    if not ApiKey.objects.filter(pk=key.pk, revoked_at=None).update(**values):
+        raise ValidationError("A revoked key cannot be changed. Create a new key.")
 
 
 def _refuse_long_life(

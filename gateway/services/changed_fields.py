@@ -7,25 +7,27 @@ from typing import TypeVar
 
 from django.db.models import Model
 
+from accounts.changes import differences
+from gateway.core.json_types import JsonObject
+
 Row = TypeVar("Row", bound=Model)
 
 
 def change_fields(
     row: Row, fields: Mapping[str, object], check: Callable[[Row], None]
-) -> dict[str, list[object]]:
+) -> JsonObject:
     """Save the fields whose value is another, as the database has them, and refresh the row.
 
     Returns {name: [before, after]}, empty when nothing is different. Raises as check does, of
     the row with its new values; then nothing is saved. Call it in a transaction.
     """
     stored = type(row)._default_manager.get(pk=row.pk)
-    before = {name: getattr(stored, name) for name in fields}
-    changed = {name: value for name, value in fields.items() if before[name] != value}
+    changed = differences(stored, fields)
     if not changed:
         return {}
-    for name, value in changed.items():
-        setattr(stored, name, value)
+    for name in changed:
+        setattr(stored, name, fields[name])
     check(stored)
     stored.save(update_fields=list(changed))
     row.refresh_from_db()
-    return {name: [before[name], value] for name, value in changed.items()}
+    return changed

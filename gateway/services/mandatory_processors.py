@@ -8,7 +8,7 @@ from typing import NamedTuple
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounts.changes import record_audit, record_change
+from accounts.changes import differences, record_audit, record_change
 from accounts.ids import new_id
 from accounts.models import ConfigChange, Workspace
 from gateway.core.errors import GatewayError
@@ -65,11 +65,7 @@ def require_processor(
         details: dict[str, object] = {"options": options, "language": language}
         action = "processor.require"
     else:
-        before = {"options": row.options, "language": row.language}
-        after = {"options": options, "language": language}
-        details = {
-            field: [before[field], after[field]] for field in after if before[field] != after[field]
-        }
+        details = differences(row, {"options": options, "language": language})
         action = "processor.change"
         if not details:
             return False

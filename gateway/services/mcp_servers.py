@@ -12,12 +12,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from accounts.changes import record_audit, record_change
+from accounts.changes import differences, record_audit, record_change
 from accounts.ids import new_id
 from accounts.models import ConfigChange, Workspace
 from accounts.text import is_visible
 from gateway.core.egress import HostRules, NotFetched
-from gateway.core.json_types import JsonObject
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.egress.fetch_process import FetchProcess
 from gateway.egress.orders import McpOrder, McpTool
 from gateway.models import McpServer
@@ -169,18 +169,18 @@ async def _ask(question: McpOrder) -> list[McpTool]:
 
 def _put(row: McpServer, fields: JsonObject) -> JsonObject:
     """Set the fields that are given; return those that differ, before and after."""
-    details: JsonObject = {}
-    for name, value in fields.items():
-        if name == "allowed_tools":
-            value = list(dict.fromkeys(str(one).strip() for one in value if str(one).strip()))
-        elif isinstance(value, str):
-            value = value.strip()
-        if name == "header":
-            value = value.lower()
-        if (before := getattr(row, name)) != value:
-            details[name] = [before, value]
-            setattr(row, name, value)
+    details = differences(row, {name: _clean(name, value) for name, value in fields.items()})
+    for name, (_, value) in details.items():
+        setattr(row, name, value)
     return details
+
+
+def _clean(name: str, value: JsonValue) -> JsonValue:
+    if name == "allowed_tools":
+        return list(dict.fromkeys(str(one).strip() for one in value if str(one).strip()))
+    if name == "header":
+        return value.strip().lower()
+    return value.strip() if isinstance(value, str) else value
 
 
 def _put_credential(row: McpServer, text: str) -> None:

@@ -72,7 +72,7 @@ def update_credential(
     when nothing is different. Raises ValidationError."""
     if fields.get("enabled") is False:
         _check_others(row, "enabled", "disabled")
-    details: dict[str, object] = dict(change_fields(row, dict(fields), _check))
+    details = change_fields(row, dict(fields), _check)
     if credential:
         _put(row, credential)
         row.failure = row.failure_message = ""

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
-from accounts.changes import record_audit
+from accounts.changes import differences, record_audit
 from accounts.models import Workspace
 from gateway.models import WorkspaceStorage
 from gateway.services.files.places import storage_of
@@ -52,11 +52,7 @@ def set_storage_limits(
     }
     if wrong:
         raise ValidationError(wrong)
-    changed = {
-        name: [getattr(storage, name), value]
-        for name, value in limits.items()
-        if getattr(storage, name) != value
-    }
+    changed = differences(storage, limits)
     if changed:
         for name, (_, value) in changed.items():
             setattr(storage, name, value)
