@@ -2,12 +2,14 @@
 
 Neighbours of one role become one turn. Results of tools come first in theirs: nothing may stand
 between a call and its result. Each call has an id that the dialect takes and that no other call
-has, and a result.
+has, and a result. Thoughts go back only with something behind them, and an answer that is begun
+ends without white space.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from gateway.core.chat import ToolResult
@@ -24,12 +26,21 @@ class Turn(TypedDict):
 
 
 class Turns:
-    """The turns so far, of user and assistant."""
+    """The turns so far, of user and assistant. is_thought: of a block of the dialect."""
 
-    def __init__(self, *, not_in_id: re.Pattern[str], max_id_chars: int) -> None:
-        self.turns: list[Turn] = []
+    def __init__(
+        self,
+        *,
+        not_in_id: re.Pattern[str],
+        max_id_chars: int,
+        is_thought: Callable[[Block], bool],
+    ) -> None:
+        self.written: list[Turn] = []
+        # There was reasoning that the model does not take.
+        self.drops_thoughts = False
         self._not_in_id = not_in_id
         self._max_id_chars = max_id_chars
+        self._is_thought = is_thought
         self._ids: set[str] = set()
         # Calls without a result so far: the caller's id of each, and ours.
         self._open: dict[str, str] = {}
@@ -43,23 +54,48 @@ class Turns:
     @property
     def is_begun(self) -> bool:
         """True when the answer is begun already: the last turn is the assistant's."""
-        return bool(self.turns) and self.turns[-1]["role"] == "assistant"
+        return bool(self.written) and self.written[-1]["role"] == "assistant"
+
+    @property
+    def has_thoughts(self) -> bool:
+        """True when the last turn of the assistant begins with its thoughts."""
+        spoken = [turn["content"] for turn in self.written if turn["role"] == "assistant"]
+        return bool(spoken) and self._is_thought(spoken[-1][0])
+
+    def forget_thoughts(self) -> None:
+        """Leave out all thoughts: a model that is not to think takes none."""
+        for turn in self.written:
+            blocks = turn["content"]
+            turn["content"] = [block for block in blocks if not self._is_thought(block)]
+            self.drops_thoughts |= len(turn["content"]) < len(blocks)
 
     def add(self, role: str, blocks: list[Block], path: str) -> None:
         """Add what somebody said. Raises RequestError with the message's path."""
         if not blocks:
             return
-        if role == "assistant" and not self.turns:
+        if role == "assistant" and not self.written:
             raise RequestError(
                 "The first message must be a user message for this model.", param=path
             )
-        if self.turns and self.turns[-1]["role"] == role:
-            self.turns[-1]["content"].extend(blocks)
+        if self.written and self.written[-1]["role"] == role:
+            self.written[-1]["content"].extend(blocks)
             return
         if role == "assistant":
             self._refuse_open_call(path)
-        self.turns.append(Turn(role=role, content=blocks))
+        self.written.append(Turn(role=role, content=blocks))
         self._results = 0
+
+    def add_answer(
+        self, blocks: list[Block], called: dict[str, str], path: str, *, marks: Sequence[Block] = ()
+    ) -> None:
+        """Add what the assistant said. called: the caller's id of each call in it, and ours. marks:
+        blocks for behind it that say nothing. Raises RequestError with the message's path."""
+        # No thought may be without anything behind it.
+        if all(map(self._is_thought, blocks)):
+            self.drops_thoughts |= bool(blocks)
+            return
+        self.add("assistant", [*blocks, *marks], path)
+        self._open |= called
 
     def name_call(self, call_id: str) -> str:
         """Return an id that the dialect takes, and that no other call has: some providers number
@@ -73,10 +109,6 @@ class Turns:
         self._ids.add(name)
         return name
 
-    def open_calls(self, named: dict[str, str]) -> None:
-        """Note the calls of the turn that was just added: the caller's id of each, and ours."""
-        self._open |= named
-
     def take_call(self, result: ToolResult) -> str:
         """Return our id of the call that this is the result of. Raises RequestError."""
         ours = self._open.pop(result.call_id, None)
@@ -89,21 +121,22 @@ class Turns:
 
     def add_results(self, blocks: list[Block]) -> None:
         """Add a result, before whatever else has been said in its turn."""
-        if self.turns[-1]["role"] != "user":
-            self.turns.append(Turn(role="user", content=[]))
+        if self.written[-1]["role"] != "user":
+            self.written.append(Turn(role="user", content=[]))
             self._results = 0
         at = self._results
-        self.turns[-1]["content"][at:at] = blocks
+        self.written[-1]["content"][at:at] = blocks
         self._results += len(blocks)
 
-    def finish(self) -> list[Turn]:
-        """Return all turns. Raises RequestError where there are none, or a call has no result."""
-        if not self.turns:
+    def finish(self) -> None:
+        """Raises RequestError where there are no turns, or a call has no result."""
+        if not self.written:
             raise RequestError(
                 "There is no user message with content in messages.", param="messages"
             )
         self._refuse_open_call("messages")
-        return self.turns
+        if self.is_begun:
+            _strip_end(self.written[-1]["content"])
 
     def _refuse_open_call(self, path: str) -> None:
         if self._open:
@@ -111,3 +144,10 @@ class Turns:
                 f"The tool call {next(iter(self._open))} has no result after it.",
                 param=path,
             )
+
+
+def _strip_end(blocks: list[Block]) -> None:
+    """Take the white space off the end of the last text. A mark may be behind it."""
+    texts = [at for at, block in enumerate(blocks) if "text" in block]
+    for at in texts[-1:]:
+        blocks[at] = {**blocks[at], "text": str(blocks[at]["text"]).rstrip()}

@@ -143,7 +143,7 @@ def write_request(call: ChatCall, grant: Grant, target: TargetRecord, envelope: 
     body: dict[str, object] = {
         name: msgspec.Raw(raw) for name, raw in around.items() if raw is not None
     }
-    body |= {"max_tokens": max_tokens, "messages": said.conversation.turns}
+    body |= {"max_tokens": max_tokens, "messages": said.conversation.turns.written}
     if said.conversation.system:
         body["system"] = said.conversation.system
     body |= said.tools.fields | said.options.fields | said.native
@@ -164,23 +164,24 @@ def _translate(fields: Mapping[str, bytes], target: TargetRecord, max_tokens: in
     generation = generation_of(target.native_model)
     given, fields = fields, _fit(fields, max_tokens)
     conversation = translate(read_messages(fields["messages"]))
+    turns = conversation.turns
     tools = translate_tools(fields, takes_strict=generation.takes_format)
     situation = Situation(
         max_tokens=max_tokens,
         is_tool_forced=tools.is_forced,
-        is_in_tool_loop=conversation.is_in_tool_loop,
-        is_begun=conversation.is_begun,
-        has_thoughts=conversation.has_thoughts,
+        is_in_tool_loop=turns.is_in_tool_loop,
+        is_begun=turns.is_begun,
+        has_thoughts=turns.has_thoughts,
     )
     options = Options(fields, generation, situation)
     if not options.thinks:
-        conversation.forget_thoughts()
+        turns.forget_thoughts()
     native: dict[str, object] = {
         name: msgspec.Raw(fields[name]) for name in NATIVE.intersection(fields)
     }
     dropped = left_out(fields, TRANSLATED | NATIVE) | (given.keys() - fields.keys())
     if tools.drops_strict:
         dropped.add("strict")
-    if conversation.drops_details:
+    if turns.drops_thoughts:
         dropped.add(reasoning.FIELD)
     return Translation(conversation, tools, options, native, dropped | options.dropped)

@@ -9,14 +9,14 @@ other models; Claude's own goes back as it came, signed or encrypted, ahead of w
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
 from gateway.core.reasoning import ANTHROPIC
 from gateway.providers.anthropic.content import Block, input_of, mark, tidy_name, write_blocks
-from gateway.providers.turns import Turn, Turns
+from gateway.providers.turns import Turns
 
 BETWEEN = "\n\n"
 THOUGHTS = ("thinking", "redacted_thinking")
@@ -28,22 +28,7 @@ class Conversation(msgspec.Struct, kw_only=True):
     """What a prompt comes to. system: one text, or blocks where the cache is marked."""
 
     system: str | list[Block]
-    turns: list[Turn]
-    # The last turn answers calls of tools.
-    is_in_tool_loop: bool
-    # The answer is begun already: the last turn is the assistant's.
-    is_begun: bool
-    # The last turn of the assistant begins with its thoughts.
-    has_thoughts: bool = False
-    # There were details of reasoning that the API cannot read.
-    drops_details: bool = False
-
-    def forget_thoughts(self) -> None:
-        """Leave out all thoughts: a model that is not to think takes none."""
-        for turn in self.turns:
-            blocks = turn["content"]
-            turn["content"] = [block for block in blocks if block["type"] not in THOUGHTS]
-            self.drops_details |= len(turn["content"]) < len(blocks)
+    turns: Turns
 
 
 def translate(messages: Sequence[Message]) -> Conversation:
@@ -59,8 +44,11 @@ class _Writer:
 
     def __init__(self) -> None:
         self._system: list[Block] = []
-        self._turns = Turns(not_in_id=_NOT_IN_ID, max_id_chars=MAX_ID_CHARS)
-        self._drops_details = False
+        self._turns = Turns(
+            not_in_id=_NOT_IN_ID,
+            max_id_chars=MAX_ID_CHARS,
+            is_thought=lambda block: block["type"] in THOUGHTS,
+        )
 
     def add(self, message: Message) -> None:
         match message.role:
@@ -75,18 +63,8 @@ class _Writer:
                 self._turns.add("user", blocks, message.param)
 
     def finish(self) -> Conversation:
-        turns = self._turns.finish()
-        if self._turns.is_begun:
-            _strip_end(turns[-1]["content"])
-        spoken = [turn["content"] for turn in turns if turn["role"] == "assistant"]
-        return Conversation(
-            system=_join(self._system),
-            turns=turns,
-            is_in_tool_loop=self._turns.is_in_tool_loop,
-            is_begun=self._turns.is_begun,
-            has_thoughts=bool(spoken) and spoken[-1][0]["type"] in THOUGHTS,
-            drops_details=self._drops_details,
-        )
+        self._turns.finish()
+        return Conversation(system=_join(self._system), turns=self._turns)
 
     def _add_assistant(self, message: Message) -> None:
         blocks = write_blocks(message.parts, None)
@@ -105,11 +83,7 @@ class _Writer:
             )
         if blocks:
             mark(blocks[-1], message.cache_control)
-        thoughts = self._read_thoughts(message)
-        # The API takes no thought without anything behind it.
-        self._drops_details |= bool(thoughts) and not blocks
-        self._turns.add("assistant", [*thoughts, *blocks] if blocks else [], message.param)
-        self._turns.open_calls(called)
+        self._turns.add_answer([*self._read_thoughts(message), *blocks], called, message.param)
 
     def _read_thoughts(self, message: Message) -> list[Block]:
         blocks: list[Block] = []
@@ -123,7 +97,7 @@ class _Writer:
                 signed: Block = {"thinking": part.text, "signature": part.signature}
                 blocks.append({"type": "thinking", **signed})
             else:
-                self._drops_details |= part.is_detail
+                self._turns.drops_thoughts |= part.is_detail
         return blocks
 
     def _add_result(self, message: Message) -> None:
@@ -139,10 +113,3 @@ def _join(blocks: list[Block]) -> str | list[Block]:
     if any("cache_control" in block for block in blocks):
         return blocks
     return BETWEEN.join(str(block["text"]) for block in blocks)
-
-
-def _strip_end(blocks: list[Block]) -> None:
-    """Take the white space off the end of an answer that is begun: the API refuses it."""
-    last: Mapping[str, object] = blocks[-1]
-    if last["type"] == "text":
-        blocks[-1] = {**last, "text": str(last["text"]).rstrip()}

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from gateway.core import reasoning
 from gateway.core.chat import ChatCall
 from gateway.core.chat_messages import read_messages
 from gateway.core.errors import UnsupportedParameter
@@ -83,7 +84,7 @@ class BedrockChat:
             fields.pop(name, None)
         max_tokens = grant.cap_tokens or call.payload.max_tokens or grant.limit_tokens
         said = _translate(fields, target, max_tokens)
-        body: dict[str, object] = {"messages": said.conversation.turns}
+        body: dict[str, object] = {"messages": said.conversation.turns.written}
         if said.conversation.system:
             body["system"] = said.conversation.system
         body |= said.tools.fields | said.options.write()
@@ -124,17 +125,19 @@ def _translate(fields: Mapping[str, bytes], target: TargetRecord, max_tokens: in
     for."""
     model = target.native_model
     conversation = translate(read_messages(fields["messages"]))
+    turns = conversation.turns
     tools = translate_tools(fields, conversation.called, takes_strict=takes_strict_tools(model))
     situation = Situation(
         max_tokens=max_tokens,
         is_tool_forced=tools.is_forced,
-        is_in_tool_loop=conversation.is_in_tool_loop,
-        is_begun=conversation.is_begun,
-        has_thoughts=conversation.has_thoughts,
+        is_in_tool_loop=turns.is_in_tool_loop,
+        is_begun=turns.is_begun,
+        has_thoughts=turns.has_thoughts,
     )
     options = translate_options(fields, model, situation)
     if not options.thinks:
-        conversation.forget_thoughts()
-    dropped = left_out(fields, TRANSLATED | NATIVE)
-    dropped |= conversation.dropped | tools.dropped | options.dropped
+        turns.forget_thoughts()
+    dropped = left_out(fields, TRANSLATED | NATIVE) | tools.dropped | options.dropped
+    if turns.drops_thoughts:
+        dropped.add(reasoning.FIELD)
     return Translation(conversation, tools, options, dropped)

@@ -31,6 +31,7 @@ def refuse_body(operation: str, body: dict[str, Any], model_id: str) -> None:
     _refuse_text([block for block in body.get("system", []) if "text" in block], "system")
     _refuse_documents([block for _, blocks in turns for block in blocks])
     _refuse_pairs(turns, body)
+    _refuse_end(*turns[-1])
     _refuse_tools(body)
 
 
@@ -106,6 +107,13 @@ def _refuse_pairs(turns: list[tuple[str, Blocks]], body: dict[str, Any]) -> None
         raise Refused(
             "The toolConfig field must be defined when using toolUse and toolResult content blocks."
         )
+
+
+def _refuse_end(role: str, blocks: Blocks) -> None:
+    said = [block for block in blocks if "cachePoint" not in block]
+    text = said[-1].get("text", "") if role == "assistant" else ""
+    if text != text.rstrip():  # https://github.com/langchain-ai/langchain-aws/pull/599
+        raise Refused("messages: final assistant content cannot end with trailing whitespace")
 
 
 def _refuse_tools(body: dict[str, Any]) -> None:

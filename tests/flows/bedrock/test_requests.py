@@ -219,6 +219,16 @@ def test_marks_for_the_cache_become_blocks(bedrock: Caller) -> None:
     assert body["toolConfig"]["tools"][1] == POINT
 
 
+@pytest.mark.parametrize(("marks", "points"), [({}, []), (MARK, [POINT])])
+def test_an_answer_that_is_begun_ends_without_white_space(
+    bedrock: Caller, marks: dict[str, Any], points: list[dict[str, Any]]
+) -> None:
+    answer = bedrock.ask(messages=[ECHO, {"role": "assistant", "content": "So: \n"} | marks])
+
+    last = body_of(answer)["messages"][-1]
+    assert last == {"role": "assistant", "content": [{"text": "So:"}, *points]}
+
+
 def test_sampling_has_converses_names(bedrock: Caller) -> None:
     answer = bedrock.ask("script:echo", temperature=0.5, stop=["END"], top_k=7, max_tokens=99)
 
