@@ -298,7 +298,7 @@ MAX_QUEUE = read_int("TOLLHOUSE_MAX_QUEUE", 100, least=0, most=100_000)
 REDIS = read_redis("REDIS_URL")
 # How long a call may wait for it before limits are enforced by shares.
 REDIS_WAIT_S = read_int("TOLLHOUSE_REDIS_WAIT_MS", 50, least=5, most=5_000) / 1000
-# Where limits are counted: a row of gateway.counter_backends.
+# Where limits are counted: a row of gateway.runtime.counter_backends.
 COUNTERS = "memory" if REDIS is None else "redis"
 # How often a target is asked again that did not take a request (providers.transports.retrying).
 RETRIES = read_int("TOLLHOUSE_RETRIES", 0, least=0, most=2)

@@ -27,7 +27,6 @@ from gateway.admission.keyring import Keyring
 from gateway.admission.limits import Limits
 from gateway.admission.load_shedding import LoadShedder
 from gateway.admission.profile import choose_profile
-from gateway.apply_changes import ChangeApplier
 from gateway.call_steps.own_count import count_call
 from gateway.call_steps.prepare import Preparation
 from gateway.call_steps.prompt_prep import PromptPrep
@@ -39,8 +38,6 @@ from gateway.core.grant import Grant
 from gateway.core.profiles import BY_NAME, UNIFIED, Profile
 from gateway.core.receipt import Receipt
 from gateway.core.request import RequestHead
-from gateway.counter_backends import CounterParts, make_counters
-from gateway.egress_limits import open_egress
 from gateway.endpoints.base import AnyEndpoint
 from gateway.endpoints.registry import make_endpoints, make_token_counters
 from gateway.explain.explainer import Explainer
@@ -53,17 +50,21 @@ from gateway.providers.credentials.making import TokenMaker
 from gateway.providers.credentials.pools import CredentialPools
 from gateway.providers.parameters import check_parameters
 from gateway.providers.transports.lookup import open_transports
-from gateway.recall import Recall
-from gateway.request_rules import request_rules
 from gateway.routing.plan import Plan
+from gateway.runtime.apply_changes import ChangeApplier
+from gateway.runtime.counter_backends import CounterParts, make_counters
+from gateway.runtime.egress_limits import open_egress
+from gateway.runtime.recall import Recall
+from gateway.runtime.request_rules import request_rules
+from gateway.runtime.snapshot_loader import SnapshotLoader
+from gateway.runtime.stored_files import StoredFiles
+from gateway.runtime.tool_wiring import make_tool_prep, make_workspace_tools
 from gateway.services.outbound_clients import open_proxied_client
 from gateway.services.processor_services import open_service_client
 from gateway.snapshot.caller import Caller
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import KeyRecord
-from gateway.snapshot_loader import SnapshotLoader
 from gateway.stages import Stages
-from gateway.stored_files import StoredFiles
 from gateway.stores.budgets import Budgets
 from gateway.stores.credential_states import keep_credential_state
 from gateway.stores.feed import ChangeFeed, Changes, newest_change
@@ -80,7 +81,6 @@ from gateway.streaming.call_supervisor import CallSupervisor
 from gateway.streaming.meter import Meter
 from gateway.streaming.timeouts import StreamTimeouts
 from gateway.telemetry.setup import make_exporter
-from gateway.tool_wiring import make_tool_prep, make_workspace_tools
 
 logger = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """What a counter of limits does, wherever it counts.
 
 This process's memory keeps these protocols (gateway.admission.memory_counters). Counters that
-several processes share keep them, too, and are one row in gateway.counter_backends.
+several processes share keep them, too, and are one row in gateway.runtime.counter_backends.
 
 Each counter has a `try_` method, which answers at once, and one to wait for. A counter that has to
 ask another machine returns False from the first and does its work in the second; the counters in

@@ -64,7 +64,7 @@ from gateway.http.anthropic_errors import AnthropicErrorResponse
 from gateway.http.api_format import ApiFormat
 from gateway.http.error_format import ErrorResponse
 from gateway.http.headers import IDEMPOTENCY_KEY
-from gateway.request_rules import request_rules
+from gateway.runtime.request_rules import request_rules
 
 # What other endpoints than those that call models answer, and errors.
 RESPONSES = (

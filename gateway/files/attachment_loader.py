@@ -42,7 +42,7 @@ class ReadsPdfs(Protocol):
 
 
 class StoresFiles(Protocol):
-    """Who has stored files (gateway.stored_files)."""
+    """Who has stored files (gateway.runtime.stored_files)."""
 
     async def read(
         self, file_id: str, *, owner: str, param: str, most_bytes: int

@@ -18,8 +18,8 @@ from gateway.outbound.permitted_addresses import read_networks
 from gateway.services.outbound_clients import open_client, open_proxied_client
 from gateway.services.snapshot import compile_snapshot
 from gateway.services.tool_settings import find_setting, get_tool, record_of
+from gateway.services.tool_trial import TrialParts, run_once
 from gateway.snapshot.tools import ToolRecord
-from gateway.tool_trial import TrialParts, run_once
 from gateway.tools.backends import MAX_BACKEND_BYTES
 from gateway.tools.base import ServerTool, ToolFailed
 from gateway.tools.choose import find_problem

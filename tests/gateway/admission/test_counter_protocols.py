@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateway import counter_backends
 from gateway.admission.concurrency_limiter import ConcurrencyLimiter
 from gateway.admission.counter_protocols import Correction, HangUp, QueueLimits, ReadSpent
 from gateway.admission.limits import Limits
@@ -21,7 +20,8 @@ from gateway.admission.spending import Spending
 from gateway.core.budget_owner import key_owner
 from gateway.core.errors import ConcurrencyLimited, KeyLimitExceeded, RateLimited
 from gateway.core.fair_queue import Owner
-from gateway.counter_backends import CounterParts, MakeCounters
+from gateway.runtime import counter_backends
+from gateway.runtime.counter_backends import CounterParts, MakeCounters
 from gateway.snapshot.types import CallLimits, KeyLimits, KeyRecord, LimitRule, SpendingLimits
 from tests.gateway.admission import counting
 from tests.gateway.admission.counting import nothing_spent

@@ -25,11 +25,11 @@ from gateway.call_steps.prompt_prep import PromptPrep
 from gateway.core.errors import GatewayError
 from gateway.core.grant import Grant
 from gateway.core.profiles import UNIFIED
-from gateway.egress_limits import open_egress
 from gateway.endpoints.chat_completions.endpoint import ChatCompletions
 from gateway.endpoints.rules import Rules
 from gateway.explain.explainer import Explainer, Parts
 from gateway.providers.parameters import check_parameters
+from gateway.runtime.egress_limits import open_egress
 from gateway.snapshot.holder import SnapshotHolder
 from gateway.snapshot.types import (
     KeyLimits,

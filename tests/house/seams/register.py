@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from gateway.core.units import UNITS, Unit
-from gateway.counter_backends import COUNTERS
 from gateway.endpoints.registry import ENDPOINTS
 from gateway.processors.registry import PROCESSORS
 from gateway.providers.catalogue import BY_NAME, ProviderKind
 from gateway.providers.registry import ADAPTERS
+from gateway.runtime.counter_backends import COUNTERS
 from gateway.tools.registry import TOOLS
 from tests.house.seams.counters import StrictCounters
 from tests.house.seams.dialect import ScratchChat
