@@ -83,7 +83,7 @@ def decode(decoder: msgspec.json.Decoder[T], body: bytes) -> T:
     try:
         return decoder.decode(body)
     except msgspec.ValidationError as error:
-        refusal = explain(error, schema.words_for, decoder.type)
+        refusal = explain(error, schema.words_for, decoder.type, body)
         raise RequestError(
             _PLACE.sub(r".\1", refusal.message),
             param=_PLACE.sub(r".\1", refusal.param or "") or None,

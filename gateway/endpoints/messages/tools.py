@@ -15,6 +15,7 @@ from gateway.core.json_types import JsonObject
 from gateway.endpoints.messages import schema
 
 _RUN_BY_CALLERS = re.compile(r"(?:bash|text_editor|memory|computer)_\d{8}")
+OF_OPENAI = "function"
 # What Anthropic adds to the prompt for one of its own:
 # https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview
 TOKENS_OF_ITS_OWN = 2_000
@@ -36,6 +37,12 @@ def native_tool(tools: Sequence[schema.ToolDefinition]) -> tuple[str, str] | Non
                     raise RequestError(f"{path}.{member} is required.", param=f"{path}.{member}")
         elif _RUN_BY_CALLERS.fullmatch(tool.type or ""):
             found = found or (path, f"the tool {tool.type}")
+        elif tool.type == OF_OPENAI:
+            raise RequestError(
+                f"{path} is a tool of OpenAI's format. Send name, description and input_schema,"
+                " without type.",
+                param=f"{path}.type",
+            )
         else:
             raise UnsupportedParameter(
                 f"The tool {(tool.type or '')[:64]} is not available: tools that the provider runs"

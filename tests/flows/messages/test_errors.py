@@ -22,6 +22,38 @@ def assert_refused(answer: Answer, status: int, kind: str, code: str, param: Any
 
 
 @pytest.mark.parametrize(
+    ("members", "param", "said"),
+    [
+        (
+            {"messages": [{"role": "user", "content": [{"type": "tool_use"}]}]},
+            "messages.0.content.0.type",
+            "messages.0.content.0.type must be one of: text, image, document, search_result,"
+            " tool_result.",
+        ),
+        (
+            {"messages": [HELLO, {"role": "assistant", "content": [{"type": "image"}]}]},
+            "messages.1.content.0.type",
+            "messages.1.content.0.type must be one of: text, thinking, redacted_thinking,"
+            " tool_use.",
+        ),
+        (
+            {"tools": [{"type": "function", "function": {"name": "f"}}]},
+            "tools.0.type",
+            "tools.0 is a tool of OpenAI's format. Send name, description and input_schema,"
+            " without type.",
+        ),
+    ],
+)
+def test_what_is_of_another_role_or_format_is_told_what_there_is(
+    other: Messenger, members: dict[str, Any], param: str, said: str
+) -> None:
+    answer = other.ask(**members)
+
+    assert_refused(answer, 400, "invalid_request_error", "invalid_request", param)
+    assert answer.error["message"] == said
+
+
+@pytest.mark.parametrize(
     ("members", "param"),
     [
         ({"max_tokens": None}, "max_tokens"),
