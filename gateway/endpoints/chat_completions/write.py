@@ -131,8 +131,7 @@ class AnswerWriter:
                 credits_used=form.credits(receipt),
                 episode_id=form.episode_id or UNSET,
                 inferada=form.summary(),
-                hi_tool_events=[write_tool_event(one) for one in answer.tool_events if one.is_shown]
-                or UNSET,
+                hi_tool_events=write_tool_events(answer) or UNSET,
                 tool_costs_micro_usd=write_tool_costs(receipt),
             )
         )
@@ -290,6 +289,11 @@ def write_tool_costs(receipt: Receipt) -> dict[str, str] | UnsetType:
         if use.uses:
             costs[use.name] = costs.get(use.name, 0) + use.uses * use.nusd_each
     return {name: write_micro_usd(nusd) for name, nusd in costs.items()} or UNSET
+
+
+def write_tool_events(answer: ChatAnswer) -> list[HiToolEvent]:
+    """Return the tool events of a buffered answer that its caller is to see."""
+    return [write_tool_event(one) for one in answer.tool_events if one.is_shown]
 
 
 def write_tool_event(event: ToolEvent) -> HiToolEvent:

@@ -32,6 +32,7 @@ from gateway.endpoints.chat_completions.write import (
     write_timings,
     write_tool_costs,
     write_tool_event,
+    write_tool_events,
 )
 from gateway.endpoints.messages.answer_schema import (
     AnthropicMessage,
@@ -140,8 +141,7 @@ class MessageWriter:
                 credits_used=form.credits(receipt),
                 episode_id=form.episode_id or UNSET,
                 inferada=form.summary(),
-                hi_tool_events=[write_tool_event(one) for one in answer.tool_events if one.is_shown]
-                or UNSET,
+                hi_tool_events=write_tool_events(answer) or UNSET,
                 tool_costs_micro_usd=write_tool_costs(receipt),
             )
         )

@@ -30,7 +30,11 @@ from gateway.core.money import Usage, count_cache_writes, usd
 from gateway.core.receipt import Receipt
 from gateway.endpoints.base import AnswerForm
 from gateway.endpoints.chat_completions.response_schema import Fallback, HiToolEvent
-from gateway.endpoints.chat_completions.write import write_tool_costs, write_tool_event
+from gateway.endpoints.chat_completions.write import (
+    write_tool_costs,
+    write_tool_event,
+    write_tool_events,
+)
 from gateway.endpoints.responses.output import Event, OutputBuilder
 from gateway.endpoints.responses.payload import Settings
 from gateway.endpoints.responses.response_schema import (
@@ -87,7 +91,7 @@ class ResponseWriter:
         assert isinstance(answer, ChatAnswer)
         choice = answer.choices[0]
         self._service_tier = answer.extras.get("service_tier")
-        self._tool_events += [write_tool_event(one) for one in answer.tool_events if one.is_shown]
+        self._tool_events += write_tool_events(answer)
         drain(self._output.add(choice.message, choice.logprobs))
         drain(self._output.finish(is_whole=choice.finish_reason not in INCOMPLETE))
         return _encode(self._ended(choice.finish_reason, receipt))
