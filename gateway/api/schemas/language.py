@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -11,8 +12,25 @@ from gateway.processors.spelling_levels import DEFAULT, LANGUAGES, Level
 
 # However they are written in JSON, so many fit into a body (gateway.edge.form_bytes).
 MOST_CHARS = 20_000
-# A language whose spelling can be corrected, such as nl, and possibly a region, as in nl-BE.
-SUPPORTED = rf"^(?:{'|'.join(LANGUAGES)})(?:-[A-Za-z0-9]{{1,8}})*{END}"
+
+
+def pattern_of(languages: Iterable[str]) -> str:
+    """Return the pattern of one of the languages, such as nl, and possibly a region, as in
+    nl-BE."""
+    return rf"^(?:{'|'.join(languages)})(?:-[A-Za-z0-9]{{1,8}})*{END}"
+
+
+def language_of(languages: Iterable[str]) -> Meta:
+    """Return what is said of a text's language where it has to be one of these."""
+    return Meta(
+        max_length=64,
+        description="Of the text. A region may follow, which makes no difference.",
+        extra_json_schema={"pattern": pattern_of(languages)},
+    )
+
+
+# A language whose spelling can be corrected.
+SUPPORTED = pattern_of(LANGUAGES)
 
 
 class DetectRequest(Struct, kw_only=True, forbid_unknown_fields=True):
@@ -53,14 +71,7 @@ class CorrectRequest(Struct, kw_only=True, forbid_unknown_fields=True):
     """A text whose spelling is to be corrected."""
 
     text: Annotated[str, Meta(min_length=1, max_length=MOST_CHARS)]
-    language: Annotated[
-        str,
-        Meta(
-            max_length=64,
-            description="Of the text. A region may follow, which makes no difference.",
-            extra_json_schema={"pattern": SUPPORTED},
-        ),
-    ]
+    language: Annotated[str, language_of(LANGUAGES)]
     level: Annotated[
         Level,
         Meta(

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta, Struct
 
-from gateway.api.schemas.language import MOST_CHARS
+from gateway.api.schemas.language import MOST_CHARS, language_of
 from gateway.endpoints.reading import END
 from gateway.processors.pii_search import SearchSettings
 from gateway.processors.pii_types import LANGUAGES
@@ -14,21 +14,13 @@ from gateway.processors.placeholders import ANY
 
 # As the product has it whose endpoints these are.
 DEFAULT_LANGUAGE = "nl"
-SUPPORTED = rf"^(?:{'|'.join(LANGUAGES)})(?:-[A-Za-z0-9]{{1,8}})*{END}"
 
 
 class PiiSearchRequest(SearchSettings, kw_only=True, forbid_unknown_fields=True):
     """A text in which personal data is looked for."""
 
     text: Annotated[str, Meta(min_length=1, max_length=MOST_CHARS)]
-    language: Annotated[
-        str,
-        Meta(
-            max_length=64,
-            description="Of the text. A region may follow, which makes no difference.",
-            extra_json_schema={"pattern": SUPPORTED},
-        ),
-    ] = DEFAULT_LANGUAGE
+    language: Annotated[str, language_of(LANGUAGES)] = DEFAULT_LANGUAGE
 
 
 class PiiEntity(Struct, kw_only=True):
