@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
@@ -24,8 +23,7 @@ from accounts.permissions import Action, NotAllowed
 from accounts.selectors import members_of
 from dashboard.budgets.forms import BudgetForm, RaiseForm, budgets_version
 from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spending_rows
-from dashboard.forms.save import SAVED
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.save import SAVED, is_written
 from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, variables
@@ -186,18 +184,6 @@ def _page(
     return render(request, "dashboard/budgets/budget.html", variables(context), status=status)
 
 
-def _is_written(form: forms.Form, write: Write) -> bool:
-    """True when the form was well filled in and its change is made; else the form says why not."""
-    if not form.is_valid():
-        return False
-    try:
-        write()
-    except ValidationError as error:
-        show_service_error(form, error)
-        return False
-    return True
-
-
 def _end_raise(request: PageRequest, place: Place) -> HttpResponse:
     person, raise_id = request.user, request.POST.get("raise", "")
     try:
@@ -224,7 +210,7 @@ def _set_limits(request: PageRequest, holder: Workspace | Membership, form: Budg
             zone = form.cleaned_data["timezone"]
             budgets.set_timezone(holder, timezone=zone, actor=actor, asked_by=person)
 
-    return 0 if _is_written(form, write) else 422
+    return 0 if is_written(form, write) else 422
 
 
 def _reset_total(request: PageRequest, holder: Workspace | Membership) -> None:
@@ -238,4 +224,4 @@ def _raise(request: PageRequest, holder: Holder, form: RaiseForm) -> bool:
         person = request.user
         raise_budget(holder, actor=person.email, asked_by=person, **form.cleaned_data)
 
-    return _is_written(form, write)
+    return is_written(form, write)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -25,6 +23,7 @@ from accounts.services import (
     unlock_workspace,
 )
 from dashboard.access_rules.words import rule_lines
+from dashboard.forms.save import is_written
 from dashboard.forms.version_token import changed_meanwhile
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
@@ -71,7 +70,7 @@ def rename(request: PageRequest) -> HttpResponse:
     def write() -> None:
         rename_workspace(workspace, name=form.cleaned_data["name"], actor=request.user.email)
 
-    if not _done(form, write):
+    if not is_written(form, write):
         return _page(request, workspace, name_form=form, status=422)
     messages.success(request, "Saved.")
     return _back(workspace)
@@ -87,7 +86,7 @@ def choose_profile(request: PageRequest) -> HttpResponse:
         wanted = form.cleaned_data["compat_profile"]
         set_profile(workspace, compat_profile=wanted, actor=request.user.email)
 
-    if not _done(form, write):
+    if not is_written(form, write):
         return _page(request, workspace, profile_form=form, status=422)
     messages.success(request, "Saved.")
     return _back(workspace)
@@ -104,7 +103,7 @@ def choose_limits(request: PageRequest) -> HttpResponse:
     def write() -> None:
         set_call_limits(workspace, actor=request.user.email, **form.limits())
 
-    if not _done(form, write):
+    if not is_written(form, write):
         return _page(request, workspace, limits_form=form, status=422)
     messages.success(request, "Saved. Changes apply within a second.")
     return _back(workspace)
@@ -138,7 +137,7 @@ def lock(request: PageRequest) -> HttpResponse:
 
     if request.method == "GET":
         return ask(request, _lock_question(workspace, form))
-    if not _done(form, write):
+    if not is_written(form, write):
         return ask(request, _lock_question(workspace, form), status=422)
     messages.success(request, "The workspace is locked. All calls are refused.")
     return _back(workspace)
@@ -199,18 +198,6 @@ def _lock_question(workspace: Workspace, form: LockForm) -> Question:
         back=page_address(workspace, "settings"),
         form=form,
     )
-
-
-def _done(form: forms.Form, write: Callable[[], None]) -> bool:
-    """True when the form was well filled in and its change is made; else the form says why not."""
-    if not form.is_valid():
-        return False
-    try:
-        write()
-    except ValidationError as error:
-        form.add_error(None, error)
-        return False
-    return True
 
 
 def _back(workspace: Workspace) -> HttpResponse:
