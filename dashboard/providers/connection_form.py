@@ -24,6 +24,17 @@ class Secrets(TypedDict):
     client_key: str
 
 
+def url_field(label: str, *, max_length: int, example: str) -> forms.CharField:
+    """Return a URL that may be left empty; the service checks it."""
+    attrs = {"inputmode": "url", "autocomplete": "off", "spellcheck": "false"}
+    return forms.CharField(
+        max_length=max_length,
+        required=False,
+        label=label,
+        widget=forms.TextInput(attrs=attrs | {"placeholder": example}),
+    )
+
+
 class ConnectionForm(forms.Form):
     """Fields of the section Proxy, HTTP/2 and certificates."""
 
@@ -35,18 +46,8 @@ class ConnectionForm(forms.Form):
     uses_http2 = forms.BooleanField(
         required=False, label="HTTP/2", help_text="Where the server offers it. Needs https."
     )
-    proxy_url = forms.CharField(
-        max_length=PROXY_URL_CHARS,
-        required=False,
-        label="Proxy URL",
-        widget=forms.TextInput(
-            attrs={
-                "inputmode": "url",
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "placeholder": "http://proxy.example.com:3128",
-            }
-        ),
+    proxy_url = url_field(
+        "Proxy URL", max_length=PROXY_URL_CHARS, example="http://proxy.example.com:3128"
     )
     proxy_credential = forms.CharField(
         max_length=PROXY_CREDENTIAL_CHARS,

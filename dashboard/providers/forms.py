@@ -9,7 +9,7 @@ from django.http import QueryDict
 from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
-from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm
+from dashboard.providers.connection_form import CONNECTION_FIELDS, ConnectionForm, url_field
 from dashboard.providers.credential_fields import CredentialParts
 from gateway.models import Provider
 from gateway.providers import catalogue
@@ -25,19 +25,7 @@ class ProviderForm(ConnectionForm, CredentialParts):
     """Everything about a provider but its name and kind. It has a field for each setting that the
     kind declares."""
 
-    base_url = forms.CharField(
-        max_length=URL_CHARS,
-        required=False,
-        label="Base URL",
-        widget=forms.TextInput(
-            attrs={
-                "inputmode": "url",
-                "autocomplete": "off",
-                "spellcheck": "false",
-                "placeholder": "https://llm.example.com/v1",
-            }
-        ),
-    )
+    base_url = url_field("Base URL", max_length=URL_CHARS, example="https://llm.example.com/v1")
     structured_dialect = forms.ChoiceField(
         choices=Provider.StructuredDialect.choices,
         initial=Provider.StructuredDialect.AUTO,
