@@ -140,6 +140,11 @@ _CALLED = {
     "is_enabled": "enabled",
     "timezone": "time zone",
 }
+# Fields where a missing value stands for all there are, and those where an empty list does.
+_ALL_IF_MISSING = {"allowed_ips", "scopes"}
+_ALL_IF_EMPTY = {
+    *("allowed_models", "only_models", "allowed_hosts", "allowed_countries", "allowed_tools"),
+}
 _UNITS = ("_nusd", "_pusd", "_per_token")
 
 
@@ -173,6 +178,8 @@ def _called(field: str) -> str:
 
 
 def _shown(name: str, value: object) -> str:
+    if (value is None and name in _ALL_IF_MISSING) or (not value and name in _ALL_IF_EMPTY):
+        return "all"
     if value is None or value == "" or value == []:
         return "none"
     if isinstance(value, bool):

@@ -123,9 +123,13 @@ def test_a_role_is_told_with_what_it_was(workspace: Workspace) -> None:
     ("details", "shown"),
     [
         ({"is_local": [False, True]}, "on-premises: no → yes"),
+        ({"allowed_models": [[], ["gpt-5"]]}, "models: all → gpt-5"),
+        ({"allowed_ips": [["::1/128"], []]}, "allowed IPs: ::1/128 → none"),
+        ({"scopes": [None, ["usage"]]}, "scopes: all → usage"),
+        ({"denied_models": [[], ["gpt-5"]]}, "denied models: none → gpt-5"),
         (
             {"allowed_ips": [None, ["10.0.0.0/8", "::1/128"]]},
-            "allowed IPs: none → 10.0.0.0/8, ::1/128",
+            "allowed IPs: all → 10.0.0.0/8, ::1/128",
         ),
         ({"reason": "x" * 200}, "reason: " + "x" * 60 + "…"),
         ({"default_params": [{}, {"seed": 1}]}, 'default params: {} → {"seed": 1}'),
