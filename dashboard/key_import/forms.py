@@ -30,7 +30,9 @@ class KeyImportForm(forms.Form):
         file, text = cleaned.get("file"), cleaned.get("text")
         if bool(file) == bool(text) and not self.errors:
             raise forms.ValidationError(
-                "Choose a file or paste its content, not both." if file else "Choose a file first."
+                "Choose a file or paste its content, not both."
+                if file
+                else "Choose a file, or paste its content."
             )
         if file and file.size > MAX_BYTES:
             self.add_error("file", f"The maximum file size is {MAX_BYTES // 1024} KB.")

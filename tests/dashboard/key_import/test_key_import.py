@@ -75,7 +75,7 @@ def test_what_is_wrong_is_listed_by_line_and_nothing_is_imported(admin: Visitor)
 @pytest.mark.parametrize(
     ("form", "words"),
     [
-        ({}, "Choose a file first"),
+        ({}, "Choose a file, or paste its content."),
         ({"text": FILE, "file": SimpleUploadedFile("k.csv", b"secret\n")}, "not both"),
         ({"text": "nothing"}, "name the columns"),
         ({"file": SimpleUploadedFile("k.csv", b"x" * (1024 * 1024 + 1))}, "1024 KB"),
