@@ -104,8 +104,10 @@ def read_entered(kind: str, text: str) -> Entered:
 def read_secret(kind: str, text: str) -> str:
     """Return a credential in its shortest form. Raises ValueError with a sentence, which never
     quotes any of it."""
-    if not text or len(text) > CREDENTIAL_CHARS:
-        raise ValueError(f"Enter 1 to {CREDENTIAL_CHARS:,} characters.")
+    if not text:
+        raise ValueError("Enter the credential.")
+    if len(text) > CREDENTIAL_CHARS:
+        raise ValueError(f"A credential has at most {CREDENTIAL_CHARS:,} characters.")
     if kind in _FORMS and text.startswith("{"):
         account = _read_account(kind, text)
         _check_account(account)

@@ -83,6 +83,12 @@ def test_what_cannot_be_taken_is_named_and_not_repeated(
     assert provider.credentials.count() == 1
 
 
+def test_a_credential_that_is_missing_is_asked_for(client: Client, provider: Provider) -> None:
+    answer = client.post(f"/providers/{provider.pk}/credentials/new", form(credential=""))
+
+    assert answer.context["form"].errors["credential"] == ["Enter the credential."]
+
+
 def test_a_credential_is_changed_replaced_and_removed(client: Client, provider: Provider) -> None:
     client.post(f"/providers/{provider.pk}/credentials/new", form(credential=SECRET))
     first = provider.credentials.get(name="default")
