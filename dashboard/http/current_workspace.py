@@ -14,7 +14,7 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponseBase
 
 from accounts.models import User, Workspace
-from accounts.permissions import Action, may
+from accounts.permissions import RULES, Action, NotAllowed, may
 from accounts.selectors import first_workspace_of, workspaces_of
 
 # The slug of the workspace looked at last. Not in the session: looking writes to no table.
@@ -22,6 +22,7 @@ COOKIE = "tollhouse_workspace"
 COOKIE_AGE_S = 365 * 24 * 60 * 60
 
 View = Callable[..., HttpResponseBase]
+_OPERATORS_ONLY = "Only operators of this installation can open this page."
 
 
 class NoWorkspace(PermissionDenied):
@@ -76,6 +77,8 @@ def require(request: HttpRequest, action: Action) -> Workspace:
     """Return the workspace in view. Raises PermissionDenied unless the person may do this."""
     workspace = current_workspace(request)
     if not may(_person(request), action, workspace):
+        if not RULES[action]:
+            raise NotAllowed(_OPERATORS_ONLY)
         raise PermissionDenied("Your role in this workspace does not allow this page.")
     return workspace
 
@@ -84,7 +87,7 @@ def require_operator(request: HttpRequest, action: Action) -> None:
     """Raise PermissionDenied unless the person may do this to the installation itself."""
     user = request.user
     if not isinstance(user, User) or not may(user, action):
-        raise PermissionDenied("Only operators can open this page.")
+        raise NotAllowed(_OPERATORS_ONLY)
 
 
 def _person(request: HttpRequest) -> User:

@@ -188,6 +188,15 @@ def test_questions_of_the_settings_name_the_workspace(workspace: Workspace) -> N
     assert f"Lock {workspace.name}?" in lock
 
 
+@pytest.mark.parametrize("path", ["/providers", "/hosts", "/credits/grant"])
+def test_owners_are_told_which_pages_are_for_operators(workspace: Workspace, path: str) -> None:
+    page = signed_in(make_member(workspace, Role.OWNER)).get(path)
+
+    assert page.status_code == 403
+    assert "Only operators of this installation" in page.content.decode()
+    assert "An owner of the workspace can change that" not in page.content.decode()
+
+
 def test_owners_rename_and_keep_bodies_and_others_may_not(workspace: Workspace) -> None:
     owner = signed_in(make_member(workspace, Role.OWNER))
     viewer = signed_in(make_member(workspace, Role.VIEWER))
