@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
 from accounts.ledger import LedgerError
+from accounts.management.limit_options import option_of
 
 ACTOR = "command"
 
@@ -78,7 +79,7 @@ def _sentence(error: Exception) -> str:
         if not hasattr(error, "error_dict"):
             return " ".join(error.messages)
         return " ".join(
-            f"{'' if field == '__all__' else field + ': '}{message}"
+            f"{'' if field == '__all__' else option_of(field) + ': '}{message}"
             for field, messages in error.message_dict.items()
             for message in messages
         )

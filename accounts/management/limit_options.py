@@ -20,6 +20,11 @@ _BUDGETS = {
     "monthly_usd": ("monthly_limit_nusd", "Monthly budget (USD)."),
     "total_usd": ("total_limit_nusd", "Total budget (USD)."),
 }
+# By the field that services name.
+_OPTION_OF = {
+    **{name: f"--{name.replace('_', '-')}" for name in _OPTIONS},
+    **{field: f"--{name.replace('_', '-')}" for name, (field, _) in _BUDGETS.items()},
+}
 
 
 def add_call_limit_options(parser: ArgumentParser) -> None:
@@ -46,9 +51,15 @@ def read_spending_options(options: Options) -> dict[str, int | None]:
     }
 
 
+def option_of(field: str) -> str:
+    """Return what an error of a service calls the field, as the options of commands call it."""
+    return _OPTION_OF.get(field, field)
+
+
 def _read(name: str, text: str) -> int | None:
     if text == NONE:
         return None
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"{name}: {text[:40]!r} is not a whole number; {NONE} is no limit.")
+        words = f"{text[:40]!r} is not a whole number above 0; {NONE} is no limit."
+        raise ValueError(f"{option_of(name)}: {words}")
     return int(text)

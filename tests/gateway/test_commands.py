@@ -145,6 +145,20 @@ def test_everything_wrong_with_a_key_is_said_in_one_go() -> None:
     assert not ApiKey.objects.exists()
 
 
+def test_a_limit_that_cannot_be_is_named_as_its_option() -> None:
+    make_workspace()
+
+    refusals = [
+        refusal_of("set_budget", "acme", "--daily-usd=-5"),
+        refusal_of("set_workspace", "acme", "--max-concurrent", "0"),
+        refusal_of("set_workspace", "acme", "--burst=-3"),
+    ]
+
+    assert [words.partition(" ")[0] for words in refusals] == [
+        *("--daily-usd:", "--max-concurrent:", "--burst:"),
+    ]
+
+
 def test_a_moment_is_a_span_or_a_date() -> None:
     assert read_moment("2030-01-31") == datetime(2030, 1, 31, tzinfo=UTC)
     assert read_moment("2030-01-31T12:00:00Z") == datetime(2030, 1, 31, 12, tzinfo=UTC)
