@@ -253,6 +253,15 @@ def test_pages_are_private_and_run_only_what_we_send(lived_in: Workspace, name: 
     assert answer["X-Frame-Options"] == "DENY"
 
 
+@pytest.mark.parametrize("name", [one for one in [*PAGES, *ACCOUNT_PAGES] if one != "call-export"])
+def test_every_form_can_be_sent_without_javascript(lived_in: Workspace, name: str) -> None:
+    page = signed_in(make_user(is_operator=True)).get(address(name, lived_in)).content.decode()
+
+    forms = re.findall(r'<form[^>]*method="post".*?</form>', page, flags=re.DOTALL)
+
+    assert [form for form in forms if 'name="csrfmiddlewaretoken"' not in form] == []
+
+
 def test_every_address_of_the_pages_is_in_these_tests() -> None:
     def patterns(resolver: URLResolver) -> list[URLPattern]:
         inner = resolver.url_patterns
