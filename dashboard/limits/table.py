@@ -42,7 +42,6 @@ _LAYOUT = Layout[LimitRow](
         Column("limit", "Limit", css="cell-long"),
         Column("holder", "For", shown=Shown.WIDE),
         Column("counted", "Algorithm", shown=Shown.WIDER, cell_css="nowrap"),
-        Column("models", "Models", shown=Shown.WIDEST),
         Column("actions", "Actions", is_head_hidden=True, cell_css="num"),
     ),
     row_id=lambda row: row.rule.pk,

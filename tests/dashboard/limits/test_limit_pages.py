@@ -169,6 +169,15 @@ def test_a_limit_is_changed_in_the_dialog(workspace: Workspace) -> None:
     assert (values["label"], values["is_enabled"]) == ("Trial", False)
 
 
+def test_a_limit_on_some_models_names_them_at_every_width(workspace: Workspace) -> None:
+    add_limit_rule(for_workspace(workspace), actor=ACTOR, **REQUESTS, only_models=["gpt-*", "o3"])
+    visitor = signed_in(make_member(workspace, Role.OWNER))
+
+    page = visitor.get(path_of("limit-list")).content.decode()
+
+    assert '<div class="cell-sub">Only gpt-*, o3</div>' in page
+
+
 def test_a_limit_is_removed_after_a_question(workspace: Workspace) -> None:
     rule = add_limit_rule(for_each_key(workspace), actor=ACTOR, **REQUESTS)
     visitor = signed_in(make_member(workspace))
