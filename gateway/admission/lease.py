@@ -17,6 +17,7 @@ from gateway.admission.limit_rules import (
     NOTHING,
     REQUEST,
     Amounts,
+    Plan,
     Reservation,
     RuleState,
     corrections_of,
@@ -32,11 +33,35 @@ from gateway.snapshot.types import SpendingLimits
 FallBack = Callable[["Lease", LimitedCall, LimitedCall], Awaitable[bool]]
 
 
+class TakenRules(Struct, eq=False, gc=False):
+    """What a call has reserved of all its rules at once, in one object: its parts are wanted by few
+    calls. at_us: when that was."""
+
+    plan: Plan
+    amounts: Amounts
+    at_us: int
+
+    def reservations(self) -> list[Reservation]:
+        return [
+            Reservation(state, counter, state.amount_of(self.amounts), self.at_us)
+            for state, counter in self.plan.counting
+        ]
+
+    def settle(self, used: Amounts, now_us: int) -> None:
+        """Count what was used instead."""
+        most, at_us = self.amounts, self.at_us
+        for state, counter in self.plan.correcting:
+            if delta := state.amount_of(used) - state.amount_of(most):
+                counter.correct(delta, at_us, now_us)
+
+
 class Lease(Struct, eq=False, kw_only=True):
     """queued_us: how long the call waited in queues."""
 
     counters: Counters
     queued_us: int = 0
+    # What is not in _reserved yet.
+    _taken: TakenRules | None = None
     # Of each rule that counts the call.
     _reserved: list[Reservation] = field(default_factory=list)
     # A rule may have been reserved more than once.
@@ -84,6 +109,7 @@ class Lease(Struct, eq=False, kw_only=True):
     async def reserve(self, *, prompt_tokens: int, completion_tokens: int, cost_nusd: int) -> bool:
         """As gateway.core.grant.Lease."""
         most = Amounts(1, prompt_tokens, completion_tokens, cost_nusd)
+        self._list_taken()
         lacking = {one.state: one.state.amount_of(most) for one in self._reserved}
         for one in self._reserved:
             lacking[one.state] -= one.amount
@@ -113,6 +139,7 @@ class Lease(Struct, eq=False, kw_only=True):
     def exchange(self, dropped: Sequence[RuleState], more: Lease) -> None:
         """The call comes under these rules no more, of which it has used nothing but the request;
         what `more` has taken is taken for it."""
+        self._list_taken()
         gone = [one for one in self._reserved if one.state in dropped]
         self._reserved = [one for one in self._reserved if one not in gone] + more._reserved
         self._correct(gone, REQUEST)
@@ -125,6 +152,10 @@ class Lease(Struct, eq=False, kw_only=True):
     def settle(self, receipt: Receipt) -> None:
         """End the hold, and count what was used instead of what was reserved."""
         self._release()
+        if (taken := self._taken) is not None:
+            self._taken = None
+            taken.settle(used_by(receipt), self.counters.now_us())
+            return
         reserved, self._reserved = self._reserved, []
         if reserved:
             self._correct(reserved, used_by(receipt))
@@ -139,6 +170,7 @@ class Lease(Struct, eq=False, kw_only=True):
     def withdraw(self) -> None:
         """Give everything back: the call was not let in after all."""
         now_ns = time.monotonic_ns()
+        self._list_taken()
         while self._rates:
             self._rates.pop().give_back(now_ns)
         reserved, self._reserved = self._reserved, []
@@ -150,6 +182,29 @@ class Lease(Struct, eq=False, kw_only=True):
             self._spending.release(self._budgets, self._hold_nusd)
             self._spending = None
 
+    def _list_taken(self) -> None:
+        if self._taken is not None:
+            self._reserved = self._taken.reservations()
+            self._taken = None
+
     def _correct(self, reserved: Sequence[Reservation], used: Amounts) -> None:
         if corrections := corrections_of(reserved, used, has_grown=self._has_grown):
             self.counters.correct(corrections)
+
+
+def take_rules(plan: Plan, amounts: Amounts, counters: Counters) -> Lease | None:
+    """Take what a call wants of its rules if nothing has to be waited for; else take nothing.
+    counters: in this process's memory."""
+    now_us = counters.now_us()
+    for number, (state, counter) in enumerate(plan.counting):
+        if not counter.add(state.amount_of(amounts), now_us, state.limit):
+            for taken, other in plan.counting[:number]:
+                other.correct(-taken.amount_of(amounts), now_us, now_us)
+            return None
+    lease = Lease(counters=counters, _taken=TakenRules(plan, amounts, now_us))
+    for _, limiter in reversed(plan.slots):
+        if not limiter.try_acquire():
+            lease.withdraw()
+            return None
+        lease.acquired(limiter)
+    return lease

@@ -214,11 +214,13 @@ class Plan:
     outer: list[RuleState]
     of_workspace: list[RuleState]
     of_key: list[RuleState]
-    # Those of them that the heads of answers tell of.
-    requests: list[RuleState]
-    tokens: list[RuleState]
-    # Those that count, and those that limit concurrent requests.
+    # Those that count; those of them that count what is known when a call has ended; and those that
+    # the heads of answers tell of.
     counting: list[tuple[RuleState, RuleCounter]]
+    correcting: list[tuple[RuleState, RuleCounter]]
+    requests: list[tuple[RuleState, RuleCounter]]
+    tokens: list[tuple[RuleState, RuleCounter]]
+    # Those that limit concurrent requests.
     slots: list[Places]
     # No rule is only for some models.
     is_for_all: bool
@@ -249,14 +251,16 @@ def make_plan(rules: tuple[Rules, Rules], states: Sequence[RuleState]) -> Plan:
     of_workspace = [state for state in states if state.rule.level in ("workspace", "member")]
     of_key = [state for state in states if state.rule.level == "key"]
     ordered = [*outer, *of_workspace, *of_key]
+    counting = [(state, state.counter) for state in ordered if state.counter is not None]
     return Plan(
         rules=rules,
         outer=outer,
         of_workspace=of_workspace,
         of_key=of_key,
-        requests=[state for state in states if state.rule.metric == "requests"],
-        tokens=[state for state in states if state.rule.metric == "tokens"],
-        counting=[(state, state.counter) for state in ordered if state.counter is not None],
+        counting=counting,
+        correcting=[pair for pair in counting if pair[0].rule.metric != "requests"],
+        requests=[pair for pair in counting if pair[0].rule.metric == "requests"],
+        tokens=[pair for pair in counting if pair[0].rule.metric == "tokens"],
         slots=[
             Places(state, state.concurrency) for state in ordered if state.concurrency is not None
         ],

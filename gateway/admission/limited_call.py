@@ -8,7 +8,7 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from gateway.admission.counter_protocols import ConcurrencyCounter, Entry, RateCounter, Slot
-from gateway.admission.limit_rules import Amounts, Plan, Reservation, Rules, RuleState
+from gateway.admission.limit_rules import Amounts, Reservation, Rules, RuleState
 from gateway.admission.limiter_state import (
     Holder,
     LimiterState,
@@ -125,12 +125,3 @@ def wanted_of(
         elif state.counter is not None:
             counted.append(Reservation(state, state.counter, state.amount_of(call.amounts)))
     return Wanted(counted, slots)
-
-
-def wanted_of_rules(call: LimitedCall, plan: Plan, *, wants_slots: bool) -> Wanted:
-    """Return what a call wants that comes under rules alone, as wanted_of does."""
-    amounts = call.amounts
-    return Wanted(
-        [Reservation(state, counter, state.amount_of(amounts)) for state, counter in plan.counting],
-        plan.slots if wants_slots else [],
-    )

@@ -81,10 +81,6 @@ class LimiterState:
                 self.owner, limit, workspace_id=self._workspace_id
             )
 
-    @property
-    def is_unlimited(self) -> bool:
-        return self.rate is None and self.concurrency is None
-
     def is_idle(self, now_ns: int) -> bool:
         """True when forgetting the state forgets nothing."""
         is_full = self.rate is None or not self.rate.full_in_ns(now_ns)

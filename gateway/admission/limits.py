@@ -18,10 +18,11 @@ from gateway.admission.counter_protocols import (
     HangUp,
     QueueFull,
     QueueLimits,
+    RateCounter,
     ServerState,
     SharedLevels,
 )
-from gateway.admission.lease import Lease
+from gateway.admission.lease import Lease, take_rules
 from gateway.admission.limit_rules import Plan, Reservation, Rules, RuleStates
 from gateway.admission.limited_call import (
     NO_LIMITS,
@@ -30,7 +31,6 @@ from gateway.admission.limited_call import (
     Outlook,
     Wanted,
     wanted_of,
-    wanted_of_rules,
 )
 from gateway.admission.limiter_state import (
     LimiterState,
@@ -89,10 +89,11 @@ class Limits:
 
     def rates_of(self, key: KeyRecord, rules: Rules) -> Rates:
         """Return the limits that a caller with this key is under. rules: of the installation."""
-        limits = key.limits or NO_LIMITS
-        holders = self._follow(key, limits, time.monotonic_ns())
-        counters = [holder.rate for holder in holders if holder.rate is not None]
-        plan = None
+        limits, plan = key.limits or NO_LIMITS, None
+        counters: list[RateCounter] = []
+        if not limits.are_rules:
+            holders = self._follow(key, limits, time.monotonic_ns())
+            counters = [holder.rate for holder in holders if holder.rate is not None]
         if rules or limits.rules:
             plan = self._rules.plan(rules, limits.rules).for_any_model()
         return Rates(counters, plan, self.counters.now_us)
@@ -123,8 +124,14 @@ class Limits:
         Raises KeyLimitExceeded, then RateLimited and LimitExceeded, then ConcurrencyLimited;
         CallerLeft when hang_up returns while it waits; DatabaseUnavailable, ServerStopping.
         """
-        lease = Lease(counters=self.counters)
         limits = call.key.limits or NO_LIMITS
+        if self._levels is None and limits.are_rules:
+            plan = self._plan_for(call)
+            show_in_rates(call, plan)
+            # Most calls come in at once; what refuses the others is found below.
+            if (taken := take_rules(plan, call.amounts, self.counters)) is not None:
+                return taken
+        lease = Lease(counters=self.counters)
         try:
             if limits.of_spending is not None:
                 await self._hold(limits.of_spending, call.amounts.cost_nusd, lease)
@@ -164,15 +171,15 @@ class Limits:
                 return False
             raise
         lease.exchange([one for one in had if one not in wanted], more)
-        if isinstance(call.rates, Rates):
-            call.rates.plan = plan
+        show_in_rates(call, plan)
         return True
 
     def charged(self, grant: Grant, receipt: Receipt, record: int) -> None:
         """Count what a call has used. record: see SpendingCounter.charge."""
-        identity = grant.identity
-        owners = (identity.workspace_id, grant.member, identity.key_id)
-        self.spending.charge(owners, receipt.charge_nusd, identity.at, record)
+        if self.spending.is_counting:
+            identity = grant.identity
+            owners = (identity.workspace_id, grant.member, identity.key_id)
+            self.spending.charge(owners, receipt.charge_nusd, identity.at, record)
         if grant.lease is not None:
             grant.lease.settle(receipt)
 
@@ -239,10 +246,7 @@ class Limits:
         if not (call.rules or limits.rules):
             return wanted_of(call, (workspace, own), wants_slots=wants_slots)
         plan = self._plan_for(call)
-        if isinstance(call.rates, Rates):
-            call.rates.plan = plan
-        if workspace.is_unlimited and own.is_unlimited:
-            return wanted_of_rules(call, plan, wants_slots=wants_slots)
+        show_in_rates(call, plan)
         return wanted_of(call, plan.around(workspace, own), wants_slots=wants_slots)
 
     async def _count(self, call: LimitedCall, wanted: Wanted, lease: Lease) -> None:
@@ -316,6 +320,12 @@ class Limits:
         if not self.spending.try_hold(budgets, hold_nusd):
             await self.spending.hold(budgets, hold_nusd)
         lease.held(self.spending, budgets, hold_nusd)
+
+
+def show_in_rates(call: LimitedCall, plan: Plan) -> None:
+    """Have the head of the answer tell of these rules."""
+    if isinstance(call.rates, Rates):
+        call.rates.plan = plan
 
 
 def owner_of(call: LimitedCall) -> Owner:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from gateway.admission.counter_protocols import RateCounter
 from gateway.admission.limit_rules import Plan, RuleState
 from gateway.admission.limit_windows import US_PER_S
+from gateway.admission.rule_counters import RuleCounter
 from gateway.core.rate_limit_status import RateLimitStatus
 
 NS_PER_US = 1_000
@@ -26,11 +27,19 @@ class Rates:
         # The rules that the caller comes under, or its call once that is known; None for none.
         self.plan = plan
 
-    def requests(self) -> RateLimitStatus | None:
-        plan = self.plan
-        rule = self._tightest(plan.requests) if plan is not None and plan.requests else None
-        if not self._counters:
-            return rule
+    def statuses(self) -> tuple[RateLimitStatus | None, RateLimitStatus | None]:
+        """Return where the caller stands with requests, and with tokens; None for no such limit."""
+        plan, now_us = self.plan, self._now_us()
+        requests = tokens = None
+        if plan is not None:
+            if plan.requests:
+                requests = find_tightest(plan.requests, now_us)
+            if plan.tokens:
+                tokens = find_tightest(plan.tokens, now_us)
+        return self._with_rates(requests) if self._counters else requests, tokens
+
+    def _with_rates(self, rule: RateLimitStatus | None) -> RateLimitStatus:
+        """Return what leaves least: a rate of the key or the workspace, or this rule."""
         now_ns = time.monotonic_ns()
         tightest = min(self._counters, key=lambda counter: counter.remaining(now_ns))
         remaining = tightest.remaining(now_ns)
@@ -39,23 +48,17 @@ class Rates:
         full_in_us = -(-tightest.full_in_ns(now_ns) // NS_PER_US)
         return make_status(tightest.burst, remaining, full_in_us, tightest.per_minute)
 
-    def tokens(self) -> RateLimitStatus | None:
-        plan = self.plan
-        return self._tightest(plan.tokens) if plan is not None and plan.tokens else None
 
-    def _tightest(self, rules: Sequence[RuleState]) -> RateLimitStatus | None:
-        now_us = self._now_us()
-        tightest, least = None, 0
-        for state in rules:
-            if state.counter is None:
-                continue
-            left = state.limit - state.counter.used(now_us)
-            if tightest is None or left < least:
-                tightest, least = state, left
-        if tightest is None or tightest.counter is None:
-            return None
-        empty_in_us = tightest.counter.empty_in_us(now_us)
-        return make_status(tightest.limit, max(least, 0), empty_in_us, tightest.rule.maximum)
+def find_tightest(rules: Sequence[tuple[RuleState, RuleCounter]], now_us: int) -> RateLimitStatus:
+    """Return the status of the rule that leaves least. There is at least one."""
+    tightest, counter = rules[0]
+    least = tightest.limit - counter.used(now_us)
+    for state, other in rules[1:]:
+        left = state.limit - other.used(now_us)
+        if left < least:
+            tightest, counter, least = state, other, left
+    empty_in_us = counter.empty_in_us(now_us)
+    return make_status(tightest.limit, max(least, 0), empty_in_us, tightest.rule.maximum)
 
 
 def make_status(limit: int, remaining: int, reset_in_us: int, per_period: int) -> RateLimitStatus:

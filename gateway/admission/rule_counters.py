@@ -123,6 +123,12 @@ class RollingWindow:
         return wait_us
 
     def empty_in_us(self, now_us: int) -> int:
+        try:
+            number, amount = self._parts[-1]
+        except IndexError:
+            return 0
+        if amount:
+            return max(self._leaves(number) - now_us, 0)
         for number, amount in reversed(list(self._parts)):
             if amount:
                 return max(self._leaves(number) - now_us, 0)

@@ -18,7 +18,7 @@ from gateway.core.receipt import Receipt
 from gateway.core.request import Reply, RequestHead
 from gateway.endpoints.base import AnyEndpoint
 from gateway.http.body import read_body
-from gateway.http.rate_headers import rate_headers
+from gateway.http.rate_headers import rate_headers, rate_lines
 from gateway.http.sse import END
 from gateway.stages import Claim, KeptAnswer
 
@@ -205,8 +205,8 @@ class CallerConnection:
         # Middleware adds headers, and has a `send` of its own for that.
         is_direct = getattr(self._send, "__self__", None) is reply
         if reply is not None and is_direct and not self._has_head:
-            told = headers if self.rates is None else headers + rate_headers(self.rates, 200)
-            if reply.write_answer(told, body):
+            more_lines = b"" if self.rates is None else rate_lines(self.rates)
+            if reply.write_answer(headers, body, more_lines):
                 self._has_head = self._has_ended = True
                 self._sent_headers = headers
                 return

@@ -24,6 +24,5 @@ class RateLimitStatus(Struct, frozen=True, gc=False):
 class Rates(Protocol):
     """The limits that a caller is under (gateway.admission.rates). None: there is none."""
 
-    def requests(self) -> RateLimitStatus | None: ...
-
-    def tokens(self) -> RateLimitStatus | None: ...
+    def statuses(self) -> tuple[RateLimitStatus | None, RateLimitStatus | None]:
+        """Return where the caller stands with requests, and with tokens; None for no such limit."""

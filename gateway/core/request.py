@@ -35,10 +35,12 @@ class Reply(Protocol):
     def write_now(self, body: bytes) -> bool:
         """Write a piece of a body if that takes no waiting. Returns whether it was written."""
 
-    def write_answer(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+    def write_answer(
+        self, headers: Sequence[tuple[bytes, bytes]], body: bytes, more_lines: bytes = b""
+    ) -> bool:
         """Write an answer of status 200, all of it, if that takes no waiting. Returns whether it
         was written. headers: names in lower case, the length of the body among them, nothing of
-        the connection."""
+        the connection. more_lines: of the head, as they are written, each with its end."""
 
     def claim_body(self, owner: str) -> None:
         """Take note of the key whose body it is. Raises Overloaded."""

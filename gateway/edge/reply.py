@@ -21,7 +21,6 @@ from gateway.edge.refusal_rate import RefusalRate
 MAX_JOINED_BYTES = 64 * 1024
 CLOSE = (b"connection", b"close")
 LAST_CHUNK = b"0\r\n\r\n"
-END_OF_HEAD = b"\r\n\r\n"
 # All that may be in a header: no control characters.
 PRINTED = bytes(byte for byte in range(256) if byte >= 0x20 and byte != 0x7F) + b"\t"
 
@@ -120,7 +119,9 @@ class Reply(RequestResponseCycle):
         self._write_behind(b"%x\r\n%b\r\n" % (len(body), body))
         return True
 
-    def write_answer(self, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> bool:
+    def write_answer(
+        self, headers: Sequence[tuple[bytes, bytes]], body: bytes, more_lines: bytes = b""
+    ) -> bool:
         """As gateway.core.request.Reply: in one write, without ASGI's two messages."""
         is_usual = self.keep_alive and not self.access_log and len(body) <= MAX_JOINED_BYTES
         if not is_usual or self.response_started or self.flow.write_paused or self.disconnected:
@@ -131,7 +132,7 @@ class Reply(RequestResponseCycle):
             return False
         self.waiting_for_100_continue = False
         self.response_started = True
-        self.transport.write(b"".join((STATUS_LINE[200], fields, END_OF_HEAD, body)))
+        self.transport.write(b"%b%b\r\n%b\r\n%b" % (STATUS_LINE[200], fields, more_lines, body))
         self._complete()
         return True
 

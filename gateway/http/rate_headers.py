@@ -7,34 +7,54 @@ from gateway.core.rate_limit_status import Rates
 
 Headers = list[tuple[bytes, bytes]]
 
+# Those that end in -requests and -tokens are spelled and meant as OpenAI's: the limit is that of a
+# whole period, as of a minute.
+REQUESTS = (
+    b"x-ratelimit-limit: %d\r\n"
+    b"x-ratelimit-remaining: %d\r\n"
+    b"x-ratelimit-reset: %d\r\n"
+    b"x-ratelimit-limit-requests: %d\r\n"
+    b"x-ratelimit-remaining-requests: %d\r\n"
+    b"x-ratelimit-reset-requests: %b\r\n"
+)
+TOKENS = (
+    b"x-ratelimit-limit-tokens: %d\r\n"
+    b"x-ratelimit-remaining-tokens: %d\r\n"
+    b"x-ratelimit-reset-tokens: %b\r\n"
+)
+
 
 def rate_headers(rates: Rates | None, status: int) -> Headers:
-    """Return the headers of an answer of this status. A caller that may not come in gets none.
-
-    Those that end in -requests and -tokens are spelled and meant as OpenAI's: the limit is that of
-    a whole period, as of a minute.
-    """
+    """Return the headers of an answer of this status. A caller that may not come in gets none."""
     if rates is None or status == 401:
         return []
-    headers = []
-    if (found := rates.requests()) is not None:
-        remaining, per_period = found.remaining, found.per_period
-        headers = [
-            (b"x-ratelimit-limit", b"%d" % found.limit),
-            (b"x-ratelimit-remaining", b"%d" % remaining),
-            (b"x-ratelimit-reset", b"%d" % found.reset_s),
-            (b"x-ratelimit-limit-requests", b"%d" % per_period),
-            (b"x-ratelimit-remaining-requests", b"%d" % min(remaining, per_period)),
-            (b"x-ratelimit-reset-requests", write_duration(found.reset_in_s)),
-        ]
-    if (found := rates.tokens()) is not None:
-        remaining, per_period = found.remaining, found.per_period
-        headers += [
-            (b"x-ratelimit-limit-tokens", b"%d" % per_period),
-            (b"x-ratelimit-remaining-tokens", b"%d" % min(remaining, per_period)),
-            (b"x-ratelimit-reset-tokens", write_duration(found.reset_in_s)),
-        ]
-    return headers
+    return [
+        (name, value)
+        for name, _, value in [line.partition(b": ") for line in rate_lines(rates).splitlines()]
+    ]
+
+
+def rate_lines(rates: Rates) -> bytes:
+    """Return the same as they are written, each with the end of its line."""
+    requests, tokens = rates.statuses()
+    lines = b""
+    if requests is not None:
+        remaining, per_period = requests.remaining, requests.per_period
+        lines = REQUESTS % (
+            requests.limit,
+            remaining,
+            requests.reset_s,
+            per_period,
+            min(remaining, per_period),
+            write_duration(requests.reset_in_s),
+        )
+    if tokens is not None:
+        lines += TOKENS % (
+            tokens.per_period,
+            min(tokens.remaining, tokens.per_period),
+            write_duration(tokens.reset_in_s),
+        )
+    return lines
 
 
 def write_duration(seconds: int) -> bytes:

@@ -239,6 +239,9 @@ class CallLimits(NamedTuple):
     at_once: int | None = None
 
 
+NO_CALL_LIMITS = CallLimits()
+
+
 class LimitRaise(NamedTuple):
     """How much more than its limit may be spent of a period, until a moment in seconds since the
     epoch."""
@@ -299,6 +302,11 @@ class KeyLimits(NamedTuple):
     of_spending: tuple[SpendingLimits, ...] | None
     # Of the workspace, then of the member whose key it is, then of the key.
     rules: tuple[LimitRule, ...] = ()
+
+    @property
+    def are_rules(self) -> bool:
+        """True when there are none but rules."""
+        return self.of_spending is None and self.of_key == self.of_workspace == NO_CALL_LIMITS
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

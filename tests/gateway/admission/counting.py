@@ -110,7 +110,7 @@ async def refused(entering: Awaitable[object]) -> GatewayError | None:
 
 
 def remaining(limits: Limits, key: KeyRecord) -> int:
-    found = limits.rates_of(key, ()).requests()
+    found, _ = limits.rates_of(key, ()).statuses()
     assert found is not None
     return found.remaining
 

@@ -128,7 +128,7 @@ async def test_a_call_that_is_not_charged_gives_its_reservation_back(
         lease.withdraw()
 
         found = one.rates_of(key, ())
-        tokens, requests = found.tokens(), found.requests()
+        requests, tokens = found.statuses()
         assert tokens is not None
         assert requests is not None
         assert (tokens.limit, tokens.remaining) == (100, 100)
@@ -154,7 +154,7 @@ async def test_the_outermost_level_refuses_first_and_nothing_is_counted_then(ser
         assert levels == ["model"] * 3
         assert error is not None
         assert error.details["level"] == "organisation"
-        found = one.rates_of(key, ()).requests()
+        found, _ = one.rates_of(key, ()).statuses()
         assert found is not None
         assert (found.limit, found.remaining) == (2, 0)
 
@@ -171,7 +171,7 @@ async def test_what_limits_a_key_beside_its_rules_counts_nothing_when_a_rule_ref
         for _ in range(2):
             await enter(other, key)
 
-        found = other.rates_of(key, ()).requests()
+        found, _ = other.rates_of(key, ()).statuses()
         assert found is not None
         assert found.remaining == 2
         lease.end()
