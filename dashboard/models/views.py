@@ -33,6 +33,7 @@ from gateway.selectors.catalogue import ModelRow, model_row, model_rows, provide
 from gateway.services.models import (
     NATIVE_CHARS,
     add_model,
+    check_operation_change,
     set_model_enabled,
     set_prices,
     update_model,
@@ -220,11 +221,14 @@ def _add(request: PageRequest, form: NewModelForm) -> LanguageModel | None:
 def _update(request: PageRequest, model: LanguageModel, form: ModelForm) -> bool:
     who, is_confirmed = request.user.email, form.cleaned_data["confirm_price"]
     confirmed = {"may_be_free": is_confirmed, "may_jump": is_confirmed}
+    operation = model.operation
 
     def write() -> bool:
         with transaction.atomic():
             is_described = update_model(model, actor=who, **form.described())
-            return set_prices(model, actor=who, **form.prices(), **confirmed) or is_described
+            is_priced = set_prices(model, actor=who, **form.prices(), **confirmed)
+            check_operation_change(model, operation, may_be_free=is_confirmed)
+            return is_priced or is_described
 
     return save(request, form, write)
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from gateway.core.time_spans import DAY_S, HOUR_S, MINUTE_S
 from gateway.selectors.periods import NAMED_PERIODS, Period, is_reversed, read_period
 
 REVERSED = "The end must be after the start."
 _INPUT_CHARS = 16  # 2026-01-31T23:59
+# Periods of a fixed length. Others start where their name says.
+_ROUNDED = ("1h", "24h", "7d", "30d")
 _SHORT = {"1h": "1 h", "today": "Today", "24h": "24 h", "7d": "7 d", "30d": "30 d"}
 
 
@@ -40,6 +43,15 @@ class PeriodChoice:
     @property
     def is_custom(self) -> bool:
         return self.period.name == "custom"
+
+    @property
+    def heading(self) -> str:
+        """The period's label, with the step that its start is rounded to: "Last 24 hours" are up to
+        a step shorter."""
+        label = self.period.label
+        if self.period.name not in _ROUNDED:
+            return label
+        return f"{label}, rounded to {_step(self.period.step_s)}"
 
     @property
     def words(self) -> str:
@@ -77,6 +89,12 @@ def _as_input(text: str, time_of_day: str) -> str:
     """Return a moment of a URL as an input of type datetime-local takes it."""
     text = text.strip()[:_INPUT_CHARS]
     return f"{text}{time_of_day}" if text and "T" not in text and " " not in text else text
+
+
+def _step(step_s: int) -> str:
+    if step_s < HOUR_S:
+        return f"{step_s // MINUTE_S} min"
+    return f"{step_s // HOUR_S} h" if step_s < DAY_S else "whole days"
 
 
 def _moment(moment: datetime) -> str:

@@ -19,6 +19,13 @@ OPERATIONS = {
 }
 # Operations that a model for another one alone can be asked for, too.
 ALSO_ANSWERED_BY = {"completions": "chat", "translations": "transcriptions"}
+# They are charged for their input, or by other units.
+_WITHOUT_OUTPUT_TOKENS = frozenset({"embeddings", "rerank", "moderations"})
+
+
+def has_output_tokens(only: str) -> bool:
+    """True when calls of a model can have output tokens. only: as in is_for."""
+    return only not in _WITHOUT_OUTPUT_TOKENS
 
 
 def is_for(only: str, operation: str) -> bool:

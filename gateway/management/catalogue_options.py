@@ -13,7 +13,7 @@ from typing import cast
 from accounts.untyped import Options
 from gateway.core.money import read_price
 from gateway.core.operations import OPERATIONS
-from gateway.core.units import other_units
+from gateway.core.units import UNITS, other_units
 from gateway.management.credential_options import add_source_options, write_credential
 from gateway.models import LanguageModel, Provider
 from gateway.services.models import Described
@@ -107,6 +107,14 @@ def add_price_option(parser: ArgumentParser) -> None:
     )
 
 
+def read_price_option(option: str, text: str, unit: str = "prompt") -> int:
+    """Return the price of an option, in pico-USD per step. Raises ValueError that names it."""
+    try:
+        return read_price(text, UNITS[unit])
+    except ValueError as error:
+        raise ValueError(f"{option}: {error}") from None
+
+
 def read_unit_prices(given: Sequence[str] | None) -> dict[str, int | None]:
     """Return the prices of --price. Raises ValueError with a sentence."""
     prices: dict[str, int | None] = {}
@@ -118,7 +126,7 @@ def read_unit_prices(given: Sequence[str] | None) -> dict[str, int | None]:
                 f"{text[:40]!r} is not a unit and its price: write one of {', '.join(units)}, then "
                 "= and a price in USD."
             )
-        prices[name] = read_price(usd, units[name]) if usd else None
+        prices[name] = read_price_option(f"--price {name}", usd, name) if usd else None
     return prices
 
 

@@ -93,7 +93,10 @@ def _check(workspace: Workspace, name: str, options: Mapping[str, object], langu
     """Raise ValidationError for what every call would be refused for."""
     processor = PROCESSORS.get(name)
     if processor is None or not processor.can_be_required:
-        raise ValidationError({"processor": f"{name[:64]} cannot be mandatory."})
+        known = ", ".join(one.name for one in requirable_processors())
+        raise ValidationError(
+            {"processor": f"{name[:64]} cannot be mandatory. Use one of {known}."}
+        )
     given: JsonObject = {name: dict(options)} if options else {}
     try:
         check_options(given)

@@ -19,7 +19,7 @@ from gateway.models import LanguageModel, Provider, Target
 from gateway.services.changed_fields import change_fields
 from gateway.services.default_params import check_default_params
 from gateway.services.prompt_templates import check_prompt
-from gateway.services.unusual_prices import is_free_to_us, refuse_unusual
+from gateway.services.unusual_prices import is_free_to_us, refuse_free_output, refuse_unusual
 
 # 1 USD per token. With at most 2^31 tokens a hold stays far within 64 bits of nano-USD.
 MAX_PUSD_PER_TOKEN = 10**12
@@ -103,7 +103,8 @@ def add_model(
         setattr(model, column, pusd)
     _check(model)
     may_be_free |= is_free_to_us([provider])
-    refuse_unusual(prices | others, None, may_be_free=may_be_free, may_jump=True)
+    confirmed = {"may_be_free": may_be_free, "may_jump": True}
+    refuse_unusual(prices | others, None, operation=model.operation, **confirmed)
     model.save()
     target = _insert_target(model, provider, native_model or name)
     limits = {"max_output_tokens": max_output_tokens}
@@ -162,11 +163,20 @@ def set_prices(
     if before == prices:
         return False
     may_be_free |= is_free_to_us(target.provider for target in _targets(model))
-    refuse_unusual(prices, before, may_be_free=may_be_free, may_jump=may_jump)
+    confirmed = {"may_be_free": may_be_free, "may_jump": may_jump}
+    refuse_unusual(prices, before, operation=model.operation, **confirmed)
     LanguageModel.objects.filter(pk=model.pk).update(**prices)
     model.refresh_from_db(fields=list(prices))
     _record(model, actor=actor, action="model.set_prices", details=details)
     return True
+
+
+def check_operation_change(model: LanguageModel, before: str, *, may_be_free: bool) -> None:
+    """Raise UnusualPrice where the output tokens that the model can have now are free. To be called
+    once operation and prices are written. before: the operation until now."""
+    may_be_free |= is_free_to_us(target.provider for target in _targets(model))
+    price = model.output_pusd_per_token
+    refuse_free_output(before, model.operation, price, may_be_free=may_be_free)
 
 
 @transaction.atomic

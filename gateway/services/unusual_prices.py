@@ -7,12 +7,13 @@ from collections.abc import Iterable, Mapping
 from django.core.exceptions import ValidationError
 
 from gateway.core.money import format_price
-from gateway.core.units import UNITS, parts_of
+from gateway.core.operations import has_output_tokens
+from gateway.core.units import UNITS, Unit, parts_of
 from gateway.models import Provider
 from gateway.providers.catalogue import SIMULATED
 
 JUMP = 10
-_INPUT = "input_pusd_per_token"
+_INPUT, _OUTPUT = "input_pusd_per_token", "output_pusd_per_token"
 _OF_INPUT = frozenset(unit.price_column for unit in parts_of("prompt"))
 
 
@@ -34,12 +35,14 @@ def refuse_unusual(
     prices: Mapping[str, int | None],
     before: Mapping[str, int | None] | None,
     *,
+    operation: str,
     may_be_free: bool,
     may_jump: bool,
 ) -> None:
     """Raise UnusualPrice for prices that nobody has confirmed. Pico-USD per token, by field.
 
     before: the prices until now, None for a new model; what stays as it is needs no confirmation.
+    operation: the one that the model is for alone; output tokens that it cannot have may be free.
     """
     units = {unit.price_column: unit for unit in UNITS.values()}
     free: dict[str, str] = {}
@@ -52,7 +55,8 @@ def refuse_unusual(
             old = None  # it gets a price of its own, which may well be a tenth
         unit = units[name]
         if price == 0 and not may_be_free:
-            free[name] = f"At a price of 0 these {unit.noun} are free. Confirm the price."
+            if name != _OUTPUT or has_output_tokens(operation):
+                free[name] = _free(unit)
         elif price and old is not None and not may_jump and _is_jump(old, price):
             jumps[name] = (
                 f"This was {format_price(old, unit)} USD: 10 times as much or a tenth is often "
@@ -60,6 +64,17 @@ def refuse_unusual(
             )
     if free or jumps:
         raise UnusualPrice(free, jumps)
+
+
+def refuse_free_output(before: str, now: str, price: int, *, may_be_free: bool) -> None:
+    """Raise UnusualPrice where a change of the operation makes output tokens free: their price of 0
+    needed no confirmation before."""
+    if has_output_tokens(now) and not has_output_tokens(before) and not (price or may_be_free):
+        raise UnusualPrice({_OUTPUT: _free(UNITS["completion"])}, {})
+
+
+def _free(unit: Unit) -> str:
+    return f"At a price of 0 these {unit.noun} are free. Confirm the price."
 
 
 def _is_jump(old: int, new: int) -> bool:

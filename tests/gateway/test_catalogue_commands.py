@@ -166,7 +166,10 @@ def test_what_is_as_it_was_tells_nobody() -> None:
         (("--default-params", '{"api_base": "http://x"}'), "api_base"),
         (("--default-params", '{"seed": null}'), "null"),
         (("--max-output", "0"), "max_output_tokens"),
-        (("--input", "-1"), "negative"),
+        (("--input=-1",), "--input: A price cannot be negative."),
+        (("--output=-1",), "--output: A price cannot be negative."),
+        (("--cached-input=-1",), "--cached-input: A price cannot be negative."),
+        (("--price", "image=-1"), "--price image: A price cannot be negative."),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_changes(words: tuple[str, ...], part: str) -> None:
@@ -292,3 +295,38 @@ def test_a_provider_where_a_cloud_tells_credentials_is_refused() -> None:
     sentence = refusal_of("add_provider", "up", *where)
 
     assert "TOLLHOUSE_LINK_LOCAL_PROVIDERS" in sentence
+
+
+@pytest.mark.parametrize("operation", ["embeddings", "rerank", "moderations"])
+@pytest.mark.parametrize("output", [(), ("--output", "0")])
+def test_output_tokens_that_cannot_be_need_no_price(
+    operation: str, output: tuple[str, ...]
+) -> None:
+    make_provider("up", kind="openai", credential="sk-live")
+    given = ("add_model", "gpt", "--provider", "up", "--max-output", "99", "--input", "1")
+
+    refusals = [
+        refusal_of(*given, *output, "--operation", "chat"),
+        refusal_of(*given, *output),
+        refusal_of(*given[:-1], "0", *output, "--operation", operation),
+    ]
+    answer = ask(*given, *output, "--operation", operation)
+
+    assert ("--free" if output else "--output: Enter the price") in refusals[0]
+    assert refusals[1] == refusals[0]
+    assert refusals[2].endswith("Add --free.")
+    assert answer["output_pusd_per_token"] == 0
+
+
+def test_output_tokens_are_not_free_by_a_change_of_the_operation() -> None:
+    provider = make_provider("up", kind="openai", credential="sk-live")
+    make_model("gpt", provider=provider, operation="embeddings")
+
+    ask("set_model", "gpt", "--output", "0", "--operation", "rerank")
+    refusal = refusal_of("set_model", "gpt", "--operation", "any")
+    unchanged = LanguageModel.objects.get().operation
+    ask("set_model", "gpt", "--operation", "chat", "--output", "2", "--confirm-price")
+
+    assert refusal.endswith("Add --free.")
+    assert unchanged == "rerank"
+    assert LanguageModel.objects.get().operation == "chat"

@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.models import LedgerEntry, Membership, Role, Wallet, Workspace
 from gateway.models import LanguageModel, Provider
 from gateway.services.credential_encryption import encrypt
+from gateway.services.mandatory_processors import requirable_processors
 from keys.management.commands.issue_key import read_moment
 from keys.management.limit_options import write_limits
 from keys.models import ApiKey
@@ -358,3 +359,14 @@ def test_a_credential_that_does_not_open_is_named(settings: Any) -> None:
 
     assert "up" in sentence
     assert encrypt("x", provider.pk)
+
+
+@pytest.mark.parametrize("name", ["nope", "haystack"])
+def test_a_processor_that_cannot_be_mandatory_is_told_which_can(name: str) -> None:
+    sentence = refusal_of("set_processor", make_workspace("Acme").slug, name)
+
+    assert sentence == (
+        f"processor: {name} cannot be mandatory. Use one of "
+        f"{', '.join(one.name for one in requirable_processors())}."
+    )
+    assert "anonymise" in sentence

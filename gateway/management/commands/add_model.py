@@ -5,13 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
-from gateway.core.money import read_usd_per_mtok
+from gateway.core.operations import has_output_tokens
 from gateway.management.catalogue_options import (
     add_model_options,
     add_price_option,
     confirmed_by,
     get_provider,
     read_model_options,
+    read_price_option,
     read_unit_prices,
     write_model,
 )
@@ -28,7 +29,9 @@ class Command(JsonCommand):
         parser.add_argument("--native", default="", help="Provider model ID.")
         parser.add_argument("--input", required=True, metavar="USD", help="Price of prompt tokens.")
         parser.add_argument(
-            "--output", required=True, metavar="USD", help="Price of completion tokens."
+            "--output",
+            metavar="USD",
+            help="Price of completion tokens. Required unless the operation has none.",
         )
         parser.add_argument(
             "--cached-input",
@@ -46,11 +49,12 @@ class Command(JsonCommand):
         provider: str,
         native: str,
         input: str,
-        output: str,
+        output: str | None,
         cached_input: str | None,
         price: list[str] | None,
         max_output: int,
         free: bool,
+        operation: str | None,
         **options: object,
     ) -> Answer:
         with confirmed_by():
@@ -58,16 +62,27 @@ class Command(JsonCommand):
                 name=name,
                 provider=get_provider(provider),
                 native_model=native,
-                input_pusd=read_usd_per_mtok(input),
-                output_pusd=read_usd_per_mtok(output),
-                cached_input_pusd=read_usd_per_mtok(cached_input) if cached_input else None,
+                input_pusd=read_price_option("--input", input),
+                output_pusd=_read_output_price(output, operation),
+                cached_input_pusd=(
+                    read_price_option("--cached-input", cached_input) if cached_input else None
+                ),
                 unit_prices=read_unit_prices(price),
                 max_output_tokens=max_output,
                 actor=ACTOR,
                 may_be_free=free,
-                **read_model_options(options),
+                **read_model_options({**options, "operation": operation}),
             )
         return write_model(model)
 
     def describe(self, answer: Answer) -> str:
         return "Model {name} is added, served by {provider} as {native_model}.".format(**answer)
+
+
+def _read_output_price(output: str | None, operation: str | None) -> int:
+    """Return pico-USD per token, 0 where there are no output tokens. Raises ValueError."""
+    if output is not None:
+        return read_price_option("--output", output)
+    if has_output_tokens(operation or ""):
+        raise ValueError("--output: Enter the price of completion tokens.")
+    return 0

@@ -8,12 +8,12 @@ from typing import cast
 from django.db import transaction
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
-from gateway.core.money import read_usd_per_mtok
 from gateway.management.catalogue_options import (
     add_model_options,
     add_price_option,
     confirmed_by,
     read_model_options,
+    read_price_option,
     read_unit_prices,
     write_model,
 )
@@ -22,6 +22,7 @@ from gateway.selectors.catalogue import get_model
 from gateway.services.models import (
     ModelFields,
     UnitPrices,
+    check_operation_change,
     set_model_enabled,
     set_prices,
     update_model,
@@ -71,6 +72,7 @@ class Command(JsonCommand):
         fields = cast(ModelFields, read_model_options(options))
         if max_output is not None:
             fields["max_output_tokens"] = max_output
+        operation = model.operation
         changed = [
             update_model(model, actor=ACTOR, **fields),
             _set_prices(
@@ -80,6 +82,8 @@ class Command(JsonCommand):
                 may_jump=confirm_price,
             ),
         ]
+        with confirmed_by():
+            check_operation_change(model, operation, may_be_free=free)
         if enabled is not None:
             changed.append(set_model_enabled(model, enabled=enabled, actor=ACTOR))
         return {"changed": any(changed)} | write_model(model)
@@ -101,11 +105,14 @@ def _set_prices(
     """Set the prices that are given. A cached price that was the input's stays the input's."""
     cached_pusd: int | None = model.cached_input_pusd_per_token
     if cached_input is not None:
-        cached_pusd = read_usd_per_mtok(cached_input)
+        cached_pusd = read_price_option("--cached-input", cached_input)
     elif cached_pusd == model.input_pusd_per_token:
         cached_pusd = None
-    input_pusd = model.input_pusd_per_token if input is None else read_usd_per_mtok(input)
-    output_pusd = model.output_pusd_per_token if output is None else read_usd_per_mtok(output)
+    input_pusd, output_pusd = model.input_pusd_per_token, model.output_pusd_per_token
+    if input is not None:
+        input_pusd = read_price_option("--input", input)
+    if output is not None:
+        output_pusd = read_price_option("--output", output)
     with confirmed_by():
         return set_prices(
             model,

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
+from django.core.exceptions import ValidationError
+from django.template.defaultfilters import filesizeformat
+
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from accounts.selectors import get_workspace
 from gateway.selectors.files import find_storage
 from gateway.services.files.limits import limits_of, set_storage_limits
 
 MB = 1024 * 1024
+# By the field that errors of the service name.
+OPTIONS = {
+    "max_file_bytes": "--max-file-mb",
+    "max_files": "--max-files",
+    "max_storage_bytes": "--max-storage-mb",
+}
 
 
 class Command(JsonCommand):
@@ -21,9 +30,9 @@ class Command(JsonCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("workspace", help="Workspace slug or ID.")
-        parser.add_argument("--max-file-mb", type=int, help="Maximum file size.")
+        parser.add_argument("--max-file-mb", type=int, help="Maximum file size in MB.")
         parser.add_argument("--max-files", type=int, help="Maximum number of files.")
-        parser.add_argument("--max-storage-mb", type=int, help="Maximum total size.")
+        parser.add_argument("--max-storage-mb", type=int, help="Maximum total size in MB.")
         parser.add_argument(
             "--usual",
             action="store_true",
@@ -48,7 +57,12 @@ class Command(JsonCommand):
         }
         changes = {name: value for name, value in asked.items() if usual or value is not None}
         if changes:
-            set_storage_limits(found, actor=ACTOR, limits=changes)
+            try:
+                set_storage_limits(found, actor=ACTOR, limits=changes)
+            except ValidationError as error:
+                raise ValidationError(
+                    {OPTIONS[name]: words for name, words in error.message_dict.items()}
+                ) from None
         storage = find_storage(found.pk)
         return {
             "workspace": found.slug,
@@ -58,7 +72,12 @@ class Command(JsonCommand):
         }
 
     def describe(self, answer: Answer) -> str:
+        # A plain space, where pages need one that does not break.
+        sizes = {
+            name: filesizeformat(str(answer[name])).replace("\xa0", " ")
+            for name in ("size_bytes", "max_storage_bytes", "max_file_bytes")
+        }
         return (
-            "{workspace} stores {files} files, {size_bytes} bytes. It may store {max_files} files, "
-            "{max_storage_bytes} bytes in total and {max_file_bytes} bytes per file."
-        ).format(**answer)
+            "{workspace} stores {files} files, {size_bytes}. It may store {max_files} files, "
+            "{max_storage_bytes} in total and {max_file_bytes} per file."
+        ).format(**answer | sizes)

@@ -80,9 +80,17 @@ def _fields(options: dict[str, object]) -> ToolFields:
     if isinstance(price := options["price"], str):
         fields["price_nusd"] = read_usd(price)
     if isinstance(path := options["documents"], str):
-        try:
-            given = json.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise ValueError(f"{path} cannot be read as JSON.") from None
-        fields["documents"] = read_documents(given)
+        fields["documents"] = read_documents(_read_json_file(path))
     return fields
+
+
+def _read_json_file(path: str) -> object:
+    """Return what the file holds. Raises ValueError with a sentence."""
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ValueError(f"--documents: There is no file {path}.") from None
+    except OSError as error:
+        raise ValueError(f"--documents: {path} cannot be read: {error.strerror}.") from None
+    except (ValueError, RecursionError):
+        raise ValueError(f"--documents: {path} is not valid JSON.") from None

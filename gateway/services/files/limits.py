@@ -13,6 +13,7 @@ from accounts.models import Workspace
 from gateway.models import WorkspaceStorage
 from gateway.services.files.places import storage_of
 
+_MB = 1024 * 1024
 # Beyond any upload that comes to its end.
 MOST_FILE_BYTES = 64 * 1024**3
 MOST_FILES = 10_000_000
@@ -46,7 +47,7 @@ def set_storage_limits(
     stays. Raises ValidationError."""
     storage = storage_of(workspace.pk)
     wrong = {
-        name: ValidationError(f"Enter a number from 0 to {_FIELDS[name]}, or leave it empty.")
+        name: ValidationError(f"The limit must be between 0 and {_say(name, _FIELDS[name])}.")
         for name, value in limits.items()
         if value is not None and not 0 <= value <= _FIELDS[name]
     }
@@ -65,3 +66,8 @@ def set_storage_limits(
             details=changed,
         )
     return storage
+
+
+def _say(name: str, most: int) -> str:
+    """Return the highest limit in the unit that people enter it in."""
+    return f"{most // _MB:,} MB" if name.endswith("_bytes") else f"{most:,}"

@@ -254,5 +254,5 @@ def test_the_page_says_when_the_ledger_was_verified(operator: Client) -> None:
     assert b"Ledger not verified yet" in never.content
     assert b"Ledger verified" in good.content
     assert b", in full" not in good.content
-    assert b"1 broken invariant," in bad.content
+    assert b"1 check failed," in bad.content
     assert b", in full" in recent.content

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
@@ -18,6 +20,7 @@ from gateway.services.files.places import forget_checks
 from gateway.services.files.reading import read_whole
 from tests.dashboard.visitors import signed_in
 from tests.factories import make_file, make_member, make_user, make_workspace
+from tests.gateway.test_commands import refusal_of
 
 pytestmark = pytest.mark.django_db
 MB = 1024 * 1024
@@ -130,3 +133,24 @@ def test_operators_set_limits(workspace: Workspace) -> None:
     storage = WorkspaceStorage.objects.get()
     assert (storage.max_file_bytes, storage.max_files) == (5 * MB, 7)
     assert storage.max_storage_bytes is None
+
+
+def test_the_command_of_limits_says_sizes_as_its_options_take_them(workspace: Workspace) -> None:
+    out = StringIO()
+    given = ("set_storage", workspace.slug, "--max-file-mb", "5", "--max-storage-mb", "2048")
+    call_command(*given, "--max-files", "7", stdout=out)
+
+    refusals = [
+        refusal_of("set_storage", workspace.slug, "--max-file-mb", "99999999"),
+        refusal_of("set_storage", workspace.slug, "--max-storage-mb=-1"),
+        refusal_of("set_storage", workspace.slug, "--max-files=-1"),
+    ]
+
+    assert out.getvalue().strip() == (
+        "bakery stores 0 files, 0 bytes. It may store 7 files, 2.0 GB in total and 5.0 MB per file."
+    )
+    assert refusals == [
+        "--max-file-mb: The limit must be between 0 and 65,536 MB.",
+        "--max-storage-mb: The limit must be between 0 and 1,073,741,824 MB.",
+        "--max-files: The limit must be between 0 and 10,000,000.",
+    ]

@@ -146,3 +146,20 @@ def test_a_free_model_stays_free_without_further_questions(client: Client) -> No
     assert answer.status_code == 302
     assert dearer.status_code == 422
     assert b"This was 0.00 USD" in dearer.content
+
+
+def test_a_change_of_the_operation_that_makes_output_free_is_asked_for_once_more(
+    client: Client,
+) -> None:
+    make_provider("up", kind="openai", credential="sk-live")
+    added = client.post(NEW, new_form(output_usd="0", operation="embeddings"))
+    model = LanguageModel.objects.get()
+    url, form = f"/models/{model.pk}", edit_form(model, operation="chat")
+
+    asked = client.post(url, form)
+    between = LanguageModel.objects.get().operation
+    answer = client.post(url, form | {"confirm_price": "on"})
+
+    assert (added.status_code, asked.status_code, answer.status_code) == (302, 422, 302)
+    assert set(asked.context["form"].errors) == {"output_usd"}
+    assert (between, LanguageModel.objects.get().operation) == ("embeddings", "chat")

@@ -117,3 +117,20 @@ def test_a_new_workspace_is_told_what_to_do_next() -> None:
 
     assert b"No calls in this period" in page.content
     assert path_of("key-list").encode() in page.content
+
+
+@pytest.mark.parametrize(
+    ("query", "heading"),
+    [
+        ("period=1h", "Last hour, rounded to 15 min"),
+        ("period=24h", "Last 24 hours, rounded to 30 min"),
+        ("period=7d", "Last 7 days, rounded to 3 h"),
+        ("period=30d", "Last 30 days, rounded to whole days"),
+        ("period=today", "Today"),
+        ("from=2026-01-01&to=2026-02-01", "Chosen period"),
+    ],
+)
+def test_the_heading_says_what_the_start_is_rounded_to(query: str, heading: str) -> None:
+    page = as_somebody(make_workspace("Other"), Role.OWNER).get(f"{URL}?{query}")
+
+    assert f"{heading}<span" in page.content.decode()

@@ -4,6 +4,7 @@ came of a real run."""
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -112,3 +113,17 @@ def test_a_workspace_has_a_service_of_its_own_or_none() -> None:
     assert of_other.records["web_fetch"].is_enabled is False
     assert "web_fetch" not in of_own.records
     assert "does not exist" in refusal_of("set_tool", "no_tool")
+
+
+def test_a_file_of_documents_that_cannot_be_read_is_told_from_a_wrong_one(tmp_path: Path) -> None:
+    (tmp_path / "wrong.json").write_text("[")
+    names = ("none.json", "wrong.json", ".")
+    paths = [str(tmp_path / name) for name in names]
+
+    refusals = [refusal_of("set_tool", "web_search", "--documents", path) for path in paths]
+
+    assert refusals == [
+        f"--documents: There is no file {paths[0]}.",
+        f"--documents: {paths[1]} is not valid JSON.",
+        f"--documents: {paths[2]} cannot be read: Is a directory.",
+    ]
