@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Iterable, Sequence
+from urllib.parse import unquote
 
 import msgspec
 
@@ -22,6 +23,12 @@ _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]"
 # A parameter of a header; the value in quotes or bare.
 _PARAMETER = re.compile(r';\s*([A-Za-z*-]+)=(?:"((?:[^"\\]|\\.)*)"|([^;"\s]*))\s*')
 _ESCAPED = re.compile(r'\\(["\\])')
+# A name in a charset of its own (RFC 8187): charset, language and percent-encoded text. Forms must
+# not have it (RFC 7578), but older requests, aiohttp and .NET send it.
+_EXTENDED = re.compile(
+    r"([A-Za-z0-9-]+)'[A-Za-z0-9-]*'((?:%[0-9A-Fa-f]{2}|[\w!#$&+.^`|~-])*)", re.A
+)
+_CHARSETS = ("utf-8", "iso-8859-1")
 # As browsers and SDKs write what may not stand in a name.
 _PERCENT = (("%22", '"'), ("%0D", "\r"), ("%0A", "\n"))
 
@@ -94,9 +101,26 @@ def read_part(head: bytes, content: bytes) -> FormPart:
     return FormPart(
         parameters["name"],
         content,
-        parameters.get("filename"),
+        _filename_of(parameters),
         headers.get("content-type", ""),
     )
+
+
+def _filename_of(parameters: dict[str, str]) -> str | None:
+    """Return the filename; of two, the one in a charset of its own (RFC 6266, 4.3)."""
+    written = parameters.get("filename*")
+    if written is None:
+        return parameters.get("filename")
+    found = _EXTENDED.fullmatch(written)
+    if found is None:
+        raise malformed("filename* must be a charset, two single quotes and percent-encoded text")
+    charset = found[1].lower()
+    if charset not in _CHARSETS:
+        raise malformed("the charset of filename* must be UTF-8 or ISO-8859-1")
+    try:
+        return unquote(found[2], charset, "strict")
+    except UnicodeDecodeError:
+        raise malformed(f"filename* is not {found[1]}") from None
 
 
 def _read_parameters(text: str) -> dict[str, str] | None:
@@ -109,8 +133,9 @@ def _read_parameters(text: str) -> dict[str, str] | None:
             return None
         quoted, bare = match[2], match[3]
         value = bare if quoted is None else _ESCAPED.sub(r"\1", quoted)
-        for written, meant in _PERCENT:
-            value = value.replace(written, meant)
+        if not match[1].endswith("*"):
+            for written, meant in _PERCENT:
+                value = value.replace(written, meant)
         found[match[1].lower()] = value
         position = match.end()
     return found

@@ -45,6 +45,27 @@ def test_a_recording_above_the_limit_is_refused(caller: Caller) -> None:
     assert (answer.status, answer.error["code"]) == (413, "payload_too_large")
 
 
+@pytest.mark.parametrize(
+    ("filename", "status", "said"),
+    [
+        ("utf-8''%C3%BC%20b.mp3", 200, "ü b.mp3"),
+        ("iso-8859-1''%FC.mp3", 200, "ü.mp3"),
+        ("utf-8''%FC.mp3", 400, "filename* is not utf-8"),
+    ],
+)
+def test_a_filename_can_have_a_charset_of_its_own(
+    caller: Caller, filename: str, status: int, said: str
+) -> None:
+    request = request_of(caller.with_(model="tollhouse/simulated"), "transcriptions")
+    written = f"filename*={filename}".encode()
+    request["raw"] = request["raw"].replace(b'filename="a.mp3"', written)
+
+    answer = caller.ask(**request)
+
+    assert answer.status == status
+    assert said in answer.body.decode()
+
+
 def stored(site: Site, call_id: str) -> dict[str, str]:
     found = wait_until(lambda: site.office.do("body", call_id=call_id), what="a stored body")
     assert isinstance(found, dict)

@@ -46,6 +46,50 @@ def test_names_are_shown_without_what_is_no_name(caller: Caller, name: str, show
     assert content.headers["content-disposition"].isascii()
 
 
+@pytest.mark.parametrize(
+    ("disposition", "shown"),
+    [
+        ("filename*=UTF-8''%C3%BCber%20%E2%82%AC.txt", "über €.txt"),
+        ("filename*=utf-8'de'a.txt", "a.txt"),
+        ("filename*=ISO-8859-1''%FC.txt", "ü.txt"),
+        ("filename=\"=?utf-8?B?w7w=?=\"; filename*=utf-8''%C3%BC.txt", "ü.txt"),
+        ("filename*=utf-8''%C3%BC.txt; filename=u.txt", "ü.txt"),
+        ("filename*=utf-8''..%2F..%2Fa%0D%0Ab.txt", "ab.txt"),
+    ],
+)
+def test_names_can_have_a_charset_of_their_own(
+    caller: Caller, disposition: str, shown: str
+) -> None:
+    head = HEAD.replace(b'filename="a.txt"', disposition.encode())
+
+    answer = send_form(caller, PURPOSE + head + b"some text" + END)
+
+    assert answer.status == 200, answer.body
+    assert answer.json["filename"] == shown
+
+
+@pytest.mark.parametrize(
+    ("disposition", "said"),
+    [
+        ("filename*=a.txt", "percent-encoded text"),
+        ("filename*=utf-8''%zz", "percent-encoded text"),
+        ("filename=\"a.txt\"; filename*=utf-8''%C", "percent-encoded text"),
+        ("filename*=utf-16''a.txt", "UTF-8 or ISO-8859-1"),
+        ("filename*=utf-8''%FF%ED%A0%80.txt", "is not utf-8"),
+        ("filename*=utf-8''", "with a filename"),
+        ("filename*=utf-8''a%22b.txt", "double quote"),
+        ("filename*=utf-8''a; filename*=utf-8''b", "no name"),
+    ],
+)
+def test_a_broken_name_is_refused(caller: Caller, disposition: str, said: str) -> None:
+    head = HEAD.replace(b'filename="a.txt"', disposition.encode())
+
+    answer = send_form(caller, PURPOSE + head + b"some text" + END)
+
+    assert (answer.status, answer.error["code"]) == (400, "invalid_request")
+    assert said in answer.error["message"]
+
+
 def test_forms_that_can_be_read_in_two_ways_are_refused(caller: Caller) -> None:
     text = b"some text"
     forms = {
