@@ -22,6 +22,7 @@ from gateway.endpoints.messages.schema import (
     FOR_ANTHROPIC,
     KNOWN,
     LEFT_OUT,
+    MCP_SERVERS,
     READ,
     REFUSED,
     MessagesRequest,
@@ -71,6 +72,8 @@ def complete(rules: Rules, schemas: Schemas) -> None:
         members[name] = {"description": "Not passed on."}
     for name in sorted(REFUSED):
         members[name] = {"type": "null", "description": "Not supported."}
+    none: JsonObject = optional({"type": "array", "items": {}, "maxItems": 0})
+    members[MCP_SERVERS] = none | {"description": "Not supported."}
     members["inferada"] = optional(reference(inferada_type()))
     members["plugins"] = describe_plugins()
     complete_common(request, KNOWN)

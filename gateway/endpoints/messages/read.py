@@ -64,6 +64,7 @@ _NOT_PASSED_ON = ("oauth-", "context-1m-", "fast-mode-")
 _CLEARS = re.compile(r"clear_[a-z_]+_\d{8}")
 _PLACE = re.compile(r"\[(\d+)\]")
 _NULL = b"null"
+_EMPTY = re.compile(rb"\[\s*\]")
 # What nobody misses.
 _AS_USUAL = {"speed": (b'"standard"',)}
 T = TypeVar("T")
@@ -97,7 +98,7 @@ def make_call(
     check_headers(head)
     raws = member_decoder.decode(body)
     given = {name: bytes(raw) for name, raw in raws.items()} if len(body) < LONG else share(raws)
-    given = {name: raw for name, raw in given.items() if raw != _NULL}
+    given = {name: raw for name, raw in given.items() if not _is_absent(name, raw)}
     unknown = tuple(name for name in given if name not in schema.KNOWN)
     _check_fields(request, given, unknown, rules)
     left_out = _leave_out(given)
@@ -146,6 +147,11 @@ def make_call(
         format_path=format_path(request),
     )
     return Call(facts, payload)
+
+
+def _is_absent(name: str, raw: bytes) -> bool:
+    """True for null, and for a list of no MCP servers, which asks for nothing."""
+    return raw == _NULL or (name == schema.MCP_SERVERS and _EMPTY.fullmatch(raw) is not None)
 
 
 def _check_fields(

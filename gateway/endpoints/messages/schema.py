@@ -239,13 +239,14 @@ FOR_ANTHROPIC = frozenset({"cache_control", "context_management", "diagnostics",
 # They change what a call costs by rates that no price here has, or bring blocks that nothing here
 # reads: no provider gets them.
 LEFT_OUT = frozenset({"compaction", "inference_geo", "speed"})
+MCP_SERVERS = "mcp_servers"
 # What they name belongs to whoever has the provider's account, or runs there at its expense.
 REFUSED = frozenset(
     {
         "container",
         "fallback_credit_token",
         "fallbacks",
-        "mcp_servers",
+        MCP_SERVERS,
         "thread",
         "user_profile_id",
         "workspace_id",

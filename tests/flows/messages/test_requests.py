@@ -92,6 +92,17 @@ def test_a_lowered_limit_leaves_room_for_the_answer(messages_site: Site, claude:
     assert body["thinking"]["budget_tokens"] == body["max_tokens"] - 1
 
 
+@pytest.mark.parametrize("servers", ["[]", "[ \n]"])
+def test_no_mcp_servers_ask_for_nothing(anyone: Messenger, servers: str) -> None:
+    body = {"max_tokens": 9, "messages": [{"role": "user", "content": ECHO}], "model": anyone.model}
+    raw = f'{json.dumps(body)[:-1]}, "mcp_servers": {servers}}}'
+
+    answer = anyone.ask(raw=raw.encode(), headers={"x-require-parameters": "true"})
+
+    sent = json.loads(json.loads(text_of(message_of(answer)))["body_text"])
+    assert "mcp_servers" not in sent
+
+
 def test_a_model_with_a_prompt_gets_a_translation(messages_site: Site, claude: Messenger) -> None:
     prompted = claude.with_(model=PROMPTED)
     body = prompted.echoed(system="Be brief.", stop_sequences=["END"], top_k=3)
