@@ -116,6 +116,18 @@ def test_more_stop_sequences_can_be_allowed(set_site: Site) -> None:
     assert [spelling["maxItems"] for spelling in stop["anyOf"] if "maxItems" in spelling] == [6]
 
 
+def test_the_same_number_of_stop_sequences_is_allowed_in_messages(set_site: Site) -> None:
+    caller = set_site.caller()
+
+    taken, refused = (
+        caller.ask("Hello", path="/v1/messages", max_tokens=9, stop_sequences=list(sequences))
+        for sequences in ("abcdef", "abcdefg")
+    )
+
+    assert taken.status == 200, taken.body
+    assert (refused.status, refused.json["error"]["param"]) == (400, "stop_sequences")
+
+
 def tool_answer(call_id: str) -> dict[str, Any]:
     return {"role": "tool", "tool_call_id": call_id, "content": "42"}
 
