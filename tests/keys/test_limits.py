@@ -143,11 +143,11 @@ def test_a_key_is_issued_with_limits_by_command() -> None:
 @pytest.mark.parametrize(
     ("option", "words"),
     [
-        (("--burst", "5"), "burst"),
-        (("--max-concurrent", "few"), "max_concurrent"),
-        (("--max-concurrent", "0"), "max_concurrent"),
+        (("--burst", "5"), "--burst"),
+        (("--max-concurrent", "few"), "--max-concurrent"),
+        (("--max-concurrent", "0"), "--max-concurrent"),
         (("--daily-usd", "lots"), "USD"),
-        (("--total-usd", "0"), "total_limit_nusd"),
+        (("--total-usd", "0"), "--total-usd"),
     ],
 )
 def test_a_command_with_a_limit_that_is_none_makes_no_key(
