@@ -137,14 +137,7 @@ def _complete_request(request: JsonObject, rules: Rules) -> None:
         if spelling.get("type") == "array":
             spelling["maxItems"] = rules.stop_sequences
     complete_common(request, KNOWN)
-    members["model"]["description"] = "Default: the first of models."
     request["allOf"] += [
-        {
-            "anyOf": [
-                given("model", {"type": "string"}),
-                given("models", {"type": "array", "minItems": 1}),
-            ]
-        },
         unless("top_logprobs", NOTHING, given("logprobs", {"const": True})),
         unless(
             "tool_choice",

@@ -89,7 +89,7 @@ def read_call(
             fields["messages"] = respell(fields["messages"], blocks)
         bound_tokens = bound_messages(request.messages) + blocks.bound_tokens
     facts = CallFacts(
-        model=request.model or _take_first_model(request, fields),
+        model=request.model,
         stream=_streams_by_default(head, profile) if request.stream is None else request.stream,
         user=request.user or "",
         episode_id=read_episode(head, request.episode_id),
@@ -115,15 +115,6 @@ def read_call(
         server_tools=_read_plugins(request) if request.plugins else (),
     )
     return Call(facts, payload)
-
-
-def _take_first_model(request: ChatCompletionRequest, fields: dict[str, bytes]) -> str:
-    """Make the first of the request's models the one that it asks for; it is then no fallback of
-    its own (gateway.admission.fallback). Raises RequestError where there is none."""
-    if not request.models:
-        raise RequestError("model is required.", param="model")
-    fields["model"] = msgspec.json.encode(request.models[0])
-    return request.models[0]
 
 
 def _read_plugins(request: ChatCompletionRequest) -> tuple[WantedTool, ...]:

@@ -242,9 +242,9 @@ ToolChoice = Literal["none", "auto", "required", "any"] | NamedTool | NamedCusto
 
 
 class ChatCompletionRequest(Struct, kw_only=True):
-    """POST /chat/completions. model: without it, the first of models."""
+    """POST /chat/completions."""
 
-    model: PublicName | None = None
+    model: PublicName
     messages: Annotated[list[Message], Meta(min_length=1, max_length=100_000)]
     stream: bool | None = None
     stream_options: StreamOptions | None = None
