@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from abc import abstractmethod
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import Error as DatabaseError
 
 from accounts.ledger import LedgerError
-from accounts.management.limit_options import option_of
+from accounts.management.limit_options import OPTION_NAMES
 
 ACTOR = "command"
 
@@ -31,6 +32,8 @@ class JsonCommand(BaseCommand):
 
     # Settings are checked. To check the addresses of all pages takes longer than most commands.
     requires_system_checks: tuple[str, ...] = (Tags.security,)
+    # What errors call a field of a service: the option of the command.
+    option_names: Mapping[str, str] = OPTION_NAMES
     _typed = False
 
     def run_from_argv(self, argv: list[str]) -> None:
@@ -55,7 +58,7 @@ class JsonCommand(BaseCommand):
             *(ValidationError, ValueError, LookupError, LedgerError),
             *(ImproperlyConfigured, DatabaseError, CommandError),
         ) as error:
-            self._fail(_sentence(error), as_json=json)
+            self._fail(_sentence(error, self.option_names), as_json=json)
         else:
             self.stdout.write(_encode(answer) if json else self.describe(answer))
 
@@ -74,12 +77,12 @@ def _encode(answer: Answer) -> str:
     return json.dumps(answer)
 
 
-def _sentence(error: Exception) -> str:
+def _sentence(error: Exception, option_names: Mapping[str, str]) -> str:
     if isinstance(error, ValidationError):
         if not hasattr(error, "error_dict"):
             return " ".join(error.messages)
         return " ".join(
-            f"{'' if field == '__all__' else option_of(field) + ': '}{message}"
+            f"{'' if field == '__all__' else option_names.get(field, field) + ': '}{message}"
             for field, messages in error.message_dict.items()
             for message in messages
         )

@@ -20,8 +20,8 @@ _BUDGETS = {
     "monthly_usd": ("monthly_limit_nusd", "Monthly budget (USD)."),
     "total_usd": ("total_limit_nusd", "Total budget (USD)."),
 }
-# By the field that services name.
-_OPTION_OF = {
+# By the field that errors of services name.
+OPTION_NAMES = {
     **{name: f"--{name.replace('_', '-')}" for name in _OPTIONS},
     **{field: f"--{name.replace('_', '-')}" for name, (field, _) in _BUDGETS.items()},
 }
@@ -51,15 +51,10 @@ def read_spending_options(options: Options) -> dict[str, int | None]:
     }
 
 
-def option_of(field: str) -> str:
-    """Return what an error of a service calls the field, as the options of commands call it."""
-    return _OPTION_OF.get(field, field)
-
-
 def _read(name: str, text: str) -> int | None:
     if text == NONE:
         return None
     if not (text.isascii() and text.isdigit()):
         words = f"{text[:40]!r} is not a whole number above 0; {NONE} is no limit."
-        raise ValueError(f"{option_of(name)}: {words}")
+        raise ValueError(f"{OPTION_NAMES[name]}: {words}")
     return int(text)

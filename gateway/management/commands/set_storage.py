@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser
 
-from django.core.exceptions import ValidationError
 from django.template.defaultfilters import filesizeformat
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
@@ -13,8 +12,7 @@ from gateway.selectors.files import find_storage
 from gateway.services.files.limits import limits_of, set_storage_limits
 
 MB = 1024 * 1024
-# By the field that errors of the service name.
-OPTIONS = {
+OPTION_NAMES = {
     "max_file_bytes": "--max-file-mb",
     "max_files": "--max-files",
     "max_storage_bytes": "--max-storage-mb",
@@ -26,6 +24,7 @@ class Command(JsonCommand):
         "Show the stored files of a workspace, or set its storage limits. Limits apply to the next "
         "upload; files already stored are kept."
     )
+    option_names = OPTION_NAMES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -57,12 +56,7 @@ class Command(JsonCommand):
         }
         changes = {name: value for name, value in asked.items() if usual or value is not None}
         if changes:
-            try:
-                set_storage_limits(found, actor=ACTOR, limits=changes)
-            except ValidationError as error:
-                raise ValidationError(
-                    {OPTIONS[name]: words for name, words in error.message_dict.items()}
-                ) from None
+            set_storage_limits(found, actor=ACTOR, limits=changes)
         storage = find_storage(found.pk)
         return {
             "workspace": found.slug,
