@@ -11,7 +11,7 @@ from msgspec import Struct
 from gateway.core.errors import PluginUnavailable, RequestError
 from gateway.core.json_types import JsonObject
 from gateway.core.server_tools import WantedTool
-from gateway.endpoints.reading import THE_BODY, explain
+from gateway.endpoints.reading import explain_inside
 from gateway.tools.registry import ALIASES, TOOLS, family_of
 
 MAX_PLUGINS = 32
@@ -97,7 +97,4 @@ def _convert(given: JsonObject, kind: type[S], param: str) -> S:
     try:
         return msgspec.convert(given, kind)
     except msgspec.ValidationError as error:
-        refusal = explain(error, lambda _: SIZE_WORDS, kind)
-        path = f"{param}.{refusal.param}" if refusal.param else param
-        message = refusal.message.replace(refusal.param or THE_BODY, path, 1)
-        raise RequestError(message, param=path) from None
+        raise explain_inside(error, lambda _: SIZE_WORDS, kind, param) from None

@@ -91,6 +91,15 @@ def explain(
     return RequestError(f"{subject}{said}.", param=param or None)
 
 
+def explain_inside(
+    error: msgspec.ValidationError, words_for: Callable[[str], str], wanted: object, path: str
+) -> RequestError:
+    """Do what explain does for a value that stands at this path of the body."""
+    told = explain(error, words_for, wanted)
+    place = path if told.param is None else f"{path}.{told.param}"
+    return RequestError(told.message.replace(told.param or THE_BODY, place, 1), param=place)
+
+
 def _choices(wanted: object, param: str, body: bytes | None) -> tuple[str, ...]:
     return find_choices(wanted, param, None if body is None else msgspec.json.decode(body))
 

@@ -14,7 +14,7 @@ import msgspec
 from gateway.core.errors import RequestError, UnsupportedParameter
 from gateway.core.json_types import JsonObject
 from gateway.core.reasoning import FIELD, AnyDetail
-from gateway.endpoints.reading import THE_BODY, explain
+from gateway.endpoints.reading import explain_inside
 from gateway.endpoints.responses import schema
 from gateway.endpoints.responses.encrypted_content import read_encrypted
 
@@ -43,10 +43,7 @@ def convert(value: object, wanted: object, path: str) -> object:
     try:
         found: object = msgspec.convert(value, wanted)
     except msgspec.ValidationError as error:
-        told = explain(error, schema.words_for, wanted)
-        place = path if told.param is None else f"{path}.{told.param}"
-        message = told.message.replace(told.param or THE_BODY, place, 1)
-        raise RequestError(message, param=place) from None
+        raise explain_inside(error, schema.words_for, wanted, path) from None
     return found
 
 
