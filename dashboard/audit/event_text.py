@@ -141,10 +141,10 @@ _CALLED = {
     "timezone": "time zone",
 }
 # Fields where a missing value stands for all there are, and those where an empty list does.
-_ALL_IF_MISSING = {"allowed_ips", "scopes"}
-_ALL_IF_EMPTY = {
-    *("allowed_models", "only_models", "allowed_hosts", "allowed_countries", "allowed_tools"),
-}
+_ALL_IF_MISSING = frozenset(("allowed_ips", "scopes"))
+_ALL_IF_EMPTY = frozenset(
+    ("allowed_models", "only_models", "allowed_hosts", "allowed_countries", "allowed_tools")
+)
 _UNITS = ("_nusd", "_pusd", "_per_token")
 
 
