@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
@@ -14,7 +15,7 @@ from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.access_rules.forms import AccessRulesForm, initial_rules, rules_version
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -34,16 +35,20 @@ class AccessRulesContext:
 @require_http_methods(["GET", "POST"])
 def edit_rules(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.MANAGE_WORKSPACE)
-    stored = access_rules_of(workspace)
     form = AccessRulesForm(
-        request.POST or None, initial=initial_rules(stored), models=model_names()
+        request.POST or None,
+        initial=initial_rules(access_rules_of(workspace)),
+        models=model_names(),
     )
-    status = 200
+    status = HTTPStatus.OK
     if request.method == "POST":
-        status = 422
-        if changed_meanwhile(form, "workspace", rules_version(stored)):
-            status = 409
-        elif form.is_valid() and _save(request, workspace, form):
+        status = save_unchanged(
+            form,
+            "workspace",
+            lambda: rules_version(access_rules_of(lock_row(workspace))),
+            lambda: _save(request, workspace, form),
+        )
+        if status == HTTPStatus.FOUND:
             return HttpResponseRedirect(page_address(workspace, "settings"))
     return render(
         request,

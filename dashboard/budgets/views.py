@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -24,7 +25,7 @@ from accounts.selectors import members_of
 from dashboard.budgets.forms import BudgetForm, RaiseForm, budgets_version
 from dashboard.budgets.spending import RaiseRow, SpendingRow, raise_rows, spending_rows
 from dashboard.forms.save import SAVED, is_written
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -199,8 +200,6 @@ def _set_limits(request: PageRequest, holder: Workspace | Membership, form: Budg
     """Return the status of a form that is refused and says why, 0 for one that is written."""
     person = request.user
     thing = "workspace" if isinstance(holder, Workspace) else "member"
-    if changed_meanwhile(form, thing, budgets_version(holder)):
-        return 409
 
     @transaction.atomic
     def write() -> None:
@@ -210,7 +209,13 @@ def _set_limits(request: PageRequest, holder: Workspace | Membership, form: Budg
             zone = form.cleaned_data["timezone"]
             budgets.set_timezone(holder, timezone=zone, actor=actor, asked_by=person)
 
-    return 0 if is_written(form, write) else 422
+    status = save_unchanged(
+        form,
+        thing,
+        lambda: budgets_version(lock_row(holder)),
+        lambda: is_written(form, write),
+    )
+    return 0 if status == HTTPStatus.FOUND else status
 
 
 def _reset_total(request: PageRequest, holder: Workspace | Membership) -> None:

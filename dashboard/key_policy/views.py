@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, HttpResponseRedirect
@@ -12,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -34,19 +35,21 @@ class KeyPolicyContext:
 @require_http_methods(["GET", "POST"])
 def edit_policy(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.MANAGE_KEYS)
-    stored = policy_of(workspace)
     form = KeyPolicyForm(
         request.POST or None,
-        initial=initial_of_policy(stored, DEVELOPER_SCOPES),
+        initial=initial_of_policy(policy_of(workspace), DEVELOPER_SCOPES),
         models=model_names(),
         grantable=DEVELOPER_SCOPES,
     )
-    status = 200
+    status = HTTPStatus.OK
     if request.method == "POST":
-        status = 422
-        if changed_meanwhile(form, "maximum", policy_version(stored)):
-            status = 409
-        elif form.is_valid() and _save(request, workspace, form):
+        status = save_unchanged(
+            form,
+            "maximum",
+            lambda: policy_version(policy_of(lock_row(workspace))),
+            lambda: _save(request, workspace, form),
+        )
+        if status == HTTPStatus.FOUND:
             return HttpResponseRedirect(page_address(workspace, "settings"))
     return render(
         request,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -25,7 +26,7 @@ from dashboard.budgets.table import OuterBudget, budgets_over
 from dashboard.explain.links import explain_key_url
 from dashboard.forms.save import save
 from dashboard.forms.submit_once import TokenSpent, new_form_token, spend_form_token
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import current_workspace, require
 from dashboard.http.htmx import PageRequest, render_page
 from dashboard.http.page_urls import page_address
@@ -185,11 +186,15 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
         return _key_page(request, key, form, workspace)
     _require_change(request, key)
     form = _edit_form(request, key, workspace)
-    if changed_meanwhile(form, "key", rules_version(key)):
-        return _key_page(request, key, form, workspace, status=409)
-    if form.is_valid() and _update(request, key, form):
+    status = save_unchanged(
+        form,
+        "key",
+        lambda: rules_version(lock_row(key)),
+        lambda: _update(request, key, form),
+    )
+    if status == HTTPStatus.FOUND:
         return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
-    return _key_page(request, key, form, workspace, status=422)
+    return _key_page(request, key, form, workspace, status=status)
 
 
 @login_required

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from accounts.permissions import Action, NotAllowed
 from dashboard.budgets.table import BudgetRow, budget_table
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, go_to, render_page
 from dashboard.http.query_params import read_text
@@ -163,15 +164,21 @@ def _edit(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:
         holder = holder_of(rule)
         trial = _tried(form, lambda: try_values(holder, {**values_of(rule), **form.changes()}))
         return _form_page(request, place, form, rule, trial=trial)
-    if changed_meanwhile(form, "limit", limit_version(rule)):
-        return _form_page(request, place, form, rule, status=409)
+    if not form.is_bound:
+        return _form_page(request, place, form, rule)
 
     def write() -> bool:
         return limit_actions.change_rule(rule, person=request.user, values=form.changes())
 
-    if form.is_bound and _saved(request, form, write):
+    status = save_unchanged(
+        form,
+        "limit",
+        lambda: limit_version(lock_row(rule)),
+        lambda: save(request, form, write),
+    )
+    if status == HTTPStatus.FOUND:
         return _to_list(request, place)
-    return _form_page(request, place, form, rule)
+    return _form_page(request, place, form, rule, status=status)
 
 
 def _remove(request: PageRequest, place: Place, rule_id: UUID) -> HttpResponse:

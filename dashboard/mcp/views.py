@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -101,15 +102,21 @@ def edit_server(request: PageRequest, server_id: UUID) -> HttpResponse:
     workspace, server = _find(request, server_id)
     data = request.POST if request.method == "POST" else None
     form = McpServerForm(data, server, sets_price=request.user.is_operator)
-    if changed_meanwhile(form, "MCP server", server_version(server)):
-        return _form_page(request, form, server, status=409)
+    if not form.is_bound:
+        return _form_page(request, form, server)
 
     def write() -> bool:
         return update_mcp_server(server, actor=request.user.email, **form.values())
 
-    if form.is_bound and form.is_valid() and save(request, form, write):
+    status = save_unchanged(
+        form,
+        "MCP server",
+        lambda: server_version(lock_row(server)),
+        lambda: save(request, form, write),
+    )
+    if status == HTTPStatus.FOUND:
         return HttpResponseRedirect(page_address(workspace, "mcp-edit", server.pk))
-    return _form_page(request, form, server)
+    return _form_page(request, form, server, status=status)
 
 
 @login_required

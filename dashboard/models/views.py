@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -19,7 +20,7 @@ from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.audit.history import SHOWN, Line, history
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import NoWorkspace, current_workspace, require_operator
 from dashboard.http.htmx import PageRequest, render_page, variables
 from dashboard.http.query_params import read_text
@@ -148,12 +149,16 @@ def edit_model(request: PageRequest, model_id: UUID) -> HttpResponse:
     form = ModelForm(request.POST or None, initial=initial_of_model(model))
     if request.method == "GET":
         return _model_page(request, model, form)
-    if changed_meanwhile(form, "model", model_version(model)):
-        return _model_page(request, model, form, status=409)
-    if form.is_valid() and _update(request, model, form):
+    status = save_unchanged(
+        form,
+        "model",
+        lambda: model_version(lock_row(model)),
+        lambda: _update(request, model, form),
+    )
+    if status == HTTPStatus.FOUND:
         return _to_model(model)
     model.refresh_from_db()
-    return _model_page(request, model, form, status=422)
+    return _model_page(request, model, form, status=status)
 
 
 @login_required

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from http import HTTPStatus
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -17,7 +18,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -99,15 +100,20 @@ def edit(request: PageRequest, mandatory_id: UUID) -> HttpResponse:
         services=services_in(workspace),
         row=row,
     )
-    status = 200
-    if changed_meanwhile(form, "processor", mandatory_version(row)):
-        status = 409
-    elif (
-        form.is_bound
-        and form.is_valid()
-        and save(request, form, lambda: _require(request, workspace, processor, row.key, form))
-    ):
-        return HttpResponseRedirect(_back(workspace, row.key))
+
+    def write() -> bool:
+        return _require(request, workspace, processor, row.key, form)
+
+    status = HTTPStatus.OK
+    if form.is_bound:
+        status = save_unchanged(
+            form,
+            "processor",
+            lambda: mandatory_version(lock_row(row)),
+            lambda: save(request, form, write),
+        )
+        if status == HTTPStatus.FOUND:
+            return HttpResponseRedirect(_back(workspace, row.key))
     return _page(request, workspace, form, processor=processor, row=row, key=row.key, status=status)
 
 

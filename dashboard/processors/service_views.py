@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.models import Workspace
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables, wants_partial
 from dashboard.http.page_urls import page_address
@@ -87,11 +88,17 @@ def edit(request: PageRequest, service_id: UUID) -> HttpResponse:
             actor=request.user.email,
         )
 
-    if changed_meanwhile(form, "service", service_version(service)):
-        return _page(request, form, service, status=409)
-    if form.is_bound and form.is_valid() and save(request, form, write):
+    if not form.is_bound:
+        return _page(request, form, service)
+    status = save_unchanged(
+        form,
+        "service",
+        lambda: service_version(lock_row(service)),
+        lambda: save(request, form, write),
+    )
+    if status == HTTPStatus.FOUND:
         return HttpResponseRedirect(page_address(workspace, "service-edit", service.pk))
-    return _page(request, form, service)
+    return _page(request, form, service, status=status)
 
 
 @login_required

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -16,7 +17,7 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.permissions import Action
 from dashboard.forms.save import save
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.providers.credential_form import CredentialForm, credential_version
@@ -68,8 +69,6 @@ def edit_credential(request: PageRequest, provider_id: UUID, credential_id: UUID
     form = CredentialForm(request.POST or None, row.provider, row)
     if request.method == "GET":
         return _page(request, row.provider, row, form)
-    if changed_meanwhile(form, "credential", credential_version(row)):
-        return _page(request, row.provider, row, form, status=409)
 
     def write() -> bool:
         return update_credential(
@@ -79,10 +78,16 @@ def edit_credential(request: PageRequest, provider_id: UUID, credential_id: UUID
             **form.values(),
         )
 
-    if form.is_valid() and save(request, form, write):
+    status = save_unchanged(
+        form,
+        "credential",
+        lambda: credential_version(lock_row(row)),
+        lambda: save(request, form, write),
+    )
+    if status == HTTPStatus.FOUND:
         return _to_provider(row.provider)
     row.refresh_from_db()
-    return _page(request, row.provider, row, form)
+    return _page(request, row.provider, row, form, status=status)
 
 
 @login_required

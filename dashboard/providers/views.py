@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -18,7 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.audit.history import SHOWN, Line, history
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import changed_meanwhile, lock_row, save_unchanged
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, render_page, variables, wants_partial
 from dashboard.http.query_params import read_text
@@ -99,6 +100,14 @@ class ProviderPageContext:
     call_form: CallForm
 
 
+@dataclass
+class Changed:
+    """What of a provider was changed by a form."""
+
+    access: bool = False
+    description: bool = False
+
+
 @dataclass(frozen=True)
 class ConnectionContext:
     """Variables of dashboard/providers/_connection.html."""
@@ -172,10 +181,18 @@ def edit_provider(request: PageRequest, provider_id: UUID) -> HttpResponse:
     if form.is_valid() and (failed := _test_first(request, provider, form)):
         form.add_error(None, f"Not saved: the test of these settings failed. {failed}")
         return _provider_page(request, provider, form, status=422, asks_anyway=True)
-    if form.is_valid() and _update(request, provider, form):
+    changed = Changed()
+    status = save_unchanged(
+        form,
+        "provider",
+        lambda: provider_version(lock_row(provider)),
+        lambda: _update(request, provider, form, changed),
+    )
+    if status == HTTPStatus.FOUND:
+        _say_saved(request, provider, changed)
         return _to_provider(provider)
     provider.refresh_from_db()
-    return _provider_page(request, provider, form, status=422)
+    return _provider_page(request, provider, form, status=status)
 
 
 @login_required
@@ -286,29 +303,35 @@ def _test_first(request: PageRequest, provider: Provider, form: ProviderForm) ->
 
 
 @sensitive_variables()
-def _update(request: PageRequest, provider: Provider, form: ProviderForm) -> bool:
+def _update(request: PageRequest, provider: Provider, form: ProviderForm, changed: Changed) -> bool:
     who, data = request.user.email, form.cleaned_data
     try:
         with transaction.atomic():
-            has_moved = set_access(
+            changed.access = set_access(
                 provider,
                 base_url=data["base_url"],
                 settings=form.entered_settings(),
                 credential=form.credential_text() or None,
                 actor=who,
             )
-            has_moved |= _set_connection(request, provider, form)
-            is_other = update_provider(provider, actor=who, **form.described())
+            changed.access |= _set_connection(request, provider, form)
+            changed.description = update_provider(provider, actor=who, **form.described())
     except ValidationError as error:
         form.take(error)
         return False
-    finding = check_connection(provider) if has_moved else None
+    return True
+
+
+def _say_saved(request: PageRequest, provider: Provider, changed: Changed) -> None:
+    """Test the provider where calls reach it in another way now, and say what came of it."""
+    finding = check_connection(provider) if changed.access else None
     if finding is not None and not finding.is_reachable:
         messages.error(request, f"Saved, but the test failed. {finding.message}")
     else:
         words = "Saved. Changes apply within a second."
-        messages.success(request, words if has_moved or is_other else "Nothing changed.")
-    return True
+        messages.success(
+            request, words if changed.access or changed.description else "Nothing changed."
+        )
 
 
 def _to_provider(provider: Provider) -> HttpResponse:

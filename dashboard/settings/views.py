@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from django import forms
 from django.conf import settings
@@ -24,7 +25,7 @@ from accounts.services import (
 )
 from dashboard.access_rules.words import rule_lines
 from dashboard.forms.save import is_written
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import lock_row, save_unchanged
 from dashboard.http.current_workspace import require
 from dashboard.http.htmx import PageRequest, variables
 from dashboard.http.page_urls import page_address
@@ -97,14 +98,18 @@ def choose_profile(request: PageRequest) -> HttpResponse:
 def choose_limits(request: PageRequest) -> HttpResponse:
     workspace = require(request, Action.MANAGE_WORKSPACE)
     form = WorkspaceLimitsForm(request.POST)
-    if changed_meanwhile(form, "workspace", limits_version(workspace)):
-        return _page(request, workspace, limits_form=form, status=409)
 
     def write() -> None:
         set_call_limits(workspace, actor=request.user.email, **form.limits())
 
-    if not is_written(form, write):
-        return _page(request, workspace, limits_form=form, status=422)
+    status = save_unchanged(
+        form,
+        "workspace",
+        lambda: limits_version(lock_row(workspace)),
+        lambda: is_written(form, write),
+    )
+    if status != HTTPStatus.FOUND:
+        return _page(request, workspace, limits_form=form, status=status)
     messages.success(request, "Saved. Changes apply within a second.")
     return _back(workspace)
 

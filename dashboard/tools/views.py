@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -16,12 +17,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from accounts.permissions import Action
 from dashboard.forms.save import save
 from dashboard.forms.service_errors import show_service_error
-from dashboard.forms.version_token import changed_meanwhile
+from dashboard.forms.version_token import save_unchanged
 from dashboard.http.current_workspace import require_operator
 from dashboard.http.htmx import PageRequest, variables, wants_partial
 from dashboard.tools.forms import ToolForm, ToolTestForm, tool_version
 from dashboard.tools.table import ListedTool, list_tool, tool_table
 from dashboard.ui.tables import Table
+from gateway.database.lock import TOOLS, lock_for_transaction
 from gateway.models import LanguageModel
 from gateway.services.tool_settings import ToolLine, set_tool, tool_lines
 from gateway.services.tool_tests import ToolTest, run_test
@@ -68,14 +70,13 @@ def edit_tool(request: PageRequest, name: str) -> HttpResponse:
     require_operator(request, Action.MANAGE_CATALOGUE)
     line = _line_of(name)
     form = ToolForm(request.POST or None, line, _image_models())
-    status = 200
+    status = HTTPStatus.OK
     if request.method == "POST":
-        if changed_meanwhile(form, "tool", tool_version(line.setting)):
-            status = 409
-        elif form.is_valid() and _save(request, name, form):
+        status = save_unchanged(
+            form, "tool", lambda: _locked_version(name), lambda: _save(request, name, form)
+        )
+        if status == HTTPStatus.FOUND:
             return HttpResponseRedirect(reverse("dashboard:tool-edit", args=[name]))
-        else:
-            status = 422
     context = ToolPageContext(
         row=list_tool(line), form=form, test_form=ToolTestForm(None, line.tool)
     )
@@ -107,6 +108,12 @@ def _line_of(name: str) -> ToolLine:
         if line.tool.name == name:
             return line
     raise Http404("This tool does not exist.")
+
+
+def _locked_version(name: str) -> str:
+    """Do as save_unchanged asks. Until a tool is first saved there is no row of it to lock."""
+    lock_for_transaction(TOOLS)
+    return tool_version(_line_of(name).setting)
 
 
 def _image_models() -> list[str]:

@@ -10,6 +10,7 @@ from django.db import connection
 # PostgreSQL's advisory locks are numbers that the programs of a database agree on.
 SERVING = 7_204_001
 PREPARING = 7_204_002
+TOOLS = 7_204_003
 
 
 def lock_for_transaction(number: int) -> None:
