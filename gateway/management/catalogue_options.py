@@ -27,6 +27,26 @@ from gateway.services.unusual_prices import UnusualPrice
 
 ABILITIES = ("vision", "pdf", "audio", "tools")
 ANSWERS = {"yes": True, "no": False, "unknown": None}
+# The options of a model, by the field that errors of services name.
+MODEL_OPTION_NAMES = {
+    "native_model": "--native",
+    "input_pusd_per_token": "--input",
+    "cached_input_pusd_per_token": "--cached-input",
+    "output_pusd_per_token": "--output",
+    "max_output_tokens": "--max-output",
+    "context_tokens": "--context",
+    "aliases": "--aliases",
+    "fallbacks": "--fallbacks",
+    "display_name": "--display-name",
+    "description": "--description",
+    "owned_by": "--owned-by",
+    "operation": "--operation",
+    "unknown_fields": "--unknown-fields",
+    "default_params": "--default-params",
+    "template_render_mode": "--template-mode",
+    "default_system_prompt": "--system-prompt",
+    **{unit.price_column: f"--price {unit.name}" for unit in other_units() if unit.price_column},
+}
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from argparse import ArgumentParser
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.core.operations import has_output_tokens
 from gateway.management.catalogue_options import (
+    MODEL_OPTION_NAMES,
     add_model_options,
     add_price_option,
     confirmed_by,
@@ -21,6 +22,7 @@ from gateway.services.models import add_model
 
 class Command(JsonCommand):
     help = "Add a model that callers can use. Prices are USD per million tokens."
+    option_names = MODEL_OPTION_NAMES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from accounts.management.json_command import ACTOR, Answer, JsonCommand
 from gateway.management.catalogue_options import (
+    MODEL_OPTION_NAMES,
     add_model_options,
     add_price_option,
     confirmed_by,
@@ -34,6 +35,7 @@ class Command(JsonCommand):
         "Change a model; other settings stay as they are. Changes apply within a second. "
         "Prices are USD per million tokens."
     )
+    option_names = MODEL_OPTION_NAMES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

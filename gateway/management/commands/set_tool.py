@@ -19,9 +19,20 @@ from gateway.services.tool_settings import (
 )
 from gateway.tools.backends import BACKENDS
 
+OPTION_NAMES = {
+    "enabled": "--enabled",
+    "backend": "--backend",
+    "base_url": "--base-url",
+    "documents": "--documents",
+    "model": "--model",
+    "price_nusd": "--price",
+    "credential": "--credential-env or --credential-stdin",
+}
+
 
 class Command(JsonCommand):
     help = "Set the service and the price of a server tool (plugin). Changes apply within a second."
+    option_names = OPTION_NAMES
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
@@ -78,10 +89,18 @@ def _fields(options: dict[str, object]) -> ToolFields:
     if isinstance(model := options["model"], str):
         fields["model"] = model
     if isinstance(price := options["price"], str):
-        fields["price_nusd"] = read_usd(price)
+        fields["price_nusd"] = _read_price(price)
     if isinstance(path := options["documents"], str):
         fields["documents"] = read_documents(_read_json_file(path))
     return fields
+
+
+def _read_price(text: str) -> int:
+    """Return nano-USD. Raises ValueError with a sentence."""
+    try:
+        return read_usd(text)
+    except ValueError as error:
+        raise ValueError(f"--price: {error}") from None
 
 
 def _read_json_file(path: str) -> object:
