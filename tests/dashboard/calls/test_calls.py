@@ -360,3 +360,17 @@ WIDE_SIGNS = [
 def test_no_cell_is_a_formula(text: str) -> None:
     assert neutral(text) == f"'{text}"
     assert neutral(f"plain {text}") == f"plain {text}"
+
+
+@pytest.mark.parametrize(
+    ("query", "heading"),
+    [
+        ("period=24h", "Last 24 hours, rounded to 30 min<span"),
+        ("", "Last 7 days, rounded to 3 h<span"),
+    ],
+)
+def test_the_list_says_what_the_start_is_rounded_to(
+    client: Client, query: str, heading: str
+) -> None:
+    assert heading in client.get(f"{URL}?{query}").content.decode()
+    assert "rounded to" not in client.get(f"{URL}?period=all").content.decode()
