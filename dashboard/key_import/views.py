@@ -74,8 +74,7 @@ def import_keys(request: PageRequest) -> HttpResponse:
     rows, problems = read_rows(form.content())
     problems = problems or plan_import(workspace, rows, person=request.user).problems
     if problems:
-        # A form of its own: what was pasted is not shown again.
-        return _form_page(request, KeyImportForm(), problems, status=422)
+        return _form_page(request, form, problems, status=422)
     preview = keep_preview(workspace, rows, person=request.user)
     return HttpResponseRedirect(page_address(workspace, "key-import-confirm", preview.pk))
 

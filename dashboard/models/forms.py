@@ -12,6 +12,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
+from dashboard.forms.json_text import read_json
 from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
@@ -72,10 +73,7 @@ class ParametersField(forms.CharField):
 
     def clean(self, value: object) -> object:
         text = super().clean(value)
-        try:
-            return json.loads(text) if text else {}
-        except (ValueError, RecursionError):
-            raise ValidationError('Enter valid JSON, such as {"seed": 7}.') from None
+        return read_json(text, example='{"seed": 7}') if text else {}
 
 
 class NamesField(forms.CharField):

@@ -9,6 +9,8 @@ from django import forms, template
 from django.forms import BoundField
 from django.utils.safestring import SafeString
 
+from dashboard.forms.unrepeated import UnrepeatedTextarea
+
 register = template.Library()
 
 _CLASSES: tuple[tuple[type[forms.Widget], str], ...] = (
@@ -31,6 +33,20 @@ def control(field: BoundField) -> SafeString:
         # django-allauth repeats the label as a placeholder.
         attrs["placeholder"] = ""
     return field.as_widget(attrs=attrs)
+
+
+@register.filter
+def not_repeated(field: BoundField) -> str:
+    """Return what a person has to be told of a field that lost what was sent: a secret, a file."""
+    widget = field.field.widget
+    if not (field.form.is_bound and field.data):
+        return ""
+    if isinstance(widget, forms.FileInput):
+        return "Choose the file again."
+    is_secret = isinstance(widget, (forms.PasswordInput, UnrepeatedTextarea))
+    if not is_secret or widget.attrs.get("autocomplete") == "current-password":
+        return ""  # who signs in knows
+    return "Enter this again. It is secret, so the page does not show it."
 
 
 @register.filter

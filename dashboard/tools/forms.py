@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
+from dashboard.forms.json_text import read_json
 from dashboard.forms.service_errors import show_service_error
 from dashboard.forms.usd_field import UsdField
 from dashboard.forms.version_token import version_token
@@ -19,6 +20,7 @@ from gateway.tools.backends import LABELS
 from gateway.tools.base import ServerTool
 
 DOCUMENTS_CHARS = 1_000_000
+_DOCUMENTS = '[{"title": "A", "url": "https://example.com", "text": "B"}]'
 _VERSIONED = ("enabled", "backend", "base_url", "model", "documents", "price_nusd", "hint")
 
 
@@ -76,10 +78,7 @@ class ToolForm(forms.Form):
 
     def clean_documents(self) -> list[dict[str, str]]:
         text = self.cleaned_data["documents"].strip()
-        try:
-            given = json.loads(text) if text else []
-        except ValueError:
-            raise ValidationError("This is not valid JSON.") from None
+        given = read_json(text, example=_DOCUMENTS) if text else []
         try:
             return read_documents(given)
         except ValidationError as error:

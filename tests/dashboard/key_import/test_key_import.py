@@ -67,6 +67,7 @@ def test_what_is_wrong_is_listed_by_line_and_nothing_is_imported(admin: Visitor)
     page = answer.content.decode()
     assert answer.status_code == 422
     assert re.findall(r"<li>(line \d+)", page) == ["line 3", "line 4"]
+    assert "Choose the file again." in page
     assert ONE not in page
     assert not ApiKey.objects.exists()
     assert not KeyImport.objects.exists()
@@ -90,6 +91,17 @@ def test_what_is_no_file_of_keys_is_refused(
     assert answer.status_code == 422
     assert words in answer.content.decode()
     assert ONE not in answer.content.decode()
+
+
+@pytest.mark.parametrize("text", [f"secret\n{ONE}\nsk-1234\n", "nothing", "secret,secret\na,b"])
+def test_who_pasted_keys_is_told_why_they_are_gone(admin: Visitor, text: str) -> None:
+    answer = admin.post(IMPORT, {"text": text})
+
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "Enter this again. It is secret, so the page does not show it." in page
+    assert ONE not in page
+    assert "Enter this again" not in admin.get(IMPORT).content.decode()
 
 
 def test_what_is_pasted_beyond_the_size_of_forms_is_told_so(admin: Visitor) -> None:

@@ -93,6 +93,8 @@ def test_what_cannot_be_taken_is_named_and_the_credential_is_not_repeated(
     assert answer.status_code == 422
     assert list(answer.context["form"].errors) == [field]
     assert SECRET not in answer.content.decode()
+    has_secret = bool(fields.get("credential", SECRET))
+    assert ("Enter this again. It is secret" in answer.content.decode()) == has_secret
     assert Provider.objects.count() == 1
 
 
