@@ -63,6 +63,11 @@ class CredentialParts(forms.Form):
                 widget=secret if is_secret else forms.TextInput(attrs=_NAMES),
             )
 
+    def secret_fields(self) -> list[str]:
+        """Return the names of the fields whose value is never shown."""
+        secret = (forms.PasswordInput, UnrepeatedTextarea)
+        return [name for name, one in self.fields.items() if isinstance(one.widget, secret)]
+
     def part_fields(self) -> list[forms.BoundField]:
         return [self[f"part_{name}"] for name in self._parts]
 
@@ -94,3 +99,14 @@ _PARTS: dict[str, dict[str, tuple[str, str, bool]]] = {
         "client_secret": ("Client secret", "", True),
     },
 }
+
+# What no form is sent for, but to be saved.
+SECRET_FIELDS = (
+    "credential",
+    *(
+        f"part_{name}"
+        for parts in _PARTS.values()
+        for name, (*_, is_secret) in parts.items()
+        if is_secret
+    ),
+)

@@ -109,6 +109,29 @@ class NewProviderForm(ProviderForm):
         choices=lambda: [(kind.name, kind.label) for kind in catalogue.BY_NAME.values()]
     )
 
+    def __init__(
+        self, data: QueryDict | None, kind: ProviderKind | None, initial: FormValues
+    ) -> None:
+        super().__init__(data, kind, initial)
+        for name in self.secret_fields():
+            # What was typed stays in the page when another kind is chosen: nobody else knows it.
+            # A key that is one line does not become the file of a service account.
+            widget = self.fields[name].widget
+            if name != "credential" or isinstance(widget, forms.PasswordInput):
+                widget.attrs["hx-preserve"] = "true"
+
+    @classmethod
+    def of_kind(cls, kind: ProviderKind, entered: QueryDict) -> NewProviderForm:
+        """Return the form of a kind that was chosen just now. entered: what was in the form before,
+        which is kept in the fields that this kind has too, but for secrets."""
+        form = cls(None, kind, {"kind": kind.name})
+        for name in form.fields.keys() - {"kind", *form.secret_fields()}:
+            if isinstance(form.fields[name], forms.BooleanField):
+                form.initial[name] = name in entered
+            elif text := entered.get(name):
+                form.initial[name] = text
+        return form
+
 
 def _field_of(setting: ProviderSetting) -> forms.Field:
     """Return the form's field of a setting. The service says what is wrong with what is entered."""

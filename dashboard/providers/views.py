@@ -25,6 +25,7 @@ from dashboard.http.htmx import PageRequest, render_page, variables, wants_parti
 from dashboard.http.query_params import read_text
 from dashboard.providers.call_form import CallForm
 from dashboard.providers.connection import Connection, connection_of
+from dashboard.providers.credential_fields import SECRET_FIELDS
 from dashboard.providers.credential_table import ListedCredential, credential_table
 from dashboard.providers.forms import (
     NewProviderForm,
@@ -75,9 +76,11 @@ class ProviderListContext:
 
 @dataclass(frozen=True)
 class NewProviderContext:
-    """Variables of dashboard/providers/new.html; htmx gets the fields of the kind alone."""
+    """Variables of dashboard/providers/new.html; htmx gets the fields of the kind alone. unsent:
+    the fields that are not sent to choose another kind."""
 
     form: NewProviderForm
+    unsent: str = ", ".join(SECRET_FIELDS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,10 +153,10 @@ def create_provider(request: PageRequest) -> HttpResponse:
 
 
 def _unsent_form(request: PageRequest) -> NewProviderForm:
-    """Return the form of the kind that was chosen, with the name that was entered before."""
+    """Return the form of the kind that was chosen, with what was entered before."""
     chosen = request.POST if request.method == "POST" else request.GET
     kind = catalogue.BY_NAME.get(chosen.get("kind", ""), catalogue.ALL[0])
-    return NewProviderForm(None, kind, {"name": chosen.get("name", ""), "kind": kind.name})
+    return NewProviderForm.of_kind(kind, chosen)
 
 
 def _new_page(request: PageRequest, form: NewProviderForm, *, status: int = 200) -> HttpResponse:

@@ -80,6 +80,28 @@ def test_a_wrong_address_a_wrong_key_and_the_right_ones_take_four_clicks(
     assert not {WRONG, RIGHT} & set(site.log.read_text().split())
 
 
+def test_another_kind_keeps_what_was_typed_and_sends_no_secret(operator: Watched) -> None:
+    page, sent = operator.page, list[str]()
+    operator.open("/providers/new")
+    page.on("request", lambda request: sent.append(request.post_data or ""))
+    page.get_by_label("Name", exact=True).fill("moved")
+    page.get_by_label("Kind").select_option("openai")
+    page.get_by_role("textbox", name="Credential").fill(RIGHT)
+    page.get_by_label("Base URL").fill("https://up.example.com/v1")
+    page.get_by_label("On-premises").check()
+
+    with page.expect_response("**/providers/new"):
+        page.get_by_label("Kind").select_option("vllm")
+
+    expect(page.get_by_label("Guided decoding")).to_be_visible()
+    expect(page.get_by_label("Name", exact=True)).to_have_value("moved")
+    expect(page.get_by_label("Base URL")).to_have_value("https://up.example.com/v1")
+    expect(page.get_by_role("textbox", name="Credential")).to_have_value(RIGHT)
+    expect(page.get_by_label("On-premises")).to_be_checked()
+    assert any("kind=vllm" in body for body in sent)
+    assert not any(RIGHT in body for body in sent)
+
+
 def test_what_works_is_not_replaced_by_what_fails_without_asking(
     operator: Watched, site: GatewayServer, upstream: UpstreamServer
 ) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -39,10 +41,16 @@ def test_choosing_a_kind_shows_its_fields(client: Client) -> None:
 
 def test_the_fields_of_a_kind_are_shown_without_javascript(client: Client) -> None:
     form = {"name": "up", "kind": "cloud", "credential": SECRET, "show_kind": "on"}
+    form |= {"base_url": "https://up.example.com/v1", "location": "eu", "is_local": "on"}
+    form |= {"setting_region": "nowhere", "transport": "telepathy"}
 
     answer = client.post(NEW, form)
 
     shown = answer.content.decode()
+    assert 'value="https://up.example.com/v1"' in shown
+    assert 'value="eu"' in shown
+    assert re.search(r'name="is_local"[^>]* checked', shown)
+    assert not re.search(r'name="allows_passthrough"[^>]* checked', shown)
     assert answer.status_code == 200
     assert 'name="setting_region"' in shown
     assert 'value="up"' in shown
