@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from accounts import ledger
+from accounts.all_errors import raising_all
 from accounts.changes import differences, record_audit, record_change
 from accounts.limits import read_call_limits
 from accounts.models import ConfigChange, Membership, Role, User, Workspace
@@ -27,6 +28,17 @@ LAST_OWNER = "last_owner"  # code of the error that a workspace would be left wi
 _SLUG_CHARS = 70  # leaves room for the number that makes it unique
 
 
+def read_name(text: str) -> str:
+    """Return the name of a workspace, one visible line. Raises ValidationError."""
+    return read_line(text, field="name", max_chars=NAME_CHARS)
+
+
+def check_credit(credit_nusd: int) -> None:
+    """Raises ValidationError for initial credit that cannot be held."""
+    if not 0 <= credit_nusd <= MAX_NUSD:
+        raise ValidationError({"credit": "The initial credit is negative or too large."})
+
+
 @transaction.atomic
 def create_workspace(
     *, name: str, credit_nusd: int = 0, owner: User | None = None, actor: str
@@ -36,9 +48,11 @@ def create_workspace(
     credit_nusd: what it starts with, in nano-USD. Names may repeat; the slug is made unique.
     Raises ValidationError when the name is not one visible line or the credit cannot be held.
     """
-    name = read_line(name, field="name", max_chars=NAME_CHARS)
-    if not 0 <= credit_nusd <= MAX_NUSD:
-        raise ValidationError({"credit": "The initial credit is negative or too large."})
+    with raising_all() as gather:
+        with gather():
+            name = read_name(name)
+        with gather():
+            check_credit(credit_nusd)
     workspace = _insert_with_free_slug(name)
     ledger.open_wallet(workspace)
     record_audit(

@@ -79,7 +79,7 @@ def set_access_rules(
             "denied_countries": lambda: read_countries(denied_countries, "denied_countries"),
             "allowed_hosts": lambda: read_allowed_hosts(allowed_hosts),
             "denied_hosts": lambda: read_denied_hosts(denied_hosts),
-            "max_key_days": lambda: _read_days(max_key_days),
+            "max_key_days": lambda: read_key_days(max_key_days),
         }
     )
     with transaction.atomic():
@@ -134,7 +134,8 @@ def _cap_keys(workspace: Workspace, days: int | None) -> int:
     return keys.update(expires_at=latest)
 
 
-def _read_days(days: int | None) -> int | None:
+def read_key_days(days: int | None) -> int | None:
+    """Return the maximum lifetime of keys. Raises ValidationError."""
     if days is not None and not 1 <= days <= MAX_DAYS:
         words = f"Enter a whole number of days from 1 to {MAX_DAYS:,}, or leave empty for no limit."
         raise ValidationError({"max_key_days": words})

@@ -67,13 +67,13 @@ def read_limit(
         has_none = "A maximum per request has no {}. Leave it empty."
     readers: Readers = {
         "metric": lambda: _one_of("metric", metric, METRICS),
-        "maximum": lambda: _read_amount(metric, maximum, "maximum"),
+        "maximum": lambda: read_amount(metric, maximum, "maximum"),
         "period": lambda: _read_period(period, has_none),
         "algorithm": lambda: _read_algorithm(algorithm, has_none),
         "burst": lambda: _read_burst(metric, algorithm, burst),
         "per_request": lambda: _read_per_request(metric, is_set=per_request),
         "only_models": lambda: _read_models(only_models, is_of_model=is_of_model),
-        "label": lambda: _read_label(label),
+        "label": lambda: read_label(label),
         "is_enabled": lambda: is_enabled,
     }
     return cast(LimitValues, read_all(readers))
@@ -118,10 +118,11 @@ def _read_burst(metric: str, algorithm: str, burst: int | None) -> int | None:
         return None
     if algorithm != LimitRule.Algorithm.TOKEN_BUCKET:
         raise ValidationError({"burst": "Burst requires the token bucket algorithm."})
-    return _read_amount(metric, burst, "burst")
+    return read_amount(metric, burst, "burst")
 
 
-def _read_amount(metric: str, amount: int | None, field: str) -> int | None:
+def read_amount(metric: str, amount: int | None, field: str) -> int | None:
+    """Return an amount in the metric's unit; any of a metric that does not exist."""
     highest = HIGHEST.get(metric)
     if highest is None:
         return amount  # the metric is complained about
@@ -146,5 +147,6 @@ def _read_models(names: Sequence[str], *, is_of_model: bool) -> list[str]:
     return found
 
 
-def _read_label(label: str) -> str:
+def read_label(label: str) -> str:
+    """Return the note on a limit, empty for none."""
     return read_line(label, field="label", max_chars=LABEL_CHARS) if label.strip() else ""

@@ -13,12 +13,14 @@ from datetime import timedelta
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.all_errors import raising_all
 from accounts.budgets import has_own_budget
 from accounts.models import User, Workspace
 from accounts.permissions import Action, NotAllowed, may
 from accounts.untyped import Arguments
 from keys import importing, rotation, services
 from keys.importing import read_imported_secret
+from keys.limits import read_limits
 from keys.models import ApiKey
 from keys.policy import count_keys_made, find_wider, policy_of, reach_of, reach_of_policy
 from keys.prefixes import prefix_for
@@ -64,14 +66,21 @@ def create_key(
         services.refuse_more_than_held(rules["scopes"], person, workspace)
     if is_bound:
         _refuse_one_too_many(workspace, person)
-    issued = services.issue_key(
-        workspace=workspace,
-        created_by=None if is_service else person,
-        actor=person.email,
-        prefix=prefix or prefix_for(workspace, compatibility["compat_profile"]),
-        imported=read_imported_secret(imported_secret, workspace) if imported_secret else None,
-        **rules,
-    )
+    imported = None
+    with raising_all() as gather:
+        with gather():
+            imported = read_imported_secret(imported_secret, workspace) if imported_secret else None
+        with gather():
+            read_limits(limits)
+        with gather():
+            issued = services.issue_key(
+                workspace=workspace,
+                created_by=None if is_service else person,
+                actor=person.email,
+                prefix=prefix or prefix_for(workspace, compatibility["compat_profile"]),
+                imported=imported,
+                **rules,
+            )
     services.set_compatibility(issued.key, actor=person.email, **compatibility)
     services.set_limits(issued.key, limits=limits, actor=person.email)
     if is_bound:
@@ -99,8 +108,13 @@ def change_key(
     if stored.revoked_at is None and not may_edit(person, stored):
         raise NotAllowed(ABOVE)
     before = reach_of(stored)
+    with raising_all() as gather:
+        with gather():
+            is_updated = services.update_key(key, changed_by=person, actor=person.email, **rules)
+        with gather():
+            read_limits(limits)
     changed = [
-        services.update_key(key, changed_by=person, actor=person.email, **rules),
+        is_updated,
         services.set_compatibility(key, actor=person.email, **compatibility),
         services.set_limits(key, limits=limits, actor=person.email),
     ]

@@ -19,6 +19,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from accounts.all_errors import raising_all
 from accounts.budgets import REFUSED, may_limit, record_budget
 from accounts.changes import record_audit, record_changes
 from accounts.ids import new_id
@@ -81,14 +82,12 @@ def raise_budget(
     _refuse(holder, asked_by)
     with _locked(holder) as stored:
         now = timezone.now()
-        made = Raise(
-            id=str(new_id()),
-            period=period,
-            amount_nusd=_read_amount(stored, period, amount_nusd),
-            until=_read_until(until, now),
-            by=actor,
-            at=now,
-        )
+        with raising_all() as gather:
+            with gather():
+                nusd = _read_amount(stored, period, amount_nusd)
+            with gather():
+                end = read_end(until, now)
+        made = Raise(id=str(new_id()), period=period, amount_nusd=nusd, until=end, by=actor, at=now)
         raises = [*raises_of(stored), made]
         if len(raises) > MAX_RAISES:
             raise ValidationError(f"At most {MAX_RAISES} raises can be in force. End one first.")
@@ -154,7 +153,8 @@ def _read_amount(holder: Holder, period: str, amount_nusd: int | None) -> int:
     return amount_nusd
 
 
-def _read_until(until: datetime | None, now: datetime) -> datetime:
+def read_end(until: datetime | None, now: datetime) -> datetime:
+    """Return when a raise ends. Raises ValidationError."""
     if until is None:
         raise ValidationError({"until": "Enter when the raise ends."})
     if timezone.is_naive(until):

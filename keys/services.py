@@ -14,9 +14,11 @@ from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from accounts.all_errors import raising_all
 from accounts.changes import differences, record_audit, record_change, record_changes
 from accounts.models import ConfigChange, User, Workspace
 from gateway.core.budget_owner import member_owner
+from gateway.core.json_types import JsonObject
 from keys.access import lifetime_complaint, max_key_days
 from keys.limits import read_limits
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
@@ -24,6 +26,7 @@ from keys.prefixes import prefix_for, read_prefix
 from keys.rules import (
     KeyRules,
     as_json,
+    read_all,
     read_model_names,
     read_networks,
     read_rules,
@@ -39,6 +42,7 @@ __all__ = [
     "digest_secret",
     "disown_key",
     "issue_key",
+    "read_max_keys",
     "refuse_more_than_held",
     "refuse_until",
     "reset_total",
@@ -86,18 +90,22 @@ def issue_key(
     none is made, and none is returned.
     Raises ValidationError with one entry for each field that cannot be taken.
     """
-    rules = read_rules(
-        label=label,
-        scopes=default_scopes() if scopes is None else scopes,
-        allowed_models=allowed_models,
-        denied_models=denied_models,
-        allowed_ips=allowed_ips,
-        denied_ips=denied_ips,
-        expires_at=expires_at,
-        allow_any_address=allow_any_address,
-    )
+    with raising_all() as gather:
+        with gather():
+            rules = read_rules(
+                label=label,
+                scopes=default_scopes() if scopes is None else scopes,
+                allowed_models=allowed_models,
+                denied_models=denied_models,
+                allowed_ips=allowed_ips,
+                denied_ips=denied_ips,
+                expires_at=expires_at,
+                allow_any_address=allow_any_address,
+            )
+        with gather():
+            if expires_at is None or timezone.is_aware(expires_at):
+                _refuse_long_life(workspace, expires_at)
     refuse_more_than_held(rules["scopes"], created_by, workspace)
-    _refuse_long_life(workspace, rules["expires_at"])
     secret, kept, action = "", imported, "key.import"
     if kept is None:
         prefix = read_prefix(prefix or prefix_for(workspace, ""))
@@ -221,6 +229,14 @@ def reset_total(key: ApiKey, *, spent_nusd: int, actor: str) -> bool:
     return changed == 1
 
 
+def read_max_keys(number: int | None) -> int | None:
+    """Return how many keys a developer may have. Raises ValidationError."""
+    if number is not None and not 1 <= number <= MAX_KEYS:
+        words = f"Enter a whole number of keys from 1 to {MAX_KEYS:,}, or leave empty for no limit."
+        raise ValidationError({"max_keys": words})
+    return number
+
+
 def refuse_until(key_id: uuid.UUID, *, until: datetime, lost_nusd: int) -> bool:
     """Refuse the calls of a key for a while: they have cost more than the workspace's balance had.
 
@@ -253,17 +269,20 @@ def set_developer_key_policy(
     Keys that there are stay as they are. max_keys: None is no limit; the rest as issue_key and
     set_limits take it. Raises ValidationError with one entry for each field that cannot be taken.
     """
-    if max_keys is not None and not 1 <= max_keys <= MAX_KEYS:
-        words = f"Enter a whole number of keys from 1 to {MAX_KEYS:,}, or leave empty for no limit."
-        raise ValidationError({"max_keys": words})
-    wanted = {
-        "max_keys": max_keys,
-        "scopes": None if scopes is None else read_scopes(scopes),
-        "allowed_models": read_model_names(allowed_models),
-        "allowed_ips": read_networks(allowed_ips, allow_any_address=False),
-        "allows_chat_template": allows_chat_template,
-        **read_limits(limits),
-    }
+    wanted: JsonObject = {}
+    with raising_all() as gather:
+        with gather():
+            wanted |= read_all(
+                {
+                    "max_keys": lambda: read_max_keys(max_keys),
+                    "scopes": lambda: None if scopes is None else read_scopes(scopes),
+                    "allowed_models": lambda: read_model_names(allowed_models),
+                    "allowed_ips": lambda: read_networks(allowed_ips, allow_any_address=False),
+                    "allows_chat_template": lambda: allows_chat_template,
+                }
+            )
+        with gather():
+            wanted |= read_limits(limits)
     with transaction.atomic():
         stored, _ = DeveloperKeyPolicy.objects.get_or_create(workspace=workspace)
         details = differences(stored, wanted)

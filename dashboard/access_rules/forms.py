@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from django import forms
 
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import (
@@ -14,10 +17,13 @@ from dashboard.keys.rules_form import (
     written_lines,
     written_networks,
 )
+from keys.access import read_countries, read_key_days, read_user_agents
+from keys.fetch_hosts import read_allowed_hosts, read_denied_hosts
 from keys.models import AccessRules
 
 COUNTRIES = ("allowed_countries", "denied_countries")
 HOSTS = ("allowed_hosts", "denied_hosts")
+USER_AGENTS = "denied_user_agents"
 
 
 def _countries_field(label: str, help_text: str) -> forms.CharField:
@@ -60,6 +66,18 @@ class AccessRulesForm(DenyForm):
         widget=forms.NumberInput(attrs={"min": "1", "placeholder": "No limit"}),
     )
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> FormValues:
+        cleaned = super().clean()
+        lines = {name: written_lines(cleaned.get(name, "")) for name in (*HOSTS, USER_AGENTS)}
+        codes = {name: written_networks(cleaned.get(name, "")) for name in COUNTRIES}
+        show_more_errors(self, lambda: read_user_agents(lines[USER_AGENTS]))
+        show_more_errors(self, lambda: read_allowed_hosts(lines["allowed_hosts"]))
+        show_more_errors(self, lambda: read_denied_hosts(lines["denied_hosts"]))
+        show_more_errors(self, lambda: read_key_days(cleaned.get("max_key_days")))
+        for name in COUNTRIES:
+            show_more_errors(self, partial(read_countries, codes[name], name))
+        return cleaned
 
     def rules(self) -> FormValues:
         """Return what the service takes, from a valid form."""

@@ -6,17 +6,19 @@ from datetime import datetime
 
 from django import forms
 from django.http import QueryDict
+from django.utils import timezone
 
 from accounts.budgets import list_timezones
 from accounts.limits import SPENDING
 from accounts.models import Workspace
 from dashboard.budgets.spending import PERIODS
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.usd_field import UsdField
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.limits_form import SpendingLimitsForm
 from gateway.core.calendar import find_zone
-from keys.raises import FIELDS, Holder
+from keys.raises import FIELDS, Holder, read_end
 
 
 class BudgetForm(SpendingLimitsForm):
@@ -60,6 +62,13 @@ class RaiseForm(forms.Form):
     def clean_until(self) -> datetime | None:
         until: datetime | None = self.cleaned_data["until"]
         return until and until.replace(tzinfo=find_zone(self._timezone))
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        show_more_errors(self, lambda: read_end(cleaned.get("until"), timezone.now()))
+        if "amount_nusd" in cleaned and (cleaned["amount_nusd"] or 0) <= 0:
+            self.add_error("amount_nusd", "Enter an amount above 0 USD.")
+        return cleaned
 
 
 def budgets_version(holder: Holder) -> str:

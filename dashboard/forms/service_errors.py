@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -22,3 +22,17 @@ def show_service_error(
     for name, errors in error.error_dict.items():
         field = (names or {}).get(name, name)
         form.add_error(field if field in form.fields else None, errors)
+
+
+def show_more_errors(form: forms.Form, read: Callable[[], object]) -> None:
+    """Show what a reader of the services finds wrong with fields that have no error yet.
+
+    To be called in clean(): a service is asked to write only once all fields are well-formed, and
+    people are told everything at once. Errors of other fields are left to the service.
+    """
+    try:
+        read()
+    except ValidationError as error:
+        for name, errors in error.error_dict.items():
+            if name in form.fields and name not in form.errors:
+                form.add_error(name, errors)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from django import forms
 
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import KeyRulesForm, initial_access
 from keys.limits import limits_of
 from keys.models import DeveloperKeyPolicy
+from keys.rules import read_scopes
+from keys.services import read_max_keys
 
 
 class KeyPolicyForm(KeyRulesForm):
@@ -27,6 +30,13 @@ class KeyPolicyForm(KeyRulesForm):
     )
 
     seen = forms.CharField(required=False, widget=forms.HiddenInput)
+
+    def clean(self) -> FormValues:
+        cleaned = super().clean()
+        show_more_errors(self, lambda: read_max_keys(cleaned.get("max_keys")))
+        if "scopes" in cleaned:
+            show_more_errors(self, lambda: read_scopes(cleaned["scopes"]))
+        return cleaned
 
     def policy(self) -> FormValues:
         """Return what the service takes, from a valid form."""

@@ -10,12 +10,15 @@ from django import forms
 from django.http import QueryDict
 from django.utils import timezone
 
+from accounts.text import read_line
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import DenyForm, KeyRulesForm, initial_access, initial_denied
 from keys.limits import limits_of
 from keys.models import ApiKey, CompatProfile, DeveloperKeyPolicy, default_scopes
 from keys.prefixes import offered_prefixes, only_profile_of
+from keys.rules import LABEL_CHARS, read_expiry, read_scopes
 
 NEVER, ON = "never", "on"
 NEW, IMPORTED = "new", "imported"
@@ -38,7 +41,7 @@ class KeyForm(DenyForm, KeyRulesForm):
     """Label, rules and limits."""
 
     label = forms.CharField(
-        max_length=80,
+        max_length=LABEL_CHARS,
         help_text="The service or person that uses it.",
         widget=forms.TextInput(attrs={"autocomplete": "off", "placeholder": "production backend"}),
     )
@@ -83,6 +86,15 @@ class KeyForm(DenyForm, KeyRulesForm):
         cleaned: FormValues = super().clean() or {}
         if cleaned.get("expires") == ON and not cleaned.get("expires_at"):
             self._complain("expires_at", "Choose a date and time.")
+        elif cleaned.get("expires") == ON:
+            moment = self._expiry()
+            if moment != self.initial.get("kept_expiry"):
+                show_more_errors(self, lambda: read_expiry(moment))
+        if "label" in cleaned:
+            label = cleaned["label"]
+            show_more_errors(self, lambda: read_line(label, field="label", max_chars=LABEL_CHARS))
+        if "scopes" in cleaned:
+            show_more_errors(self, lambda: read_scopes(cleaned["scopes"]))
         return cleaned
 
     def rules(self) -> FormValues:

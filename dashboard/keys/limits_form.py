@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from django import forms
 
-from accounts.limits import RANGES, SPENDING
+from accounts.limits import RANGES, SPENDING, read_call_limits, read_spending_limits
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.usd_field import UsdField
+from dashboard.forms.values import FormValues
 from keys.limits import ALL
 
 
@@ -28,6 +30,13 @@ class CallLimitsForm(forms.Form):
     max_requests_per_minute = _count("Requests per minute", "60 is enough for most programs.")
     burst = _count("Burst", "Requests at once. Default: the number per minute.", "Same number")
     max_concurrent = _count("Concurrent requests", "Further requests wait in a queue.")
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        # One with an error counts as some limit: nothing is said of what depends on it.
+        wanted = {name: 1 if name in self.errors else cleaned.get(name) for name in RANGES}
+        show_more_errors(self, lambda: read_call_limits(wanted))
+        return cleaned
 
     def limits(self) -> dict[str, int | None]:
         """Return the limits of a valid form, as the services take them."""
@@ -51,6 +60,11 @@ class SpendingLimitsForm(forms.Form):
     total_limit_nusd = UsdField(
         empty="No limit", label="Total budget (USD)", help_text="Resets only by hand."
     )
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        show_more_errors(self, lambda: read_spending_limits(cleaned))
+        return cleaned
 
     def budgets(self) -> dict[str, int | None]:
         """Return the budgets of a valid form, as the services take them."""

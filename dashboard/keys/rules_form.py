@@ -9,12 +9,17 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.service_errors import show_more_errors, show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.keys.limits_form import KeyLimitsForm
 from gateway.core.name_patterns import ANY, compile_names
 from keys.models import DeveloperKeyPolicy, LimitedAccess, Scope
-from keys.rules import read_networks
+from keys.rules import (
+    read_denied_models,
+    read_denied_networks,
+    read_model_names,
+    read_networks,
+)
 
 ALL, SOME = "all", "some"
 DENIED = ("denied_models", "denied_ips")
@@ -82,6 +87,9 @@ class AccessForm(forms.Form):
         named = cleaned.get("allowed_models") or cleaned.get("allowed_patterns")
         if cleaned.get("models_mode") == SOME and not named:
             self._complain("allowed_models", "Choose at least one model, or allow all models.")
+        elif cleaned.get("models_mode") == SOME:
+            patterns = written_lines(cleaned.get("allowed_patterns", ""))
+            show_more_errors(self, lambda: read_model_names(patterns))
         if cleaned.get("ips_mode") == SOME:
             self._check_networks(cleaned.get("allowed_ips", ""))
         return cleaned
@@ -109,9 +117,13 @@ class AccessForm(forms.Form):
             self._complain("allowed_ips", "Enter at least one network, or allow any IP address.")
             return
         try:
-            read_networks(rules, allow_any_address=True)
+            read_networks(rules, allow_any_address=self._allows_any_address(rules))
         except ValidationError as error:
             self.take(error)
+
+    def _allows_any_address(self, rules: list[str]) -> bool:
+        """True where the networks may be all that there are."""
+        return False
 
     def _complain(self, name: str, words: str) -> None:
         if name not in self.errors:
@@ -138,6 +150,14 @@ class DenyForm(AccessForm):
     )
     wants_confirmation = False
 
+    def clean(self) -> FormValues:
+        cleaned = super().clean()
+        models = written_lines(cleaned.get("denied_models", ""))
+        networks = written_networks(cleaned.get("denied_ips", ""))
+        show_more_errors(self, lambda: read_denied_models(models))
+        show_more_errors(self, lambda: read_denied_networks(networks))
+        return cleaned
+
     def access(self) -> FormValues:
         """Return what the services take of models and networks, from a valid form."""
         data = self.cleaned_data
@@ -158,6 +178,10 @@ class DenyForm(AccessForm):
         """Show what the service found, and offer to confirm where that is the remedy."""
         super().take(error)
         self.wants_confirmation = "allowed_ips" in self.errors and self._is_only_wide()
+
+    def _allows_any_address(self, rules: list[str]) -> bool:
+        is_kept = rules == written_networks(self.initial.get("allowed_ips", ""))
+        return is_kept or bool(self.cleaned_data.get("confirm_any_address"))
 
     def _is_only_wide(self) -> bool:
         """True when the networks are well written and would be taken once confirmed."""

@@ -194,6 +194,7 @@ def edit_key(request: PageRequest, key_id: UUID) -> HttpResponse:
     )
     if status == HTTPStatus.FOUND:
         return HttpResponseRedirect(page_address(workspace, "key-edit", key.pk))
+    key.refresh_from_db()
     return _key_page(request, key, form, workspace, status=status)
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import partial
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.service_errors import show_more_errors, show_service_error
 from dashboard.forms.usd_field import read_typed_usd
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
@@ -20,8 +21,10 @@ from dashboard.keys.rules_form import lines_field, written_lines
 from dashboard.limits.places import Choice
 from gateway.core.money import format_usd
 from keys.limit_rules import values_of
+from keys.limit_values import LABEL_CHARS, read_amount, read_label
 from keys.limit_words import ALGORITHMS, METRICS
 from keys.models import LimitRule
+from keys.rules import read_model_names
 
 COST = LimitRule.Metric.COST.value
 # What stands in the menu of periods for a maximum of each request.
@@ -52,7 +55,7 @@ class LimitForm(forms.Form):
     )
     label = forms.CharField(
         required=False,
-        max_length=80,
+        max_length=LABEL_CHARS,
         label="Note",
         help_text="What the limit is for.",
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
@@ -68,7 +71,20 @@ class LimitForm(forms.Form):
         for name in ("maximum", "burst"):
             if name in cleaned:
                 self._read(cleaned, name)
+        if self.errors:
+            self._show_more(cleaned)
         return cleaned
+
+    def _show_more(self, cleaned: FormValues) -> None:
+        """Show what the service would say of the fields that are well-formed."""
+        models = written_lines(cleaned.get("only_models", ""))
+        label, metric = cleaned.get("label", ""), self.metric_now or ""
+        show_more_errors(self, lambda: read_model_names(models, "only_models"))
+        show_more_errors(self, lambda: read_label(label))
+        for name in ("maximum", "burst"):
+            amount = cleaned.get(name)
+            if name == "maximum" or amount is not None:
+                show_more_errors(self, partial(read_amount, metric, amount, name))
 
     def changes(self) -> FormValues:
         """Return what the service takes of a change, from a valid form."""

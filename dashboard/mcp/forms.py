@@ -5,11 +5,15 @@ from __future__ import annotations
 from django import forms
 
 from dashboard.forms.remote_form import RemoteForm, credential_field, plain_field
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.usd_field import UsdField
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from dashboard.keys.rules_form import lines_field, written_lines
 from gateway.models import McpServer
+from gateway.services.mcp_servers import check_credential, check_fields
+
+AUTHORIZATION = "authorization"
 
 
 class McpServerForm(RemoteForm):
@@ -55,12 +59,27 @@ class McpServerForm(RemoteForm):
         if not sets_price:
             del self.fields["price_nusd"]
 
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        if not self.errors:
+            return cleaned
+        row = McpServer(
+            name=cleaned.get("name", ""),
+            url=cleaned.get("url", ""),
+            header=(cleaned.get("header") or AUTHORIZATION).lower(),
+            allowed_tools=written_lines(cleaned.get("allowed_tools", "")),
+            price_nusd=cleaned.get("price_nusd") or 0,
+        )
+        show_more_errors(self, lambda: check_fields(row))
+        show_more_errors(self, lambda: check_credential(cleaned.get("credential", "").strip()))
+        return cleaned
+
     def values(self) -> FormValues:
         """Return what the service takes, from a valid form."""
         data = self.cleaned_data
         values: FormValues = {
             "url": data["url"],
-            "header": data["header"] or "authorization",
+            "header": data["header"] or AUTHORIZATION,
             "allowed_tools": written_lines(data["allowed_tools"]),
             "by_default": data["by_default"],
             "enabled": data["enabled"],

@@ -13,14 +13,16 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from dashboard.forms.json_text import read_json
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.service_errors import show_more_errors, show_service_error
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from gateway.core.money import format_price, format_usd_per_mtok, read_price
 from gateway.core.operations import OPERATIONS
 from gateway.core.units import UNITS, Unit, other_units
 from gateway.models import LanguageModel
-from gateway.services.models import DESCRIPTION_CHARS, NATIVE_CHARS
+from gateway.services.default_params import check_default_params
+from gateway.services.models import DESCRIPTION_CHARS, MAX_TOKENS, NATIVE_CHARS
+from gateway.services.prompt_templates import check_prompt
 from gateway.services.unusual_prices import UnusualPrice
 
 ABILITIES = {"vision": "Images", "pdf": "PDF files", "audio": "Audio", "tools": "Tools"}
@@ -34,6 +36,7 @@ _PRICES = {
 }
 # Not as the form shows them: lists and objects are text there.
 _OTHERS = ("aliases", "fallbacks", "unknown_fields", "default_params", "template_render_mode")
+_PROMPT = ("template_render_mode", "default_system_prompt")
 _SAME = (
     *("display_name", "owned_by", "description", "context_tokens", "max_output_tokens"),
     *("default_system_prompt", "operation"),
@@ -130,10 +133,15 @@ class ModelForm(forms.Form):
     )
     output_usd = PriceField(UNITS["completion"], label="Output")
     context_tokens = forms.IntegerField(
-        required=False, min_value=1, label="Context window", help_text="In tokens. Empty: unknown."
+        required=False,
+        min_value=1,
+        max_value=MAX_TOKENS,
+        label="Context window",
+        help_text="In tokens. Empty: unknown.",
     )
     max_output_tokens = forms.IntegerField(
         min_value=1,
+        max_value=MAX_TOKENS,
         label="Max output tokens",
         help_text="Higher values in a call are lowered to this.",
     )
@@ -184,6 +192,14 @@ class ModelForm(forms.Form):
             self.fields[_field_of(unit)] = PriceField(
                 unit, label=unit.label, required=False, help_text=_help_on(unit)
             )
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        if self.errors:
+            mode, prompt = (cleaned.get(name, "") for name in _PROMPT)
+            show_more_errors(self, lambda: check_prompt(mode or "off", prompt))
+            show_more_errors(self, lambda: check_default_params(cleaned.get("default_params", {})))
+        return cleaned
 
     @property
     def unit_prices(self) -> list[forms.BoundField]:

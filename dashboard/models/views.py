@@ -16,6 +16,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.all_errors import raising_all
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.audit.history import SHOWN, Line, history
@@ -35,6 +36,7 @@ from gateway.services.models import (
     NATIVE_CHARS,
     add_model,
     check_operation_change,
+    read_prices,
     set_model_enabled,
     set_prices,
     update_model,
@@ -230,7 +232,11 @@ def _update(request: PageRequest, model: LanguageModel, form: ModelForm) -> bool
 
     def write() -> bool:
         with transaction.atomic():
-            is_described = update_model(model, actor=who, **form.described())
+            with raising_all() as gather:
+                with gather():
+                    is_described = update_model(model, actor=who, **form.described())
+                with gather():
+                    read_prices(**form.prices())
             is_priced = set_prices(model, actor=who, **form.prices(), **confirmed)
             check_operation_change(model, operation, may_be_free=is_confirmed)
             return is_priced or is_described

@@ -5,9 +5,12 @@ from __future__ import annotations
 from django import forms
 
 from dashboard.forms.remote_form import RemoteForm, credential_field, plain_field
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from gateway.models import ProcessorService
+from gateway.services.processor_services import check_credential, check_url
+from gateway.services.row_names import check_name
 
 
 class ServiceForm(RemoteForm):
@@ -33,6 +36,17 @@ class ServiceForm(RemoteForm):
     def __init__(self, data: FormValues | None, row: ProcessorService | None) -> None:
         initial = {} if row is None else {"url": row.url, "seen": service_version(row)}
         super().__init__(data, row, initial)
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        if not self.errors:
+            return cleaned
+        row = ProcessorService(url=cleaned.get("url", "").strip())
+        name = cleaned.get("name", "")
+        show_more_errors(self, lambda: check_name(name, ProcessorService.objects.none()))
+        show_more_errors(self, lambda: check_url(row))
+        show_more_errors(self, lambda: check_credential(cleaned.get("credential", "").strip()))
+        return cleaned
 
 
 def service_version(row: ProcessorService) -> str:

@@ -16,6 +16,7 @@ from django.urls import reverse
 from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from accounts.all_errors import raising_all
 from accounts.audit_selectors import installation_history_of
 from accounts.permissions import Action
 from dashboard.audit.history import SHOWN, Line, history
@@ -309,16 +310,19 @@ def _test_first(request: PageRequest, provider: Provider, form: ProviderForm) ->
 def _update(request: PageRequest, provider: Provider, form: ProviderForm, changed: Changed) -> bool:
     who, data = request.user.email, form.cleaned_data
     try:
-        with transaction.atomic():
-            changed.access = set_access(
-                provider,
-                base_url=data["base_url"],
-                settings=form.entered_settings(),
-                credential=form.credential_text() or None,
-                actor=who,
-            )
-            changed.access |= _set_connection(request, provider, form)
-            changed.description = update_provider(provider, actor=who, **form.described())
+        with transaction.atomic(), raising_all() as gather:
+            with gather():
+                changed.access = set_access(
+                    provider,
+                    base_url=data["base_url"],
+                    settings=form.entered_settings(),
+                    credential=form.credential_text() or None,
+                    actor=who,
+                )
+            with gather():
+                changed.access |= _set_connection(request, provider, form)
+            with gather():
+                changed.description = update_provider(provider, actor=who, **form.described())
     except ValidationError as error:
         form.take(error)
         return False

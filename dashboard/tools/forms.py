@@ -9,12 +9,13 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from dashboard.forms.json_text import read_json
-from dashboard.forms.service_errors import show_service_error
+from dashboard.forms.service_errors import show_more_errors, show_service_error
 from dashboard.forms.usd_field import UsdField
+from dashboard.forms.values import FormValues
 from dashboard.forms.version_token import version_token
 from gateway.models import ToolSetting
-from gateway.services.addresses import URL_CHARS
-from gateway.services.tool_settings import ToolFields, ToolLine, read_documents
+from gateway.services.addresses import URL_CHARS, read_base_url
+from gateway.services.tool_settings import ToolFields, ToolLine, check_price, read_documents
 from gateway.services.tool_tests import INPUT_CHARS, INPUTS
 from gateway.tools.backends import LABELS
 from gateway.tools.base import ServerTool
@@ -83,6 +84,14 @@ class ToolForm(forms.Form):
             return read_documents(given)
         except ValidationError as error:
             raise ValidationError(error.messages) from None
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        price_nusd, base_url = cleaned.get("price_nusd") or 0, cleaned.get("base_url")
+        show_more_errors(self, lambda: check_price(price_nusd))
+        if base_url:
+            show_more_errors(self, lambda: read_base_url(base_url, kind=""))
+        return cleaned
 
     def values(self) -> ToolFields:
         """Return the fields of set_tool."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from django import forms
 
+from accounts.services import check_credit, read_name
+from dashboard.forms.service_errors import show_more_errors
 from dashboard.forms.usd_field import UsdField
+from dashboard.forms.values import FormValues
 
 
 class WorkspaceForm(forms.Form):
@@ -27,3 +30,11 @@ class WorkspaceForm(forms.Form):
         help_text="Without an account, they join by an invite link that you send them.",
         widget=forms.EmailInput(attrs={"autocomplete": "off"}),
     )
+
+    def clean(self) -> FormValues:
+        cleaned: FormValues = super().clean() or {}
+        credit_nusd = cleaned.get("credit") or 0
+        show_more_errors(self, lambda: check_credit(credit_nusd))
+        if "name" in cleaned:
+            show_more_errors(self, lambda: read_name(cleaned["name"]))
+        return cleaned

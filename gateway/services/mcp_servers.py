@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
+from accounts.all_errors import raising_all
 from accounts.changes import differences, record_audit, record_change
 from accounts.ids import new_id
 from accounts.models import ConfigChange, Workspace
@@ -69,9 +70,12 @@ def add_mcp_server(
         raise ValidationError({"name": f"A workspace has at most {MAX_SERVERS} MCP servers."})
     row = McpServer(id=new_id(), workspace=workspace, name=name.strip().lower())
     details = _put(row, dict(fields))
-    if credential:
-        _put_credential(row, credential)
-    _check(row)
+    with raising_all() as gather:
+        with gather():
+            if credential:
+                _put_credential(row, credential)
+        with gather():
+            _check(row)
     row.save()
     _record(row, "add_mcp_server", actor, {"name": row.name, **details, "hint": row.hint})
     if row.by_default:
@@ -185,15 +189,13 @@ def _clean(name: str, value: JsonValue) -> JsonValue:
 
 def _put_credential(row: McpServer, text: str) -> None:
     text = text.strip()
-    if len(text) > MAX_SECRET_CHARS or not (text.isascii() and text.isprintable()):
-        words = f"Enter at most {MAX_SECRET_CHARS:,} visible ASCII characters."
-        raise ValidationError({"credential": words})
+    check_credential(text)
     row.secret = encrypt(text, row.pk)
     row.hint = text[-4:] if len(text) >= LEAST_CHARS_SHOWN else ""
 
 
-def _check(row: McpServer) -> None:
-    """Raises ValidationError with the errors of all fields."""
+def check_fields(row: McpServer) -> None:
+    """Raises ValidationError with the errors of all fields, whatever other servers there are."""
     errors: dict[str, str] = {}
     if not _NAME.fullmatch(row.name):
         errors["name"] = "Use 1 to 30 lower-case letters, digits and hyphens."
@@ -213,6 +215,17 @@ def _check(row: McpServer) -> None:
         errors["url"] = str(error)
     if errors:
         raise ValidationError(errors)
+
+
+def check_credential(text: str) -> None:
+    """Raises ValidationError for one that is no value of a header."""
+    if len(text) > MAX_SECRET_CHARS or not (text.isascii() and text.isprintable()):
+        words = f"Enter at most {MAX_SECRET_CHARS:,} visible ASCII characters."
+        raise ValidationError({"credential": words})
+
+
+def _check(row: McpServer) -> None:
+    check_fields(row)
     others = McpServer.objects.filter(workspace=row.workspace_id, name=row.name)
     if others.exclude(pk=row.pk).exists():
         words = "Another MCP server of the workspace has this name."

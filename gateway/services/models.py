@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import Max, QuerySet
 
+from accounts.all_errors import raising_all
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
@@ -31,6 +32,10 @@ MAX_ALIASES = 20
 MAX_FALLBACKS = 5
 NAMES_ARE = "Enter 1 to 200 letters, digits and . _ : / @ + -, starting with a letter or digit."
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+-]{0,199}")
+_PRICE_FIELDS = (
+    *("input_pusd_per_token", "cached_input_pusd_per_token", "output_pusd_per_token"),
+    *(unit.price_column for unit in other_units() if unit.price_column),
+)
 
 
 # Prices of units (gateway.core.units) beside input, cached input and output.
@@ -93,22 +98,32 @@ def add_model(
     may_be_free: confirms a price of 0; a provider that costs us nothing needs no confirmation.
     Raises ValidationError for the fields that cannot be taken, UnusualPrice where one is missing.
     """
-    if not _NAME.fullmatch(name):
-        raise ValidationError({"name": NAMES_ARE})
-    prices = _read_prices(input_pusd, cached_input_pusd, output_pusd)
-    others = _read_unit_prices(unit_prices or {})
     described["owned_by"] = described.get("owned_by") or provider.name
-    model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described, **prices)
-    for column, pusd in others.items():
+    model = LanguageModel(name=name, max_output_tokens=max_output_tokens, **described)
+    is_named = _NAME.fullmatch(name) is not None
+    but = _PRICE_FIELDS if is_named else ("name", *_PRICE_FIELDS)
+    with raising_all() as gather:
+        with gather():
+            if not is_named:
+                raise ValidationError({"name": NAMES_ARE})
+        with gather():
+            prices = read_prices(
+                input_pusd=input_pusd,
+                output_pusd=output_pusd,
+                cached_input_pusd=cached_input_pusd,
+                unit_prices=unit_prices,
+            )
+        with gather():
+            _check(model, but=but)
+    for column, pusd in prices.items():
         setattr(model, column, pusd)
-    _check(model)
     may_be_free |= is_free_to_us([provider])
     confirmed = {"may_be_free": may_be_free, "may_jump": True}
-    refuse_unusual(prices | others, None, operation=model.operation, **confirmed)
+    refuse_unusual(prices, None, operation=model.operation, **confirmed)
     model.save()
     target = _insert_target(model, provider, native_model or name)
     limits = {"max_output_tokens": max_output_tokens}
-    details = {"target": str(target), **prices, **others, **limits, **described}
+    details = {"target": str(target), **prices, **limits, **described}
     _record(model, actor=actor, action="model.add", details=details)
     return model
 
@@ -154,10 +169,12 @@ def set_prices(
     confirms ten times as much as before, or a tenth. Raises ValidationError, and UnusualPrice
     where a confirmation is missing.
     """
-    prices: dict[str, int | None] = {
-        **_read_prices(input_pusd, cached_input_pusd, output_pusd),
-        **_read_unit_prices(unit_prices or {}),
-    }
+    prices = read_prices(
+        input_pusd=input_pusd,
+        output_pusd=output_pusd,
+        cached_input_pusd=cached_input_pusd,
+        unit_prices=unit_prices,
+    )
     before = LanguageModel.objects.values(*prices).get(pk=model.pk)
     details = {name: [before[name], price] for name, price in prices.items()}
     if before == prices:
@@ -207,7 +224,26 @@ def _insert_target(model: LanguageModel, provider: Provider, native_model: str) 
     )
 
 
-def _read_prices(input_pusd: int, cached_pusd: int | None, output_pusd: int) -> dict[str, int]:
+def read_prices(
+    *,
+    input_pusd: int,
+    output_pusd: int,
+    cached_input_pusd: int | None = None,
+    unit_prices: UnitPrices | None = None,
+) -> dict[str, int | None]:
+    """Return all prices by their columns, as set_prices takes them. Raises ValidationError."""
+    prices: dict[str, int | None] = {}
+    with raising_all() as gather:
+        with gather():
+            prices |= _read_token_prices(input_pusd, cached_input_pusd, output_pusd)
+        with gather():
+            prices |= _read_unit_prices(unit_prices or {})
+    return prices
+
+
+def _read_token_prices(
+    input_pusd: int, cached_pusd: int | None, output_pusd: int
+) -> dict[str, int]:
     given = {"input_pusd_per_token": input_pusd, "output_pusd_per_token": output_pusd}
     if cached_pusd is not None:
         given["cached_input_pusd_per_token"] = cached_pusd
@@ -244,24 +280,42 @@ def _read_unit_prices(given: UnitPrices) -> dict[str, int | None]:
     return prices
 
 
-def _check(model: LanguageModel) -> None:
-    """Raise ValidationError for the model's own fields that cannot be taken."""
+def _check(model: LanguageModel, but: Sequence[str] = ()) -> None:
+    """Raise ValidationError for the model's own fields that cannot be taken. but: fields that are
+    not looked at."""
+    found: dict[str, list[ValidationError]] = {}
+    checks: tuple[Callable[[], None], ...] = (
+        lambda: _check_plain(model),
+        lambda: _check_aliases(model),
+        lambda: _check_fallbacks(model),
+        lambda: check_default_params(model.default_params),
+        lambda: check_prompt(model.template_render_mode, model.default_system_prompt),
+        lambda: model.full_clean(exclude={*but, *found}),
+    )
+    for check in checks:
+        try:
+            check()
+        except ValidationError as error:
+            error.update_error_dict(found)
+    if found:
+        raise ValidationError(found)
+
+
+def _check_plain(model: LanguageModel) -> None:
+    errors: dict[str, str] = {}
     for field in ("context_tokens", "max_output_tokens"):
         tokens = getattr(model, field)
         if tokens is not None and not 1 <= tokens <= MAX_TOKENS:
-            raise ValidationError({field: f"Enter 1 to {MAX_TOKENS} tokens."})
+            errors[field] = f"Enter 1 to {MAX_TOKENS} tokens."
     for field in ("display_name", "owned_by"):
         if not is_visible(getattr(model, field)):
-            raise ValidationError({field: "Control characters are not allowed."})
+            errors[field] = "Control characters are not allowed."
     if len(model.description) > DESCRIPTION_CHARS or "\0" in model.description:
-        raise ValidationError({"description": f"At most {DESCRIPTION_CHARS} characters."})
+        errors["description"] = f"At most {DESCRIPTION_CHARS} characters."
     if model.operation and model.operation not in OPERATIONS:
-        raise ValidationError({"operation": f"Choose one of {', '.join(OPERATIONS)}."})
-    _check_aliases(model)
-    _check_fallbacks(model)
-    check_default_params(model.default_params)
-    check_prompt(model.template_render_mode, model.default_system_prompt)
-    model.full_clean()
+        errors["operation"] = f"Choose one of {', '.join(OPERATIONS)}."
+    if errors:
+        raise ValidationError(errors)
 
 
 def _check_aliases(model: LanguageModel) -> None:

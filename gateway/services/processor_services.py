@@ -11,6 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.all_errors import raising_all
 from accounts.changes import record_audit, record_change
 from accounts.ids import new_id
 from accounts.models import ConfigChange, Workspace
@@ -38,8 +39,11 @@ def add_service(
     if ProcessorService.objects.filter(workspace=workspace).count() >= MAX_SERVICES:
         raise ValidationError({"name": f"A workspace has at most {MAX_SERVICES} services."})
     row = ProcessorService(id=new_id(), workspace=workspace, name=name, kind=kind, url=url.strip())
-    _put(row, credential)
-    _check(row)
+    with raising_all() as gather:
+        with gather():
+            _put(row, credential)
+        with gather():
+            _check(row)
     row.save()
     _record(row, actor=actor, action="processor_service.add", kind=kind, url=row.url)
     return row
@@ -102,20 +106,44 @@ def open_service_secret(sealed: bytes, row_id: str) -> str:
 
 def _put(row: ProcessorService, credential: str) -> None:
     credential = credential.strip()
+    check_credential(credential)
+    row.secret = encrypt(credential, row.pk) if credential else None
+
+
+def check_credential(credential: str) -> None:
+    """Raises ValidationError for one that is no value of a header."""
     is_header = credential.isascii() and credential.isprintable()
     if len(credential) > MAX_SECRET_CHARS or not is_header:
         raise ValidationError(
             {"credential": f"At most {MAX_SECRET_CHARS} printable ASCII characters."}
         )
-    row.secret = encrypt(credential, row.pk) if credential else None
 
 
 def _check(row: ProcessorService) -> None:
-    """Raise ValidationError for the field at fault."""
+    """Raise ValidationError for the fields at fault."""
+    found: dict[str, list[ValidationError]] = {}
+    for check in (_check_name, check_url):
+        try:
+            check(row)
+        except ValidationError as error:
+            error.update_error_dict(found)
+    try:
+        row.full_clean(exclude={"secret", *found})
+    except ValidationError as error:
+        error.update_error_dict(found)
+    if found:
+        raise ValidationError(found)
+
+
+def _check_name(row: ProcessorService) -> None:
     if row.name in TAKEN:
         raise ValidationError({"name": f"The name {row.name} is reserved."})
     others = ProcessorService.objects.filter(workspace=row.workspace).exclude(pk=row.pk)
     check_name(row.name, others)
+
+
+def check_url(row: ProcessorService) -> None:
+    """Raises ValidationError."""
     try:
         parts = urlsplit(row.url)
         port_ok = parts.port != 0
@@ -135,7 +163,6 @@ def _check(row: ProcessorService) -> None:
         raise ValidationError(
             {"url": "Enter an http or https URL without credentials, query or fragment."}
         )
-    row.full_clean(exclude=["secret"])
 
 
 def _record(row: ProcessorService, *, actor: str, action: str, **details: object) -> None:

@@ -9,6 +9,7 @@ from typing import TypedDict, Unpack
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from accounts.all_errors import raising_all
 from accounts.changes import record_audit, record_change
 from accounts.models import ConfigChange
 from accounts.text import is_visible
@@ -16,7 +17,6 @@ from gateway.models import Provider, ProviderCredential, ProviderHealth
 from gateway.providers import catalogue
 from gateway.providers.catalogue import ProviderKind
 from gateway.services.addresses import origin_of, read_base_url
-from gateway.services.all_errors import raising_all
 from gateway.services.changed_fields import change_fields
 from gateway.services.provider_credentials import put_credential
 from gateway.services.provider_settings import read_settings

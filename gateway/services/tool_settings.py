@@ -176,11 +176,16 @@ def _check_rest(tool: ServerTool, row: ToolSetting) -> None:
         found = LanguageModel.objects.filter(name=row.model).first()
         if found is None or found.operation not in ("", "images"):
             raise ValidationError({"model": "Enter the name of a model for images."})
-    if not 0 <= row.price_nusd <= MAX_PRICE_NUSD:
-        raise ValidationError({"price_nusd": "Enter a price from 0 to 100 USD."})
+    check_price(row.price_nusd)
     if row.workspace_id is not None and row.price_nusd:
         message = "Prices are set for the installation. A workspace's own service is free."
         raise ValidationError({"price_nusd": message})
+
+
+def check_price(price_nusd: int) -> None:
+    """Raises ValidationError for one that is negative or too high."""
+    if not 0 <= price_nusd <= MAX_PRICE_NUSD:
+        raise ValidationError({"price_nusd": "Enter a price from 0 to 100 USD."})
 
 
 def read_documents(given: object) -> list[dict[str, str]]:
