@@ -66,7 +66,11 @@ GUIDED = """
 
 vLLM supports `guided_json` and similar fields, or since version 0.12 `structured_outputs`. The
 provider's setting decides, or the version that it reports. For others the fields are translated. A
-choice that is translated to a JSON Schema cannot be streamed.
+choice that is translated to a JSON Schema cannot be streamed: the answer is an object, of which you
+get the choice.
+
+Other dialects: `json` and `choice` are kept where the model supports JSON Schemas (Claude 4.5 and
+later, Bedrock, Cohere), and with Gemini. Gemini streams choices, the others do not.
 
 | Kind | Kept | Refused |
 |---|---|---|
@@ -232,7 +236,7 @@ def _fields() -> Iterator[str]:
     yield _row("Field", *tables)
     yield f"|{'---|' * (len(tables) + 1)}\n"
     everything = {name for found in tables.values() for names in found for name in names}
-    for name in sorted(everything | REFUSED):
+    for name in sorted(everything | REFUSED | guided.HINTS):
         yield _row(_code(name), *[_fate(name, *found) for found in tables.values()])
 
 

@@ -24,6 +24,8 @@ def json_answer(response_format: dict[str, Any] | None) -> str | None:
     kind = wanted.get("type")
     if kind == "json_object":
         return '{"ok": true}'
+    if kind == "enum":  # as Gemini has it: a text, and no JSON
+        return str(wanted["schema"]["enum"][0])
     if kind not in ("json_schema", "json"):  # json: as TGI has it
         return None
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from gateway.core.json_types import JsonObject
+from gateway.endpoints.chat_completions.describe import VLLM_MEMBERS
 from gateway.endpoints.chat_completions.processor_options import inferada_type
 from gateway.endpoints.description import EndpointDescription, Schemas
 from gateway.endpoints.json_schema import complete_common, optional, reference
@@ -20,6 +21,7 @@ from gateway.endpoints.messages.answer_schema import (
 )
 from gateway.endpoints.messages.schema import (
     FOR_ANTHROPIC,
+    GUIDED,
     KNOWN,
     LEFT_OUT,
     MCP_SERVERS,
@@ -68,6 +70,7 @@ def complete(rules: Rules, schemas: Schemas) -> None:
             spelling["maxItems"] = rules.stop_sequences
     for name in sorted(FOR_ANTHROPIC - READ):
         members[name] = {"description": "For Anthropic's models only."}
+    members |= {name: optional(VLLM_MEMBERS[name]) for name in sorted(GUIDED)}
     for name in sorted(LEFT_OUT):
         members[name] = {"description": "Not passed on."}
     for name in sorted(REFUSED):

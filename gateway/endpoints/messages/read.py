@@ -18,6 +18,7 @@ from gateway.core.errors import GatewayError, PluginUnavailable, RequestError, U
 from gateway.core.files import Attachment
 from gateway.core.request import RequestHead
 from gateway.core.server_tools import WantedTool
+from gateway.endpoints.chat_completions import guided_decoding
 from gateway.endpoints.chat_completions import schema as openai
 from gateway.endpoints.chat_completions.content_parts import Blocks, read_blocks, respell
 from gateway.endpoints.chat_completions.read import bound_fields, bound_messages, share
@@ -123,7 +124,7 @@ def make_call(
     payload = MessagesPayload(
         fields=fields,
         native=NativeBody(dialect=DIALECT, fields=given, headers=_headers(head))
-        if conversation.is_native
+        if conversation.is_native and schema.GUIDED.isdisjoint(given)
         else None,
         native_only=NativeOnly(
             dialect=DIALECT,
@@ -164,6 +165,9 @@ def _check_fields(
     for name in sorted(schema.REFUSED.intersection(given)):
         details = schema.DETAILS_OF_REFUSAL.get(name)
         raise UnsupportedParameter(f"{name} is not supported.", param=name, details=details)
+    guided = {name: given[name] for name in schema.GUIDED.intersection(given)}
+    if guided:
+        guided_decoding.check(guided, wants_format=write_format(request) is not None)
     refuse_unsafe(unknown, schema.KNOWN)
     check_unknown(unknown, denies=bool(request.deny_unknown_fields))
     if len(request.stop_sequences or ()) > rules.stop_sequences:

@@ -14,6 +14,7 @@ from msgspec import Meta, Struct
 
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.parameters import MOST_STOP_SEQUENCES
+from gateway.endpoints.chat_completions import guided_decoding
 from gateway.endpoints.reading import END, PublicName
 
 CacheControl = JsonObject | None
@@ -260,7 +261,9 @@ OF_TOOLS = frozenset(
     {"allowed_callers", "defer_loading", "eager_input_streaming", "input_examples"}
 )
 READ = frozenset(MessagesRequest.__struct_encode_fields__)
-KNOWN = READ | FOR_ANTHROPIC | LEFT_OUT | REFUSED
+# vLLM's constraints on the answer.
+GUIDED = guided_decoding.NAMES
+KNOWN = READ | FOR_ANTHROPIC | LEFT_OUT | REFUSED | GUIDED
 
 
 class CountTokensRequest(Struct, kw_only=True):

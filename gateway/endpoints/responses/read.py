@@ -27,6 +27,7 @@ from gateway.core.json_types import JsonObject
 from gateway.core.profiles import Profile
 from gateway.core.request import RequestHead
 from gateway.core.server_tools import WantedTool
+from gateway.endpoints.chat_completions import guided_decoding
 from gateway.endpoints.chat_completions import read as chat
 from gateway.endpoints.reading import decode, member_decoder, refuse_look_alikes
 from gateway.endpoints.responses import schema
@@ -107,7 +108,8 @@ def read_call(
     shared["max_tool_runs"] = request.max_tool_calls
     if choice is not None:
         shared["fields"] = {**call.payload.fields, "tool_choice": _encode(choice)}
-    if not (call.payload.processors or has_tools or conversation.has_images):
+    is_guided = not guided_decoding.NAMES.isdisjoint(raws)
+    if not (call.payload.processors or has_tools or conversation.has_images or is_guided):
         shared["native"] = _keep(raws, call, request, history)
     lost = ((WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()) + left_out(request)
     truncation = ("truncation",) if request.truncation == "auto" else ()

@@ -25,6 +25,7 @@ from gateway.core.chat_messages import read_messages
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.events import ChatAnswer
 from gateway.core.grant import Grant
+from gateway.providers import guided_decoding
 from gateway.providers.anthropic import answers
 from gateway.providers.anthropic.conversation import Conversation, translate
 from gateway.providers.anthropic.envelope import Envelope
@@ -36,10 +37,10 @@ from gateway.providers.anthropic.thinking import Situation, fit_thinking
 from gateway.providers.anthropic.tools import Tools, translate_tools
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.catalogue import BY_NAME
+from gateway.providers.guided_decoding import GUIDED
 from gateway.providers.native import native_body
 from gateway.providers.secrets import secrets_of
 from gateway.providers.translation import (
-    UNTRANSLATABLE,
     bound_prompt,
     fields_of,
     left_out,
@@ -56,8 +57,10 @@ TRANSLATED = frozenset(
         *("max_completion_tokens", "temperature", "top_p", "top_k", "stop", "user", "tools"),
         *("tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"),
         "reasoning",
+        *GUIDED,
     }
 )
+REFUSED = guided_decoding.REFUSED
 # The API's own, which go through as they are.
 NATIVE = frozenset({"cache_control", "thinking"})
 # Unknown to OpenAI: where a model drops what is unknown, these stay here, too.
@@ -86,11 +89,12 @@ class AnthropicChat:
         payload = call.payload
         if payload.n > 1:
             raise UnsupportedParameter(f"{call.facts.model} only supports n = 1.", param="n")
-        refuse_fields(call, UNTRANSLATABLE.intersection(payload.fields))
+        refuse_fields(call, REFUSED.intersection(payload.fields))
+        call, lost = guided_decoding.respell(call)
         if native_body(call, target) is not None:
             return set()
         max_tokens = payload.max_tokens or MANY_TOKENS
-        return _translate(fields_of(call, target), target, max_tokens).dropped
+        return _translate(fields_of(call, target), target, max_tokens).dropped | lost
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         return UpstreamRequest(
@@ -98,6 +102,7 @@ class AnthropicChat:
             headers=self.headers(call, grant, target),
             body=write_request(call, grant, target, self.envelope),
             prompt_tokens=bound_prompt(call),
+            wraps_choice=guided_decoding.wraps_choice(call),
         )
 
     def address(self, call: ChatCall, target: TargetRecord) -> str:
@@ -117,7 +122,7 @@ class AnthropicChat:
         }
 
     def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
-        return answers.read_answer(body)
+        return guided_decoding.unwrap(answers.read_answer(body), request)
 
     read_error = staticmethod(read_error)
 
@@ -131,6 +136,7 @@ class AnthropicChat:
 
 def write_request(call: ChatCall, grant: Grant, target: TargetRecord, envelope: Envelope) -> bytes:
     """Return the body of a call that passed the check: the caller's own where it can go."""
+    call, _ = guided_decoding.respell(call)
     native = native_body(call, target)
     max_tokens = grant.cap_tokens or call.payload.max_tokens or grant.limit_tokens
     around = envelope.write(target.native_model, native, stream=call.facts.stream)

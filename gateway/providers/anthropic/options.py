@@ -15,6 +15,7 @@ from gateway.core.errors import UnsupportedParameter
 from gateway.providers.anthropic.generations import Generation
 from gateway.providers.anthropic.json_schema import close_objects
 from gateway.providers.anthropic.thinking import Situation, decide
+from gateway.providers.guided_decoding import param_of_format
 
 Fields = dict[str, object]
 NULL = b"null"
@@ -128,7 +129,7 @@ class Options:
         if not self._generation.takes_format:
             raise UnsupportedParameter(
                 "The model does not support a JSON Schema for the response.",
-                param="response_format",
+                param=param_of_format(self._given),
             )
         schema = close_objects(wanted.json_schema.schema or {})
         self._output["format"] = {"type": "json_schema", "schema": schema}

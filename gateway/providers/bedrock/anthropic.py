@@ -26,6 +26,7 @@ from gateway.providers.aws.request import write_request as write_aws_request
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.bedrock.chat import SERVICE
 from gateway.providers.framing.aws_event_stream import EVENT, EventStreamMessages
+from gateway.providers.guided_decoding import wraps_choice
 from gateway.providers.invalid import invalid_stream
 from gateway.providers.translation import bound_prompt
 from gateway.snapshot.types import TargetRecord
@@ -84,6 +85,7 @@ class BedrockAnthropicChat(AnthropicChat):
             accept=EVENT_STREAM if stream else "application/json",
         )
         request.prompt_tokens = bound_prompt(call)
+        request.wraps_choice = wraps_choice(call)
         return request
 
     def address(self, call: ChatCall, target: TargetRecord) -> str:

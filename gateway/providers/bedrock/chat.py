@@ -16,6 +16,7 @@ from gateway.core.chat_messages import read_messages
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.events import ChatAnswer
 from gateway.core.grant import Grant
+from gateway.providers import guided_decoding
 from gateway.providers.anthropic.chat import MANY_TOKENS
 from gateway.providers.anthropic.thinking import Situation
 from gateway.providers.aws.errors import read_error
@@ -26,7 +27,6 @@ from gateway.providers.bedrock.conversation import Conversation, translate
 from gateway.providers.bedrock.options import Options, takes_strict_tools, translate_options
 from gateway.providers.bedrock.tools import Tools, translate_tools
 from gateway.providers.translation import (
-    UNTRANSLATABLE,
     bound_prompt,
     fields_of,
     left_out,
@@ -42,9 +42,10 @@ TRANSLATED = frozenset(
         *("max_completion_tokens", "temperature", "top_p", "top_k", "stop", "tools"),
         *("tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"),
         *("service_tier", "user", "reasoning"),
+        *guided_decoding.GUIDED,
     }
 )
-REFUSED = UNTRANSLATABLE
+REFUSED = guided_decoding.REFUSED
 # Claude's own, which goes through as it is.
 NATIVE = frozenset({"thinking"})
 # Unknown to OpenAI: where a model drops what is unknown, these stay here, too.
@@ -74,11 +75,13 @@ class BedrockChat:
         if payload.n > 1:
             raise UnsupportedParameter(f"{call.facts.model} only supports n = 1.", param="n")
         refuse_fields(call, REFUSED)
+        call, lost = guided_decoding.respell(call)
         max_tokens = payload.max_tokens or MANY_TOKENS
-        return _translate(_fields_of(call, target), target, max_tokens).dropped
+        return _translate(_fields_of(call, target), target, max_tokens).dropped | lost
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
         stream = call.facts.stream
+        call, _ = guided_decoding.respell(call)
         fields = _fields_of(call, target)
         for name in GOES_THROUGH.intersection(grant.dropped_params):
             fields.pop(name, None)
@@ -99,10 +102,11 @@ class BedrockChat:
             accept=EVENT_STREAM if stream else "application/json",
         )
         request.prompt_tokens = bound_prompt(call)
+        request.wraps_choice = guided_decoding.wraps_choice(call)
         return request
 
     def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
-        return answers.read_answer(body)
+        return guided_decoding.unwrap(answers.read_answer(body), request)
 
     def open_decoder(self, request: UpstreamRequest) -> Decoder:
         return answers.ConverseDecoder()

@@ -14,6 +14,7 @@ from gateway.core.chat_messages import read_messages
 from gateway.core.errors import UnsupportedParameter
 from gateway.core.events import ChatAnswer
 from gateway.core.grant import Grant
+from gateway.providers import guided_decoding
 from gateway.providers.base import Decoder, UpstreamRequest
 from gateway.providers.catalogue import BY_NAME
 from gateway.providers.cohere import answers
@@ -23,7 +24,6 @@ from gateway.providers.offered_tools import read_offered_tools
 from gateway.providers.openai_compatible.request import write_headers
 from gateway.providers.secrets import secrets_of
 from gateway.providers.translation import (
-    UNTRANSLATABLE,
     bound_prompt,
     fields_of,
     left_out,
@@ -39,11 +39,12 @@ TRANSLATED = frozenset(
         *("max_completion_tokens", "temperature", "top_p", "top_k", "stop", "seed"),
         *("frequency_penalty", "presence_penalty", "logprobs", "top_logprobs", "tools"),
         *("tool_choice", "parallel_tool_calls", "response_format", "reasoning_effort"),
+        *guided_decoding.GUIDED,
     }
 )
 # The API's own, which go through as they are.
 NATIVE = frozenset({"citation_options", "documents", "safety_mode", "thinking"})
-REFUSED = UNTRANSLATABLE
+REFUSED = guided_decoding.REFUSED
 _encode = msgspec.json.encode
 
 
@@ -57,14 +58,16 @@ class CohereChat:
         if call.payload.n > 1:
             raise UnsupportedParameter(f"{call.facts.model} only supports n = 1.", param="n")
         refuse_fields(call, REFUSED)
+        call, lost = guided_decoding.respell(call)
         fields = fields_of(call, target)
         messages: Sequence[Message] = read_messages(fields["messages"])
         if call.payload.files:
             messages = [without_pdfs(message) for message in messages]
         _, dropped = _translate(messages, fields, target)
-        return dropped
+        return dropped | lost
 
     def build_request(self, call: ChatCall, grant: Grant, target: TargetRecord) -> UpstreamRequest:
+        call, _ = guided_decoding.respell(call)
         fields = fields_of(call, target)
         for name in NATIVE.intersection(grant.dropped_params):
             fields.pop(name, None)
@@ -79,10 +82,11 @@ class CohereChat:
             headers=write_headers(grant, target, stream=call.facts.stream),
             body=_encode(body),
             prompt_tokens=bound_prompt(call),
+            wraps_choice=guided_decoding.wraps_choice(call),
         )
 
     def read_answer(self, body: bytes, request: UpstreamRequest) -> ChatAnswer:
-        return answers.read_answer(body)
+        return guided_decoding.unwrap(answers.read_answer(body), request)
 
     def open_decoder(self, request: UpstreamRequest) -> Decoder:
         return answers.ChatDecoder()

@@ -13,7 +13,7 @@ import msgspec
 from gateway.core.chat import ChatCall
 from gateway.core.errors import UnsupportedParameter
 from gateway.providers.openai_compatible import vllm
-from gateway.providers.openai_compatible.guided import HINTS, SWITCHES
+from gateway.providers.openai_compatible.guided import HINTS, SWITCHES, check_constraints
 
 Fields = dict[str, object]
 JSON, ENUM = "application/json", "text/x.enum"
@@ -28,11 +28,7 @@ def check_guided(call: ChatCall) -> None:
     """Raise UnsupportedParameter for a constraint that cannot be kept, and for what a template is
     to have that is no switch for thinking."""
     payload = call.payload
-    for name in vllm.read_constraints(payload.fields):
-        param = vllm.SPELLINGS.get(name, name)
-        if name not in KEPT and param not in HINTS:
-            param = param if payload.has(param) else f"structured_outputs.{name}"
-            raise UnsupportedParameter(f"{call.facts.model} does not support {param}.", param=param)
+    check_constraints(call, KEPT, wraps_choice=False)
     if payload.has(TEMPLATE) and switch_of(payload.fields) is None:
         raise UnsupportedParameter(
             f"{call.facts.model} does not support {TEMPLATE}.", param=TEMPLATE

@@ -13,7 +13,7 @@ TGI: https://huggingface.co/docs/text-generation-inference/basic_tutorials/using
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 
 import msgspec
 from msgspec.structs import replace
@@ -129,19 +129,31 @@ def lost(call: ChatCall, kind: ProviderKind) -> set[str]:
     for name in sorted(given & TEMPLATE):
         if not _takes_template(name, payload.fields[name], kind):
             raise UnsupportedParameter(f"{call.facts.model} does not support {name}.", param=name)
+    kept = [name for name in vllm.SPELLINGS if is_kept(name, kind)]
+    return check_constraints(call, kept, wraps_choice=_is_wrapped(CHOICE, kind))
+
+
+def check_constraints(call: ChatCall, kept: Container[str], *, wraps_choice: bool) -> set[str]:
+    """Return the names of the call's hints.
+
+    kept: the constraints that an answer can be held to. Raises UnsupportedParameter for any other,
+    and for a choice that a stream would have to be unwrapped from.
+    """
+    payload = call.payload
+    hints = {name for name in HINTS if payload.has(name)}
     for name in vllm.read_constraints(payload.fields):
         param = vllm.SPELLINGS[name]
         if param in HINTS:
-            given.add(param)
+            hints.add(param)
             continue
         param = param if payload.has(param) else f"structured_outputs.{name}"
-        if not is_kept(name, kind):
+        if name not in kept:
             raise UnsupportedParameter(f"{call.facts.model} does not support {param}.", param=param)
-        if call.facts.stream and _is_wrapped(name, kind):
+        if call.facts.stream and wraps_choice and name == CHOICE:
             raise UnsupportedParameter(
                 f"{call.facts.model} does not support {param} in a stream.", param=param
             )
-    return given & HINTS
+    return hints
 
 
 def respell(fields: Mapping[str, bytes], kind: ProviderKind) -> dict[str, bytes | None]:
@@ -161,6 +173,15 @@ def respell(fields: Mapping[str, bytes], kind: ProviderKind) -> dict[str, bytes 
     return said
 
 
+def write_format(fields: Mapping[str, bytes]) -> Fields:
+    """Return the constraint of these fields as a response_format; nothing without any."""
+    said: Fields = {}
+    for name, value in vllm.read_constraints(fields).items():
+        if name in FORMS[""]:
+            said |= FORMS[""][name](_read(value))
+    return said
+
+
 def wraps_choice(fields: Mapping[str, bytes], kind: ProviderKind) -> bool:
     """Return whether the answer's text is an object that has the choice inside it."""
     return any(_is_wrapped(name, kind) for name in vllm.read_constraints(fields))
@@ -168,7 +189,7 @@ def wraps_choice(fields: Mapping[str, bytes], kind: ProviderKind) -> bool:
 
 def unwrap_choice(answer: ChatAnswer) -> ChatAnswer:
     """Return an answer whose texts are the choices alone. Raises ProviderUnavailable for a text
-    that is no such object, but for one that was cut off."""
+    that is no such object, unless it was cut off, or came with a refusal or calls of tools."""
     choices = tuple(_unwrap(choice) for choice in answer.choices)
     return replace(answer, choices=choices)
 
@@ -229,11 +250,13 @@ def _read(value: object) -> object:
 
 def _unwrap(choice: Choice) -> Choice:
     content = choice.message.get("content")
-    if not isinstance(content, str) or not content or choice.finish_reason == "length":
+    if not isinstance(content, str) or not content:
         return choice
     try:
         found = msgspec.json.decode(content, type=dict[str, str])[CHOICE]
     except (msgspec.DecodeError, KeyError):
+        if choice.finish_reason != "stop":
+            return choice
         raise ProviderUnavailable(
             "The provider's response is none of the choices.", quote=content[:2000]
         ) from None

@@ -55,6 +55,8 @@ def _read_form(config: dict[str, Any]) -> dict[str, Any] | None:
     if kind not in ("application/json", "text/x.enum"):
         return None
     schema = config.get("responseJsonSchema") or config.get("responseSchema")
+    if kind == "text/x.enum":
+        return {"type": "enum", "schema": schema}
     if schema is None:
         return {"type": "json_object"}
     return {"type": "json_schema", "json_schema": {"schema": schema}}
