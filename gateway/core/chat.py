@@ -16,6 +16,9 @@ from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, Payload
 from gateway.core.reasoning import FIELD
 
+# Fields of an answer's message that no model reads. Programs send messages back as they came.
+OF_ANSWERS = frozenset({"annotations", "images"})
+
 
 class ChatRequest(Payload, frozen=True, kw_only=True):
     """What a chat completion asks for."""

@@ -14,7 +14,7 @@ import msgspec
 from gateway.core import reasoning
 from gateway.core.attachment_tokens import Picture
 from gateway.core.call import Call, CallFacts
-from gateway.core.chat import ChatCall, ChatRequest
+from gateway.core.chat import OF_ANSWERS, ChatCall, ChatRequest
 from gateway.core.errors import RequestError
 from gateway.core.files import Attachment
 from gateway.core.profiles import UNIFIED, Profile
@@ -51,7 +51,7 @@ from gateway.http.headers import (
 LONG = 256 * 1024
 MANY_MESSAGES = 8
 # What earlier answers bring along that not every provider takes.
-REASONING = (reasoning.FIELD, "reasoning", "reasoning_content")
+OF_EARLIER = (reasoning.FIELD, "reasoning", "reasoning_content", *sorted(OF_ANSWERS))
 BOUND_MEMBERS = frozenset({"tools", "response_format", "functions"})
 
 
@@ -228,7 +228,7 @@ def _check_assistant_messages(request: ChatCompletionRequest) -> frozenset[str]:
     for index, message in enumerate(request.messages):
         if not isinstance(message, schema.AssistantMessage):
             continue
-        found.update([name for name in REASONING if getattr(message, name) is not None])
+        found.update([name for name in OF_EARLIER if getattr(message, name) is not None])
         if message.content is None:
             others = (message.tool_calls, message.function_call, message.refusal, message.audio)
             if not any(others):

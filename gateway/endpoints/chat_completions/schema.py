@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta, Struct
 
-from gateway.core.json_types import JsonObject
+from gateway.core.json_types import JsonObject, JsonValue
 from gateway.core.parameters import MOST_STOP_SEQUENCES
 from gateway.core.reasoning import AnyDetail
 from gateway.endpoints.reading import END, USER_WORDS, PublicName, User
@@ -144,6 +144,8 @@ class AssistantMessage(Struct, tag_field="role", tag="assistant", kw_only=True):
     reasoning_details: Annotated[list[AnyDetail], Meta(max_length=10_000)] | None = None
     refusal: str | None = None
     audio: JsonObject | None = None
+    annotations: JsonValue = None
+    images: JsonValue = None
     name: ShortName | None = None
 
 

@@ -21,6 +21,7 @@ from gateway.core.reasoning import (
     ReasoningSummary,
     ReasoningText,
 )
+from gateway.core.tool_arguments import INVALID
 from gateway.endpoints.messages.answer_schema import (
     CitationsDelta,
     CitedPage,
@@ -40,9 +41,6 @@ from gateway.endpoints.messages.answer_schema import (
 from gateway.endpoints.messages.reasoning import Carried, write_carried
 from gateway.http.sse import DATA, END
 
-# What a model wrote as arguments that are no object:
-# https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
-INVALID = "INVALID_JSON"
 TEXT, THINKING, TOOL_USE = "text", "thinking", "tool_use"
 TEXT_END = b"}}" + END
 _encode = msgspec.json.encode

@@ -27,8 +27,11 @@ from gateway.endpoints.messages.content import (
 )
 from gateway.endpoints.messages.payload import find_path
 from gateway.endpoints.messages.reasoning import read_thinking
+from gateway.endpoints.messages.server_blocks import write_server_block
 
 CITATIONS = "citations"
+# Of results of tools that Anthropic has run.
+HIDDEN = "messages.encrypted_content"
 REASONING = "reasoning"
 # A result of a tool has no other place for it.
 FAILED = "Error: "
@@ -39,8 +42,9 @@ class Conversation:
     """The messages of one request.
 
     fields: what messages and blocks have that not every provider takes. lost: what no provider
-    gets. paths: where each part stands in the request, by its message and its place there.
-    is_foreign: some of it was thought by models of others than Anthropic.
+    gets. hidden: what only Anthropic can read, and hidden_tokens a bound of it. paths: where each
+    part stands in the request, by its message and its place there. is_foreign: some of it was
+    thought by models of others than Anthropic, or not thought where Anthropic's would have.
     """
 
     def __init__(self, request: schema.MessagesRequest) -> None:
@@ -48,8 +52,14 @@ class Conversation:
         self.fields: set[str] = set()
         self.lost: set[str] = set()
         self.paths: dict[tuple[int, int], str] = {}
-        self.is_foreign = False
+        self.is_foreign = lacks_thoughts(request)
+        self.hidden: set[str] = set()
+        self.hidden_tokens = 0
         self._has_own_citations = False
+        # There is something that Anthropic's API refuses, and a translation leaves out: answers
+        # may be empty, or white space.
+        self._needs_repair = False
+        self._ran: dict[str, str] = {}
         if request.system:
             self._add_system(request.system, "system")
         for index, turn in enumerate(request.messages):
@@ -68,7 +78,7 @@ class Conversation:
     def is_native(self) -> bool:
         """True for a conversation that Anthropic's API takes as it is, and whose answer has nothing
         that cannot be told here."""
-        return not (self.is_foreign or self.lost or self._has_own_citations)
+        return not (self.is_foreign or self.lost or self._has_own_citations or self._needs_repair)
 
     def _add(self, message: JsonObject, paths: Sequence[str]) -> None:
         row = len(self.messages)
@@ -133,6 +143,7 @@ class Conversation:
 
     def _add_assistant(self, content: str | Sequence[schema.AssistantBlock], path: str) -> None:
         if isinstance(content, str):
+            self._needs_repair = self._needs_repair or not content.strip()
             self._add({"role": "assistant", "content": content}, [path])
             return
         texts: list[JsonObject] = []
@@ -142,15 +153,19 @@ class Conversation:
         for block in content:
             if isinstance(block, schema.TextBlock):
                 self._has_own_citations |= has_own_citations(block)
+                self._needs_repair = self._needs_repair or not block.text.strip()
                 texts.append(marked(text_part(block.text), block.cache_control))
             elif isinstance(block, schema.ToolUseBlock):
                 calls.append(_write_call(block))
                 mark = block.cache_control or mark
-            else:
+            elif isinstance(block, schema.ThinkingBlock | schema.RedactedThinkingBlock):
                 thinking.append(block)
+            else:
+                texts.append(self._write_server_block(block))
         thoughts = read_thinking(thinking)
         self.is_foreign = self.is_foreign or thoughts.is_foreign
         if not texts and not calls:
+            self._needs_repair = True
             return  # no answer is nothing but thoughts
         message: JsonObject = {"role": "assistant"}
         message["content"] = join_texts(texts, "") if texts else None
@@ -163,6 +178,13 @@ class Conversation:
         self.fields |= {REASONING, DETAILS} & message.keys()
         self._add(marked(message, mark), [path])
 
+    def _write_server_block(self, block: schema.ServerCalls | schema.ServerResults) -> JsonObject:
+        written = write_server_block(block, self._ran)
+        if written.lost:
+            self.hidden.add(HIDDEN)
+        self.hidden_tokens += written.hidden_tokens
+        return marked(text_part(written.text), block.cache_control)
+
     def _note_citations(self, block: object) -> None:
         if asks_for_citations(block):
             self.lost.add(CITATIONS)
@@ -170,6 +192,19 @@ class Conversation:
     def path_of(self, param: str | None) -> str | None:
         """Return where something stands in the request, given where in the messages."""
         return find_path(param, self.paths) if param else param
+
+
+def lacks_thoughts(request: schema.MessagesRequest) -> bool:
+    """True where results of tools follow an answer without thoughts, as of another provider's
+    model, and thinking is on: Anthropic's API refuses that."""
+    last = request.messages[-1]
+    if not isinstance(request.thinking, schema.ThinkEnabled) or isinstance(last.content, str):
+        return False
+    if not any(isinstance(block, schema.ToolResultBlock) for block in last.content):
+        return False
+    answers = [turn.content for turn in request.messages if isinstance(turn, schema.AssistantTurn)]
+    first = answers[-1][0] if answers and answers[-1] else None
+    return not isinstance(first, schema.ThinkingBlock | schema.RedactedThinkingBlock)
 
 
 def _as_failure(text: str) -> str:

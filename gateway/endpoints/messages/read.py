@@ -111,6 +111,7 @@ def make_call(
     messages, blocks = _read_messages(conversation, fields)
     tool = native_tool(request.tools or ())
     bound_tokens = bound_messages(messages) + blocks.bound_tokens + bound_fields(fields)
+    bound_tokens += conversation.hidden_tokens
     facts = CallFacts(
         model=request.model,
         stream=bool(request.stream),
@@ -128,7 +129,7 @@ def make_call(
         else None,
         native_only=NativeOnly(
             dialect=DIALECT,
-            fields=_only_native(given, unknown),
+            fields=_only_native(given, unknown, conversation.hidden),
             part=tool,
             left_out=tuple(sorted(left_out | conversation.lost)),
         ),
@@ -300,9 +301,11 @@ class _ContextManagement(msgspec.Struct):
     edits: list[_Edit] = []
 
 
-def _only_native(given: dict[str, bytes], unknown: tuple[str, ...]) -> tuple[str, ...]:
+def _only_native(
+    given: dict[str, bytes], unknown: tuple[str, ...], hidden: set[str]
+) -> tuple[str, ...]:
     """Return the names of what providers of other dialects do not get."""
-    names = set(unknown) | (schema.FOR_ANTHROPIC & given.keys())
+    names = hidden | set(unknown) | (schema.FOR_ANTHROPIC & given.keys())
     if "tools" in given:
         for tool in _read_tools(given["tools"]):
             names |= {name for name in schema.OF_TOOLS & tool.keys() if _says(tool[name])}

@@ -118,8 +118,76 @@ class RedactedThinkingBlock(Struct, tag_field="type", tag="redacted_thinking"):
     data: str
 
 
+class ServerCall(Block, tag_field="type", tag="server_tool_use", kw_only=True):
+    """A call of a tool that Anthropic has run, or a server that it has asked."""
+
+    id: CallId
+    name: AnyName
+    input: JsonObject
+
+
+class McpCall(ServerCall, tag_field="type", tag="mcp_tool_use", kw_only=True):
+    server_name: str
+
+
+class ServerResult(Block, kw_only=True):
+    """What such a tool returned."""
+
+    tool_use_id: CallId
+    content: JsonValue = None
+
+
+class WebSearchResult(ServerResult, tag_field="type", tag="web_search_tool_result", kw_only=True):
+    pass
+
+
+class WebFetchResult(ServerResult, tag_field="type", tag="web_fetch_tool_result", kw_only=True):
+    pass
+
+
+class CodeResult(ServerResult, tag_field="type", tag="code_execution_tool_result", kw_only=True):
+    pass
+
+
+class BashResult(
+    ServerResult, tag_field="type", tag="bash_code_execution_tool_result", kw_only=True
+):
+    pass
+
+
+class EditorResult(
+    ServerResult, tag_field="type", tag="text_editor_code_execution_tool_result", kw_only=True
+):
+    pass
+
+
+class ToolSearchResult(ServerResult, tag_field="type", tag="tool_search_tool_result", kw_only=True):
+    pass
+
+
+class AdvisorResult(ServerResult, tag_field="type", tag="advisor_tool_result", kw_only=True):
+    pass
+
+
+class McpResult(ServerResult, tag_field="type", tag="mcp_tool_result", kw_only=True):
+    is_error: bool | None = None
+
+
+ServerCalls = ServerCall | McpCall
+ServerResults = (
+    WebSearchResult
+    | WebFetchResult
+    | CodeResult
+    | BashResult
+    | EditorResult
+    | ToolSearchResult
+    | AdvisorResult
+    | McpResult
+)
 UserBlock = TextBlock | ImageBlock | DocumentBlock | SearchResultBlock | ToolResultBlock
-AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock
+AssistantBlock = (
+    TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | ServerCalls | ServerResults
+)
 
 
 class UserTurn(Struct, tag_field="role", tag="user"):

@@ -10,14 +10,13 @@ from collections.abc import Iterable
 import msgspec
 
 from gateway.core.chat import AnyPart, Audio, Document, Image, Text
-from gateway.core.errors import AudioNotSupported, InvalidFile, RequestError
+from gateway.core.errors import AudioNotSupported, InvalidFile
 from gateway.media.media_types import PDF
 
 Block = dict[str, object]
 PICTURES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 MAX_NAME_CHARS = 128
 _NOT_IN_NAME = re.compile(r"[^a-zA-Z0-9_-]")
-_read_object = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
 def write_blocks(parts: Iterable[AnyPart], cache_control: msgspec.Raw | None) -> list[Block]:
@@ -41,16 +40,6 @@ def mark(block: Block, cache_control: msgspec.Raw | None) -> Block:
     if cache_control is not None:
         block["cache_control"] = cache_control
     return block
-
-
-def input_of(arguments: str, path: str) -> dict[str, msgspec.Raw]:
-    """Return the arguments of a call as an object. Raises RequestError for what is none."""
-    try:
-        return _read_object(arguments or "{}")
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        raise RequestError(
-            "The arguments must be a JSON object for this model.", param=path
-        ) from None
 
 
 def tidy_name(name: str) -> str:

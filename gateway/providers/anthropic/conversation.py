@@ -15,7 +15,8 @@ import msgspec
 
 from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
 from gateway.core.reasoning import ANTHROPIC
-from gateway.providers.anthropic.content import Block, input_of, mark, tidy_name, write_blocks
+from gateway.core.tool_arguments import read_arguments
+from gateway.providers.anthropic.content import Block, mark, tidy_name, write_blocks
 from gateway.providers.turns import Turns
 
 BETWEEN = "\n\n"
@@ -78,7 +79,7 @@ class _Writer:
                     "type": "tool_use",
                     "id": called[call.id],
                     "name": tidy_name(call.name),
-                    "input": input_of(call.arguments, f"{call.param}.function.arguments"),
+                    "input": read_arguments(call.arguments),
                 }
             )
         if blocks:

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import msgspec
 
 from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
-from gateway.providers.anthropic.content import input_of, tidy_name
+from gateway.core.tool_arguments import read_arguments
+from gateway.providers.anthropic.content import tidy_name
 from gateway.providers.bedrock.content import THOUGHT, ContentWriter, is_own, mark
 from gateway.providers.turns import Block, Turns
 
@@ -85,7 +86,7 @@ class _Writer:
     def _write_call(self, call: ToolCall, ours: str) -> Block:
         name = tidy_name(call.name)[:MAX_NAME_CHARS]
         self._called[name] = None
-        given = input_of(call.arguments, f"{call.param}.function.arguments")
+        given = read_arguments(call.arguments)
         return {"toolUseId": ours, "name": name, "input": given}
 
     def _add_result(self, part: ToolResult) -> None:

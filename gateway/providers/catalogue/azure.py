@@ -63,6 +63,7 @@ _BY_KEY = ProviderKind(
     tool_choices=ANY_CHOICE,
     sounds=frozenset({"wav", "mp3"}),
     reasoning_field="",
+    takes_of_answers=frozenset({"annotations"}),
     takes_base64=True,
     responses_path="responses",
     responses_models=_OF_RESPONSES,

@@ -132,6 +132,8 @@ class ProviderKind:
     responses_path: str = ""
     # The models that take them, by their whole names; None for all.
     responses_models: re.Pattern[str] | None = None
+    # Which fields of an earlier answer messages may have, of those that no model reads.
+    takes_of_answers: frozenset[str] = frozenset()
     # Messages may have reasoning_details (gateway.core.reasoning).
     takes_reasoning_details: bool = False
     # Messages and tools may have cache_control.

@@ -73,6 +73,7 @@ KINDS = (
         sounds=frozenset({"wav", "mp3"}),
         # Its answers show none, and unknown fields of messages are refused.
         reasoning_field="",
+        takes_of_answers=frozenset({"annotations"}),
         takes_base64=True,
         responses_path="responses",
         paths=paths("completions", "images", "moderations", *AUDIO),

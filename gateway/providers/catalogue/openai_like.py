@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from gateway.core.chat import OF_ANSWERS
 from gateway.providers.catalogue.kind import (
     ANY_CHOICE,
     AUDIO,
@@ -376,6 +377,7 @@ KINDS = (
         drops=OF_VLLM,
         thinking_switch="reasoning",
         key_path="/key",
+        takes_of_answers=OF_ANSWERS,
         takes_reasoning_details=True,
         # https://openrouter.ai/docs/api-reference/completion
         paths=paths("completions"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.core.chat import OF_ANSWERS
 from gateway.providers.catalogue.kind import AUDIO, ProviderKind, paths
 
 # The name that llama.cpp and what is built on it have for it.
@@ -122,6 +123,7 @@ KINDS = (
         "Any server that speaks OpenAI's API",
         needs_credential=False,
         takes_both_limits=True,
+        takes_of_answers=OF_ANSWERS,
         takes_reasoning_details=True,
         takes_cache_control=True,
         paths=paths("completions", "images", "moderations", "rerank", *AUDIO),

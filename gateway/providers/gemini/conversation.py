@@ -18,6 +18,7 @@ import msgspec
 from gateway.core import reasoning
 from gateway.core.chat import Message, Reasoning, ToolCall, ToolResult
 from gateway.core.errors import RequestError
+from gateway.core.tool_arguments import read_arguments
 from gateway.providers.gemini.content import Part, write_parts
 
 BETWEEN = "\n\n"
@@ -120,7 +121,7 @@ class _Writer:
         calls = [part for part in message.parts if isinstance(part, ToolCall)]
         for index, call in enumerate(calls):
             name = _NOT_IN_NAME.sub("_", call.name)[:MAX_NAME_CHARS] or "_"
-            args = _args_of(call)
+            args = read_arguments(call.arguments)
             part: Part = {"functionCall": {"id": call.id, "name": name, "args": args}}
             signature = signatures.get(call.id, "")
             # Of calls at once only the first one has one.
@@ -183,17 +184,6 @@ def _called(part: Part) -> dict[str, object]:
     call = part["functionCall"]
     assert isinstance(call, dict)
     return call
-
-
-def _args_of(call: ToolCall) -> dict[str, msgspec.Raw]:
-    """Return the arguments as an object. Raises RequestError for what is none."""
-    try:
-        return _read_object(call.arguments or "{}")
-    except UNREADABLE:
-        raise RequestError(
-            "The arguments must be a JSON object for this model.",
-            param=f"{call.param}.function.arguments",
-        ) from None
 
 
 def _response_of(result: ToolResult) -> object:

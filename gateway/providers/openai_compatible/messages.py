@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from gateway.core import reasoning
-from gateway.core.chat import ChatCall
+from gateway.core.chat import OF_ANSWERS, ChatCall
 from gateway.providers.catalogue import ProviderKind
 from gateway.providers.openai_compatible import cache_marks, conversations
 
@@ -27,7 +27,7 @@ _encode = msgspec.json.encode
 
 def lost_in_messages(call: ChatCall, kind: ProviderKind) -> set[str]:
     """Return the names of fields inside the messages that this kind does not take."""
-    found = set(call.payload.message_fields)
+    found = set(call.payload.message_fields - OF_ANSWERS)
     if kind.takes_reasoning_details:
         found.discard(reasoning.FIELD)
     if kind.takes_cache_control:
@@ -46,6 +46,8 @@ def respell_messages(call: ChatCall, kind: ProviderKind) -> bytes | None:
     raw = call.payload.fields["messages"]
     has_reasoning = kind.reasoning_field is not None and call.payload.message_fields
     lost = lost_in_messages(call, kind)
+    # Nobody misses what no model reads.
+    lost |= (call.payload.message_fields & OF_ANSWERS) - kind.takes_of_answers
     if not (has_reasoning or lost or _has_words(raw, kind)):
         return None
     messages = _read_messages(raw)

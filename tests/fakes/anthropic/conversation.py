@@ -168,9 +168,25 @@ def _refuse_pairs(turns: list[tuple[str, Blocks]]) -> None:
             _refuse_results(blocks, called, place)
             called = []
             continue
+        _refuse_server_results(blocks, place)
         called = [block["id"] for block in blocks if block["type"] == "tool_use"]
     if called:
         _refuse_unanswered(called, len(turns) - 1)
+
+
+def _refuse_server_results(blocks: Blocks, place: int) -> None:
+    """Raise Refused for a result of a tool of the API's own without a call before it."""
+    called: list[str] = []
+    for number, block in enumerate(blocks):
+        kind = block["type"]
+        if kind in ("server_tool_use", "mcp_tool_use"):
+            called.append(block["id"])
+        elif kind.endswith("_tool_result") and block["tool_use_id"] not in called:
+            raise Refused(  # anthropics/claude-code#95406
+                f"messages.{place}.content.{number}: unexpected `tool_use_id` found in `{kind}`"
+                f" blocks: {block['tool_use_id']}. Each `{kind}` block must have a corresponding"
+                " `server_tool_use` block before it."
+            )
 
 
 def _refuse_results(blocks: Blocks, called: list[str], place: int) -> None:

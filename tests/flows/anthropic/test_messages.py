@@ -309,18 +309,6 @@ REFUSED: dict[str, tuple[list[dict[str, Any]], str, str]] = {
         "invalid_request",
         "messages[3]",
     ),
-    "arguments": (
-        [
-            USER,
-            {
-                "role": "assistant",
-                "tool_calls": [CALL | {"function": {"name": "a", "arguments": "["}}],
-            },
-            result("call_1"),
-        ],
-        "invalid_request",
-        "messages[1].tool_calls[0].function.arguments",
-    ),
     "function": (
         [USER, {"role": "function", "name": "a", "content": "b"}],
         "invalid_request",
