@@ -1,13 +1,13 @@
 """The texts of a chat request: read in their order, and replaced.
 
 What a model reads of the messages: contents and text blocks of every role, reasoning that is given
-back, tool calls' arguments and tools' results (the strings and long numbers in them, where they are
-JSON), files that are text, and the data of haystack, which templates can read. Whatever endpoint a
-request came by, its messages stand in the call in OpenAI's spelling, and that is read. The body as
-the caller wrote it, which is what is stored and compared, has the same texts replaced.
+back, tool calls' arguments and tools' results (the strings and long numbers in them, and names of
+members that can be data, where they are JSON), files that are text, names of files, and the data of
+haystack, which templates can read. Whatever endpoint a request came by, its messages stand in the
+call in OpenAI's spelling, and that is read. The body as the caller wrote it, which is what is
+stored and compared, has the same texts replaced.
 
-Not read are names: of people and tools, members of JSON objects, and what a request says besides
-its messages.
+Not read are names of people and tools, and what a request says besides its messages.
 """
 
 from __future__ import annotations
@@ -23,18 +23,25 @@ from gateway.core.chat import ChatCall
 from gateway.core.errors import InvalidFile
 from gateway.core.json_types import JsonObject, JsonValue
 from gateway.media.inline_data import read_inline_data, write_base64, write_data_url
+from gateway.media.media_types import declared_kind
+from gateway.processors.json_texts import (
+    base64_of,
+    decode_document,
+    leaves,
+    names_in,
+    rename,
+    replace_in_body,
+)
 
 # Longer messages are taken apart in a thread.
 LONG_BYTES = 128 * 1024
-# Numbers of fewer digits identify nobody.
-MIN_DIGITS = 7
 # The processor whose data is read as well.
 HAYSTACK = "haystack"
 TEXT_TYPES = ("text/", "application/json")
 # Where reasoning is, besides the entries of reasoning_details.
 REASONING = ("reasoning", "reasoning_content")
 OF_DETAILS = ("text", "summary")
-Kind = Literal["text", "value", "file"]
+Kind = Literal["text", "value", "name", "file"]
 T = TypeVar("T")
 
 
@@ -46,17 +53,20 @@ class FoundText(NamedTuple):
     param: str
     # Of its message: system, developer, user, assistant, tool or function; or haystack.
     role: str
-    # A text, a value of JSON that a tool is given or returns, or a whole file.
+    # A text; a value, or the name of a member, of JSON that a tool is given or returns; or a whole
+    # file.
     kind: Kind
 
 
 class _Place(NamedTuple):
-    """Where a text stands: container[key]. document: the JSON in a string that it is a part of."""
+    """Where a text stands: container[key], or key itself. document: the JSON in a string that it is
+    a part of. ending: what follows it there, and stays."""
 
     # An object and its member, or an array and its index.
     container: JsonValue
     key: str | int
     document: _Document | None = None
+    ending: str = ""
 
 
 class _Document:
@@ -95,29 +105,40 @@ class RequestTexts:
 
     def _write(self, texts: Sequence[str]) -> ChatCall:
         replaced: dict[str, str] = {}
+        names: dict[str, str] = {}
+        renamed: list[JsonObject] = []
         for place, one, text in zip(self._places, self.found, texts, strict=True):
             if text == one.text:
                 continue
-            if one.kind == "file":
+            if one.kind == "name":
+                # Last, because the places of values have the old names.
+                renamed.append(place.container)
+                names[one.text] = text
+            elif one.kind == "file":
                 old = str(place.container[place.key])
                 place.container[place.key] = _write_file(old, text)
-                replaced[_base64_of(old)] = write_base64(text.encode())
+                replaced[base64_of(old)] = write_base64(text.encode())
             else:
-                place.container[place.key] = text
-                replaced[one.text] = text
+                place.container[place.key] = text + place.ending
+                replaced[one.text + place.ending] = text + place.ending
             if place.document is not None:
                 place.document.has_changed = True
-        for document in self._documents:
-            if document.has_changed:
-                place = document.place
-                place.container[place.key] = msgspec.json.encode(document.value).decode()
+        for container in renamed:
+            rename(container, names)
+        self._write_documents()
         fields = {**self._call.payload.fields, "messages": msgspec.json.encode(self._messages)}
         if self._inferada:
             fields["inferada"] = msgspec.json.encode(self._inferada)
         call = self._call.with_payload(fields=fields)
-        if (body := replace_in_body(call.facts.body, replaced)) is None:
+        if (body := replace_in_body(call.facts.body, replaced, names)) is None:
             return call
         return replace(call, facts=replace(call.facts, body=body))
+
+    def _write_documents(self) -> None:
+        for document in self._documents:
+            if document.has_changed:
+                place = document.place
+                place.container[place.key] = msgspec.json.encode(document.value).decode()
 
     def _add(self, place: _Place, param: str, role: str, kind: Kind = "text") -> None:
         value = place.container[place.key]
@@ -132,7 +153,7 @@ class RequestTexts:
         given = inferada.get(HAYSTACK)
         if isinstance(given, dict):
             inferada[HAYSTACK] = data = {"data": given.get("data")}
-            self._add_leaves(None, f"inferada.{HAYSTACK}.data", HAYSTACK, _leaves(data))
+            self._add_leaves(None, f"inferada.{HAYSTACK}.data", HAYSTACK, leaves(data))
         return inferada
 
     def _read_message(self, message: JsonObject, param: str) -> None:
@@ -185,6 +206,10 @@ class RequestTexts:
 
     def _read_file(self, file: JsonObject, param: str, role: str) -> None:
         """Read a file in the normal form (gateway.endpoints.chat_completions.content_parts)."""
+        stem, ending = _split_filename(file.get("filename"))
+        if stem:
+            self._places.append(_Place(file, "filename", ending=ending))
+            self.found.append(FoundText(stem, f"{param}.file.filename", role, "text"))
         text = read_text_file(file.get("file_data"))
         if text is None:
             self.unscannable.append(param)
@@ -200,15 +225,18 @@ class RequestTexts:
             self._add(place, param, role)
 
     def _read_json(self, place: _Place, param: str, role: str) -> None:
-        """Read the values of JSON in a string, or the string where it is none."""
+        """Read the values and names of JSON in a string, or the string where it is none."""
         text = place.container[place.key]
-        value = _decode_document(text) if isinstance(text, str) else None
+        value = decode_document(text) if isinstance(text, str) else None
         if value is None:
             self._add(place, param, role)
             return
         document = _Document(place, value)
         self._documents.append(document)
-        self._add_leaves(document, param, role, _leaves(value))
+        self._add_leaves(document, param, role, leaves(value))
+        for container, key in names_in(value):
+            self._places.append(_Place(container, key, document))
+            self.found.append(FoundText(key, param, role, "name"))
 
     def _add_leaves(
         self,
@@ -250,83 +278,15 @@ def read_text_file(data: object) -> str | None:
         return None
 
 
+def _split_filename(name: object) -> tuple[str, str]:
+    """Return what a file is called, and its ending where that names its type and no domain."""
+    if not isinstance(name, str):
+        return "", ""
+    stem, dot, ending = name.rpartition(".")
+    if declared_kind("", name) and ending.lower() != "md":
+        return stem, dot + ending
+    return name, ""
+
+
 def _write_file(url: str, text: str) -> str:
     return write_data_url(url[len("data:") :].partition(";")[0], text.encode())
-
-
-def _base64_of(url: str) -> str:
-    return url.rpartition(",")[2] if url[:5].lower() == "data:" else url
-
-
-def _decode_document(text: str) -> JsonValue:
-    """Return the JSON object or array that a text is; None for any other text."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return None
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-def _leaves(value: JsonValue) -> Iterator[tuple[JsonValue, str | int]]:
-    """Yield the place of every string and every long number."""
-    pending = [value]
-    while pending:
-        container = pending.pop()
-        entries = container.items() if isinstance(container, dict) else enumerate(container)
-        inner = []
-        for key, one in entries:
-            if isinstance(one, dict | list):
-                inner.append(one)
-            elif isinstance(one, str) or (
-                isinstance(one, int) and len(str(abs(one))) >= MIN_DIGITS
-            ):
-                yield container, key
-        pending += reversed(inner)
-
-
-def replace_in_body(body: bytes, replaced: dict[str, str]) -> bytes | None:
-    """Return a request's body, in whatever format it is, with these texts replaced.
-
-    Only whole strings are, and strings and numbers of JSON within strings. None where a text is not
-    found: then the body has it in another form.
-    """
-    try:
-        value = msgspec.json.decode(body)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    missing = set(replaced)
-    pending: list[JsonValue] = [value]
-    while pending:
-        container = pending.pop()
-        entries = list(container.items() if isinstance(container, dict) else enumerate(container))
-        for key, one in entries:
-            if isinstance(one, dict | list):
-                pending.append(one)
-            elif isinstance(one, str | int) and not isinstance(one, bool):
-                container[key] = _replaced(one, replaced, missing)
-    return None if missing else msgspec.json.encode(value)
-
-
-def _replaced(value: str | int, replaced: dict[str, str], missing: set[str]) -> JsonValue:
-    text = str(value)
-    if text in replaced:
-        missing.discard(text)
-        return replaced[text]
-    if isinstance(value, int):
-        return value
-    data = _base64_of(text)
-    if data in replaced:
-        missing.discard(data)
-        return text.removesuffix(data) + replaced[data]
-    document = _decode_document(text)
-    if document is None:
-        return value
-    has_changed = False
-    for container, key in _leaves(document):
-        leaf = str(container[key])
-        if leaf in replaced:
-            missing.discard(leaf)
-            container[key] = replaced[leaf]
-            has_changed = True
-    return msgspec.json.encode(document).decode() if has_changed else value

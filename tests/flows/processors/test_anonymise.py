@@ -133,6 +133,51 @@ def test_a_value_has_one_placeholder_over_the_whole_conversation(
     assert "<INF_PERSON_1> has mail" in sent[4]["content"]
 
 
+@EVERY_WAY
+def test_names_in_arguments_come_back_with_their_data(
+    pii_site: Site, pii_caller: Caller, way: Way
+) -> None:
+    arguments = json.dumps({EMAIL: {IBAN: True}})
+    prompt = f"script:noted&tools=1&args={arguments}"
+
+    answer = send(pii_caller, way, prompt, inferada=ANONYMISE, tools=tools_of(way.form))
+
+    [called] = read(way, answer).calls
+    assert called.arguments == {EMAIL: {IBAN: True}}
+    assert not [value for value in VALUES if value in received(pii_site, answer.call_id)]
+
+
+@BOTH
+def test_names_in_results_and_of_files_are_replaced(
+    pii_site: Site, pii_caller: Caller, stream: bool
+) -> None:
+    function = {"name": "find", "arguments": json.dumps({EMAIL: 1})}
+    note = {"filename": f"Mail of {EMAIL}.txt", "file_data": "data:text/plain;base64,aGk="}
+    messages = [
+        {"role": "user", "content": [{"type": "file", "file": note}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "call_1", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "call_1", "content": json.dumps({EMAIL: {IBAN: EMAIL}})},
+        {"role": "user", "content": f"script:noted&text=It was {EMAIL}"},
+    ]
+
+    answer = pii_caller.ask(messages=messages, stream=stream, inferada=ANONYMISE)
+
+    assert answer.text == f"It was {EMAIL}"
+    body = received(pii_site, answer.call_id)
+    assert not [value for value in VALUES if value in body]
+    sent = json.loads(body)["messages"]
+    mail, account = "<INF_EMAIL_ADDRESS_1>", "<INF_IBAN_CODE_1>"
+    assert sent[1]["content"][0]["file"]["filename"] == f"Mail of {mail}.txt"
+    assert json.loads(sent[2]["tool_calls"][0]["function"]["arguments"]) == {mail: 1}
+    assert json.loads(sent[3]["content"]) == {mail: {account: mail}}
+    stored = pii_site.office.do("body", call_id=pii_site.record(answer.call_id)["id"])
+    assert not [value for value in VALUES if value in stored["request"] + stored["response"]]
+
+
 @BOTH
 def test_a_placeholder_that_the_caller_wrote_stays_as_it_is(
     pii_site: Site, pii_caller: Caller, stream: bool

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +14,21 @@ from tests.flows.processors.personal import EMAIL, IBAN, Way, send, summary_of
 from tests.flows.site import NUSD_PER_USD, Site
 
 GUARD: dict[str, Any] = {"processors": ["pii_guard"]}
+NOTE = {
+    "type": "file",
+    "file": {"filename": f"{EMAIL}.txt", "file_data": "data:text/plain;base64,aGk="},
+}
+CALLED = [
+    {"role": "user", "content": "hello"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c", "type": "function", "function": {"name": "find", "arguments": "{}"}}
+        ],
+    },
+]
+RESULT = json.dumps({"found": [{EMAIL: 1}]})
 BOTH = pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 
 
@@ -65,6 +81,14 @@ def test_a_prompt_without_goes_on(site: Site, caller: Caller, stream: bool) -> N
         (
             {"messages": [{"role": "system", "content": EMAIL}, {"role": "user", "content": "x"}]},
             "messages[0].content",
+        ),
+        (
+            {"messages": [{"role": "user", "content": [NOTE]}]},
+            "messages[0].content[0].file.filename",
+        ),
+        (
+            {"messages": [*CALLED, {"role": "tool", "tool_call_id": "c", "content": RESULT}]},
+            "messages[2].content",
         ),
     ],
 )

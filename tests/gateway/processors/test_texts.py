@@ -107,6 +107,28 @@ async def test_a_number_becomes_the_text_that_replaces_it() -> None:
     assert b"31612345678" not in done.facts.body
 
 
+async def test_names_in_json_that_can_be_data_are_replaced_in_their_places() -> None:
+    result = {"first_name": 1, "ann@mail": {"of-all": 2, "a@b": "bob"}, "x": [{"06 12": "c"}]}
+    call = chat(
+        {"role": "user", "content": "x"},
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": json.dumps(result)},
+    )
+
+    texts = await read_texts(call)
+    done = await texts.replace([one.text.upper() for one in texts.found])
+
+    names = [(one.text, one.role, one.param) for one in texts.found if one.kind == "name"]
+    where = "messages[2].content"
+    assert names == [(name, "tool", where) for name in ("ann@mail", "a@b", "06 12")]
+    replaced = json.loads(messages_of(done)[2]["content"])
+    assert json.dumps(replaced) == json.dumps(
+        {"first_name": 1, "ANN@MAIL": {"of-all": 2, "A@B": "BOB"}, "x": [{"06 12": "C"}]}
+    )
+    # The body as the caller wrote it, too.
+    assert json.loads(done.facts.body)["messages"] == messages_of(done)
+
+
 async def test_a_call_whose_texts_stay_is_the_same_call() -> None:
     call = chat({"role": "user", "content": "hello"})
     texts = await read_texts(call)
@@ -124,7 +146,9 @@ async def test_files_are_texts_or_cannot_be_scanned() -> None:
     done = await texts.replace([one.text.upper() for one in texts.found])
 
     assert [(one.text, one.kind) for one in texts.found] == [
+        ("a", "text"),
         ("note of Ann", "file"),
+        ("file", "text"),
         ("note of Bob", "file"),
     ]
     assert texts.unscannable == ["messages[0].content[2]"]
