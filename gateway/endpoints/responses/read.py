@@ -47,6 +47,8 @@ from gateway.endpoints.rules import Rules
 # As gateway.providers.catalogue names the format.
 DIALECT = "openai_responses"
 LOGPROBS = "message.output_text.logprobs"
+# What of `include` models of all providers are asked for, or answer anyway.
+SERVED = frozenset({LOGPROBS, "reasoning.encrypted_content"})
 # Members that a chat completion has under the same name, and those that stay here.
 SAME = (
     *("stream", "temperature", "top_p", "parallel_tool_calls", "top_logprobs", "user"),
@@ -111,14 +113,21 @@ def read_call(
     is_guided = not guided_decoding.NAMES.isdisjoint(raws)
     if not (call.payload.processors or has_tools or conversation.has_images or is_guided):
         shared["native"] = _keep(raws, call, request, history)
-    lost = ((WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()) + left_out(request)
-    truncation = ("truncation",) if request.truncation == "auto" else ()
-    if lost or truncation:
-        shared["native_only"] = NativeOnly(dialect=DIALECT, fields=truncation, left_out=lost)
+    shared["native_only"] = _find_native_only(request, is_native=shared["native"] is not None)
     payload = ResponsesPayload(
         **shared, settings=_repeat(request), places=places, tool_places=tool_places
     )
     return Call(structs.replace(call.facts, body=body), payload)
+
+
+def _find_native_only(request: schema.ResponsesRequest, *, is_native: bool) -> NativeOnly | None:
+    """Return what only a provider of this format gets, and what none does. is_native: such a one
+    gets the request as it came in."""
+    lost = ((WEB_SEARCH,) if any(map(is_idle, request.tools or ())) else ()) + left_out(request)
+    native = ("truncation",) if request.truncation == "auto" else ()
+    if not SERVED.issuperset(request.include or ()):
+        native, lost = (*native, "include"), lost if is_native else (*lost, "include")
+    return NativeOnly(dialect=DIALECT, fields=native, left_out=lost) if native or lost else None
 
 
 def _is_of_gateway(

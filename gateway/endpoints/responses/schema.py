@@ -235,6 +235,19 @@ class ReasoningOptions(Struct, kw_only=True):
     summary: Literal["auto", "concise", "detailed"] | None = None
 
 
+# As OpenAI's reference lists them.
+Includable = Literal[
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "message.output_text.logprobs",
+    "reasoning.encrypted_content",
+    "web_search_call.action.sources",
+    "web_search_call.results",
+]
+
+
 class ResponsesStreamOptions(Struct):
     include_obfuscation: bool | None = None
 
@@ -257,7 +270,7 @@ class ResponsesRequest(Struct, kw_only=True):
     max_tool_calls: Positive | None = None
     text: TextOptions | None = None
     reasoning: ReasoningOptions | None = None
-    include: list[str] | None = None
+    include: list[Includable] | None = None
     top_logprobs: Annotated[int, Meta(ge=0, le=20)] | None = None
     truncation: Literal["auto", "disabled"] | None = None
     metadata: Metadata | None = None

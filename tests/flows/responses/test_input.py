@@ -252,6 +252,15 @@ def test_two_turns_of_a_conversation(caller: Caller) -> None:
     assert messages[1]["reasoning"]
 
 
+def test_what_only_openais_tools_have_is_named(caller: Caller) -> None:
+    asked = ["reasoning.encrypted_content", "web_search_call.action.sources"]
+
+    assert respond(caller, include=asked[:1]).headers.get("x-dropped-params") is None
+    assert respond(caller, include=asked).headers["x-dropped-params"] == "include"
+    needed = respond(caller, include=asked, headers={"x-require-parameters": "true"})
+    assert (needed.status, needed.error["param"]) == (400, "include")
+
+
 @pytest.mark.parametrize("stream", [False, True], ids=["buffered", "streamed"])
 def test_signed_reasoning_comes_back_as_it_was(caller: Caller, stream: bool) -> None:
     first = respond(caller, "script:tools=1&reasoning=3&details", tools=[LOOK_UP], stream=stream)

@@ -82,6 +82,12 @@ def test_the_callers_own_request_goes_out(native: Caller) -> None:
     assert "stream" not in body
 
 
+def test_what_only_its_own_tools_have_is_asked_for(native: Caller) -> None:
+    body = echoed(native, "script:echo", include=["file_search_call.results"])
+
+    assert "file_search_call.results" in body["include"]
+
+
 def test_nothing_is_dropped(native: Caller) -> None:
     answer = respond(native, "hello", truncation="auto")
 

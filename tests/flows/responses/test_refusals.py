@@ -14,6 +14,7 @@ from tests.flows.site import Site
 USER = {"role": "user", "content": "hello"}
 LEFT_OUT = ...
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
+    "nothing to include": ({"include": ["bogus"]}, "invalid_request", "include[0]"),
     "no input": ({"input": LEFT_OUT}, "invalid_request", "input"),
     "an empty input": ({"input": []}, "invalid_request", "input"),
     "an item of no kind": ({"input": [{}]}, "invalid_request", "input[0].role"),
@@ -202,3 +203,11 @@ def test_a_key_without_the_scope(site: Site) -> None:
     answer = respond(site.caller(scopes=["usage"]))
 
     assert (answer.status, answer.error["code"]) == (403, "insufficient_scope")
+
+
+def test_the_values_of_include_are_listed(caller: Caller) -> None:
+    answer = respond(caller, include=["reasoning.encrypted_content", "bogus"])
+
+    assert answer.error["message"].startswith("include[1] must be one of: ")
+    for name in ("message.output_text.logprobs", "web_search_call.action.sources"):
+        assert name in answer.error["message"]
